@@ -1,0 +1,20 @@
+package drivers
+
+import "errors"
+
+// The errors that callers tell apart; drivers wrap them with what was asked.
+var (
+	// ErrUnsupported: the engine cannot run the pattern. Only Prepare returns it.
+	ErrUnsupported = errors.New("not supported by this engine")
+	// ErrUnknown: a write was sent and its outcome is not known (timed out,
+	// connection lost). Any other error of a write means: not applied.
+	ErrUnknown = errors.New("outcome unknown")
+	// ErrTooLarge: a limit of the engine would be exceeded; nothing was applied.
+	ErrTooLarge = errors.New("too large for this engine")
+	// ErrLocked: another process has the store open.
+	ErrLocked = errors.New("in use by another process")
+	// ErrForeign: what is there was not made by mailbench, and is left alone.
+	ErrForeign = errors.New("not made by mailbench")
+	// ErrClosed: the store or session is closed.
+	ErrClosed = errors.New("closed")
+)

@@ -1,0 +1,86 @@
+package drivers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Prepared holds a schema's statements on one store, by pattern name.
+type Prepared struct {
+	schema *schemas.Schema
+	engine string
+	byName map[string]Statement
+}
+
+// PrepareAll prepares every pattern that the schema declares. Where the engine
+// cannot run one, the pattern's declared fallback for that engine is prepared
+// in its place; where there is none, asking for the pattern fails, and no
+// sooner: a model may live without it.
+func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, error) {
+	set := &Prepared{schema: s, engine: st.Capabilities().Engine, byName: make(map[string]Statement, len(s.Patterns))}
+	for _, p := range s.Patterns {
+		stmt, err := prepare(ctx, st, p, set.engine)
+		switch {
+		case errors.Is(err, ErrUnsupported):
+		case err != nil:
+			return nil, fmt.Errorf("prepare pattern %s of schema %s: %w", p.Name, s.Name, err)
+		default:
+			set.byName[p.Name] = stmt
+		}
+	}
+	return set, nil
+}
+
+func prepare(ctx context.Context, st Store, p *schemas.Pattern, engine string) (Statement, error) {
+	stmt, err := st.Prepare(ctx, p)
+	if err == nil || !errors.Is(err, ErrUnsupported) {
+		return stmt, err
+	}
+	fb := p.Fallback[engine]
+	if fb == nil {
+		return nil, err
+	}
+	if stmt, err = st.Prepare(ctx, fb); err != nil {
+		return nil, fmt.Errorf("fallback %s: %w", fb.Name, err)
+	}
+	return fallback{stmt, p}, nil
+}
+
+// Get returns the statement of a declared pattern. The error wraps
+// ErrUnsupported if the engine can run neither it nor a fallback; a name that
+// the schema does not declare is a fault of the calling model.
+func (s *Prepared) Get(name string) (Statement, error) {
+	if stmt, ok := s.byName[name]; ok {
+		return stmt, nil
+	}
+	if s.schema.Pattern(name) == nil {
+		return nil, fmt.Errorf("schema %s declares no pattern %q", s.schema.Name, name)
+	}
+	return nil, fmt.Errorf("pattern %s of schema %s on %s: %w", name, s.schema.Name, s.engine, ErrUnsupported)
+}
+
+// fallback is the statement of a fallback that runs in place of instead.
+type fallback struct {
+	Statement
+	instead *schemas.Pattern
+}
+
+// Emulated returns the declared pattern that a statement stands in for, or nil
+// if the engine runs what was declared.
+func Emulated(st Statement) *schemas.Pattern {
+	if f, ok := st.(fallback); ok {
+		return f.instead
+	}
+	return nil
+}
+
+// native unwraps a fallback to what the store itself prepared.
+func native(st Statement) Statement {
+	if f, ok := st.(fallback); ok {
+		return f.Statement
+	}
+	return st
+}

@@ -1,0 +1,161 @@
+package drivers
+
+import (
+	"context"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Prefix begins the name of everything that mailbench creates on a shared
+// engine. A driver refuses to alter, truncate or drop what does not carry it.
+const Prefix = "mailbench_"
+
+// Engine is one entry of the list of engines.
+type Engine struct {
+	Name string // embedded, cassandra, hbase, oraclenosql, null
+	Doc  string // one line for the list of engines
+	Open func(ctx context.Context, o Options) (Store, error)
+}
+
+// Options say how a store is opened.
+type Options struct {
+	// Dir is the folder of an embedded engine's files. It is created, marked
+	// as mailbench's and locked; a folder that holds anything else is refused.
+	Dir        string
+	Durability Durability
+	CacheBytes int64             // block cache; 0 is the driver's default
+	Settings   map[string]string // driver settings; an unknown one is an error
+}
+
+// Store is one open engine, shared by all workers.
+type Store interface {
+	// Capabilities says what the engine can do and what it promises.
+	Capabilities() Capabilities
+	// Apply creates the schema's tables where they are absent. Applying a
+	// schema that differs from the one that is there is an error.
+	Apply(ctx context.Context, s *schemas.Schema) error
+	// Inspect returns the schema of that name as the engine has it.
+	Inspect(ctx context.Context, name string) (*schemas.Schema, error)
+	// Prepare compiles one pattern of an applied schema, or returns
+	// ErrUnsupported (wrapped, with the reason). A Statement may be used by
+	// all sessions of the store.
+	Prepare(ctx context.Context, p *schemas.Pattern) (Statement, error)
+	// Session opens a session for one goroutine.
+	Session() (Session, error)
+	// Close waits for what is under way and releases the engine.
+	Close() error
+}
+
+// Statement is a prepared pattern. Pattern returns the pattern that really
+// runs: the fallback's, where Emulated is set.
+type Statement interface {
+	Pattern() *schemas.Pattern
+}
+
+// Session runs statements for one worker and owns its buffers. It runs one
+// call at a time and must not be called from within a yield. Arguments stand
+// in the order of schemas.Pattern.Args; the store keeps none of them after the
+// call.
+type Session interface {
+	// Read yields the rows of a get, slice, scan or count, each with the
+	// pattern's Columns in order. A row and all it refers to are valid only
+	// until yield returns. The pattern's limit is always honoured. An error
+	// from yield ends the read and is returned as it is. No row is no error.
+	Read(ctx context.Context, st Statement, args []Value, yield func(row []Value) error) error
+	// Write runs a put, put-if, add, append, remove or delete. The result's
+	// row is valid until the session's next call.
+	Write(ctx context.Context, st Statement, args []Value) (Result, error)
+	// Batch runs a batch: parts name the members of the pattern's Parts by
+	// position, in the order in which they take effect.
+	Batch(ctx context.Context, st Statement, parts []Call) error
+	// Close releases the session's buffers.
+	Close() error
+}
+
+// Call is one member of a batch call: Parts[Part] of the pattern with Args.
+type Call struct {
+	Part int
+	Args []Value
+}
+
+// Result is what a write gives back.
+type Result struct {
+	// Applied is false only for a put-if whose condition did not hold.
+	Applied bool
+	// Row holds the values asked for by returns: old or new, in the order of
+	// Columns. For a put-if that was not applied: the present values of the If
+	// columns where the engine tells them, else nil.
+	Row []Value
+}
+
+// Settler is a store that can wait until it is quiet: nothing left to flush
+// or compact.
+type Settler interface {
+	Settle(ctx context.Context) error
+}
+
+// Cooler is a store that can forget its caches: it reopens its files and asks
+// the operating system to drop them from the page cache. Sessions must be
+// closed; statements stay valid.
+type Cooler interface {
+	Cool(ctx context.Context) error
+}
+
+// Observer is a store that tells of its inner state.
+type Observer interface {
+	Observe() Observation
+}
+
+// Observation is an engine's state at one moment. A negative number is unknown.
+type Observation struct {
+	DiskBytes      int64             // bytes of live files
+	CacheBytes     int64             // capacity of the block cache
+	CompactionDebt int64             // bytes that compaction still has to move
+	WrittenBytes   int64             // bytes written to disk since the store was opened
+	Tombstones     int64             // delete markers in live files
+	Settings       map[string]string // effective settings
+}
+
+// Bulk is a session that can trade durability for speed while a data set is
+// loaded; the store's Settle makes what it wrote durable.
+type Bulk interface {
+	Bulk(on bool)
+}
+
+// Capabilities say what an engine can do, with its limits. A limit of 0 is none.
+type Capabilities struct {
+	Engine     string // as in the list of engines
+	Version    string // of the engine, as it says itself
+	Durability Durability
+	// Atomic is the widest batch that is all or nothing.
+	Atomic schemas.Atomicity
+	// ReturnsNew: an add can return the new value.
+	ReturnsNew bool
+	// PlainIndexes: local indexes over plain columns. Indexes over key columns
+	// only are asked for pattern by pattern, by Prepare.
+	PlainIndexes bool
+	// MaxBatchBytes, MaxBatchCalls, MaxCellBytes and MaxRowBytes are what the
+	// engine refuses to exceed: ErrTooLarge.
+	MaxBatchBytes, MaxBatchCalls, MaxCellBytes, MaxRowBytes int64
+	// InProcess: engine and client share a process and its CPU.
+	InProcess bool
+	// Discards: the engine keeps nothing (null); reads find nothing.
+	Discards bool
+}
+
+// Durability is what an acknowledged write survives.
+type Durability uint8
+
+// Durability classes. They are never ranked together.
+const (
+	DurabilityDefault Durability = iota // the engine's own default
+	Memory                              // nothing
+	Process                             // a crash of the process: the write reached the operating system
+	Power                               // loss of power: the write reached the disk
+	Quorum                              // the loss of a minority of replicas
+)
+
+var durabilityNames = [...]string{"default", "memory", "process", "power", "quorum"}
+
+// String returns the class's name.
+func (d Durability) String() string { return durabilityNames[d] }

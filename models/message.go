@@ -1,0 +1,105 @@
+package models
+
+import (
+	"bytes"
+	"io"
+	"time"
+)
+
+// Content is bytes that can be read any number of times, from any offset, by
+// one goroutine: a message or a part of one, in memory, generated or in a file.
+type Content interface {
+	io.ReaderAt
+	Size() int64
+}
+
+// BytesContent is content that lies in memory.
+type BytesContent []byte
+
+// ReadAt implements io.ReaderAt.
+func (b BytesContent) ReadAt(p []byte, off int64) (int, error) {
+	if off >= int64(len(b)) {
+		return 0, io.EOF
+	}
+	n := copy(p, b[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// Size implements Content.
+func (b BytesContent) Size() int64 { return int64(len(b)) }
+
+// AppendContent appends all of c to dst.
+func AppendContent(dst []byte, c Content) ([]byte, error) {
+	if b, ok := c.(BytesContent); ok {
+		return append(dst, b...), nil
+	}
+	at, n := len(dst), int(c.Size())
+	dst = append(dst, make([]byte, n)...)
+	if _, err := c.ReadAt(dst[at:], 0); err != nil && err != io.EOF {
+		return dst[:at], err
+	}
+	return dst, nil
+}
+
+// Address is a mail address with its display name.
+type Address struct {
+	Name    string
+	Address string
+}
+
+// Message is a message to deliver. It holds what a mail server knows after
+// reading it once; a model takes from it what its tables have a place for.
+// Whoever makes one keeps these rules, and models rely on them:
+//
+//   - Names of attachments are unique within the message, valid UTF-8, and not empty.
+//   - Body and attachments cover every leaf part of the message.
+//   - From, To, Subject are decoded, valid UTF-8, without NUL; what the message
+//     had there besides is in Raw.
+type Message struct {
+	Date        time.Time // of the Date header; the time of arrival where there is none
+	MessageID   string
+	From        Address
+	To, Cc, Bcc []Address
+	Subject     string
+	Raw         Content
+	Body        Part   // the first text part; of an unparsable message, all behind its header
+	Attachments []Part // every other leaf part
+	// Malformed says what could not be parsed, or "". Such a message is
+	// delivered all the same, and counted.
+	Malformed string
+}
+
+// Part is one leaf part. Content is decoded; Offset and Length say where its
+// encoded bytes lie in Raw, so that models which keep the raw message can read
+// just that range.
+type Part struct {
+	Name     string // "" for the body
+	Type     string // media type, such as text/plain
+	Encoding Encoding
+	Offset   int64
+	Length   int64
+	Content  Content
+}
+
+// Encoding is a part's content transfer encoding in Raw. A part whose encoding
+// cannot be undone is kept as it stands: Identity.
+type Encoding uint8
+
+// Encodings.
+const (
+	Identity Encoding = iota
+	Base64
+	QuotedPrintable
+)
+
+// Text returns body text as a string, for tests and small tools.
+func (m *Message) Text() string {
+	b, err := AppendContent(nil, m.Body.Content)
+	if err != nil {
+		return ""
+	}
+	return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
+}

@@ -1,0 +1,212 @@
+package schemas
+
+// PatternKind says what a pattern does to its table.
+type PatternKind uint8
+
+// The kinds of pattern.
+const (
+	// Get reads the row of one full primary key, or one row for each element
+	// of a list (in). With static it reads the static columns of a partition.
+	Get PatternKind = iota
+	// Slice reads rows of one partition in clustering order (or in the order
+	// of an index): by names the whole partition key and may go on into the
+	// clustering columns; from/to, after and in bound the next one.
+	Slice
+	// Scan reads all rows of a table in no promised order.
+	Scan
+	// Count returns one row with one bigint: how many rows the slice (by,
+	// from/to) or, without by, the table has.
+	Count
+	// Put writes columns of one row and creates the row if it is absent. Other
+	// columns of the row stay as they are; a null deletes the column's value.
+	// A set, list or map given to a put replaces the stored one. With static
+	// it writes static columns.
+	Put
+	// PutIf is a put that is applied only if its condition holds (If).
+	PutIf
+	// Add adds a signed delta to counter or bigint columns; an absent value
+	// counts as 0. It creates the row if it is absent.
+	Add
+	// Append adds elements to sets, lists (at the end) and maps (key, value,
+	// key, value …) without reading. It creates the row if it is absent.
+	Append
+	// Remove takes elements out of sets and lists (by value, all equal ones)
+	// and maps (by key). An absent element or row is no error.
+	Remove
+	// Delete removes what Scope says. Deleting what is absent is no error.
+	Delete
+	// Batch runs its Parts together.
+	Batch
+)
+
+var patternKindNames = [...]string{
+	"get", "slice", "scan", "count", "put", "put-if", "add", "append", "remove", "delete", "batch",
+}
+
+// String returns the kind's key in the language.
+func (k PatternKind) String() string { return patternKindNames[k] }
+
+// Reads reports whether patterns of the kind yield rows.
+func (k PatternKind) Reads() bool { return k <= Count }
+
+// Scope is what a delete removes.
+type Scope uint8
+
+// The scopes of a delete. Row is the default when by binds the full primary
+// key. A row goes with its collections and index entries; rows of nested
+// tables are rows of their own and stay.
+const (
+	ScopeRow       Scope = iota // one row
+	ScopeCell                   // the values of Columns in one row
+	ScopePrefix                 // every row below a proper prefix of the clustering key
+	ScopeRange                  // every row of a range (from/to) below by
+	ScopePartition              // every row of one partition, static columns too
+)
+
+var scopeNames = [...]string{"row", "cell", "prefix", "range", "partition"}
+
+// String returns the scope's name in the language.
+func (s Scope) String() string { return scopeNames[s] }
+
+// Returns is what a write gives back.
+type Returns uint8
+
+// What a write can return: nothing, or the values of Columns before or after it.
+const (
+	ReturnsNothing Returns = iota
+	ReturnsOld
+	ReturnsNew
+)
+
+// Atomicity is what must be all or nothing.
+type Atomicity uint8
+
+// Atomicities, each stronger than the one before.
+const (
+	AtomicNone      Atomicity = iota // parts may be applied one by one
+	AtomicRow                        // all parts touch one row
+	AtomicPartition                  // all parts touch one partition, in any table of it
+	AtomicShard                      // all parts share the root table's partition key
+	AtomicAll                        // any rows of any tables
+)
+
+var atomicNames = [...]string{"none", "row", "partition", "shard", "all"}
+
+// String returns the atomicity's name in the language.
+func (a Atomicity) String() string { return atomicNames[a] }
+
+// Bound is one end of a range on a key column, by value: From is the lower and
+// To the upper end whatever the column's direction.
+type Bound struct {
+	Column *Column
+	Open   bool // the bound itself is not in the range ("from: id open")
+}
+
+// Part is one member of a batch.
+type Part struct {
+	Pattern *Pattern
+	Each    string // what it is repeated over ("recipient"), or "": at most once
+}
+
+// Pattern is one access pattern: all that a driver needs to prepare a call.
+//
+// The arguments of a call are positional, in this order, as [Pattern.Args]
+// returns them:
+//
+//	By (one each), In (a list), Element (one map key), Filter (one each),
+//	From, To, After (one each), Limit (bigint, if LimitArg),
+//	Columns (one each, for writes only), If (one each).
+//
+// A null From or To is no bound; a null After (all of it) starts at the first row.
+type Pattern struct {
+	Name string
+	Doc  string
+	Kind PatternKind
+
+	Table *Table // nil for a batch
+	Index *Index // the index a slice goes through, or nil
+
+	By       []*Column // bound by equality: a prefix of the primary key or of the index
+	In       *Column   // the next key column after By, bound to a list; rows come in list order
+	Element  *Column   // get: the map column of which one element's value is read (Columns is empty)
+	Filter   []*Column // plain columns compared after reading: the engine reads what it drops
+	From, To *Bound    // range on the next key column after By
+	After    []*Column // paging: the next key columns after By; rows strictly after them in reading order
+	Reverse  bool      // read against the clustering order
+	Limit    int       // at most so many rows in all; 0 is no limit
+	LimitArg bool      // the limit is an argument ("limit: arg")
+
+	// Columns are, for a read, the values of a row in order (key, static and
+	// plain columns); for a put, add, append, remove or cell delete, the
+	// columns it touches. "*" stands for the key, static and plain columns.
+	Columns []*Column
+	If      []*Column // put-if: columns whose present values must equal the arguments (null: absent)
+	Absent  bool      // put-if: the row must be absent ("if: absent")
+
+	Scope    Scope
+	Returns  Returns
+	Static   bool // get/put of a partition's static columns: By is the partition key
+	Parallel int  // at most so many calls at once (get with in over partitions, batch with atomic none)
+	Atomic   Atomicity
+	Parts    []Part
+
+	// Fallback names, for an engine that cannot run this pattern, the pattern
+	// to run in its place; the report then says "emulated".
+	Fallback map[string]*Pattern
+	Addition string // why mailbench adds it to its document, or ""
+	Pos      Pos
+}
+
+// Arg describes one positional argument of a pattern.
+type Arg struct {
+	Name string
+	Type Type // for In and for collections a List, Set or Map
+}
+
+// Args returns the arguments of a call in order. A batch has none: each of its
+// parts brings its own.
+func (p *Pattern) Args() []Arg {
+	var args []Arg
+	add := func(cs ...*Column) {
+		for _, c := range cs {
+			args = append(args, Arg{c.Name, c.Type})
+		}
+	}
+	add(p.By...)
+	if p.In != nil {
+		args = append(args, Arg{p.In.Name, Type{Kind: List, Elem: &p.In.Type}})
+	}
+	if p.Element != nil {
+		args = append(args, Arg{p.Element.Name, *p.Element.Type.Key})
+	}
+	add(p.Filter...)
+	if p.From != nil {
+		add(p.From.Column)
+	}
+	if p.To != nil {
+		add(p.To.Column)
+	}
+	add(p.After...)
+	if p.LimitArg {
+		args = append(args, Arg{"limit", Type{Kind: Bigint}})
+	}
+	switch p.Kind {
+	case Put, PutIf, Add:
+		add(p.Columns...)
+	case Append, Remove:
+		for _, c := range p.Columns {
+			args = append(args, Arg{c.Name, elements(c.Type, p.Kind)})
+		}
+	}
+	add(p.If...)
+	return args
+}
+
+// elements is the type of the elements that an append or remove takes: a
+// removal from a map names keys only.
+func elements(t Type, k PatternKind) Type {
+	if t.Kind == Map && k == Remove {
+		return Type{Kind: List, Elem: t.Key}
+	}
+	return t
+}

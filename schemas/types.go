@@ -1,0 +1,192 @@
+package schemas
+
+import "strings"
+
+// Kind is the kind of a column type. The zero Kind is Null: no type, and in a
+// value the absence of one.
+type Kind uint8
+
+// The kinds of the language. Set, List, Map and Counter cannot be key columns.
+const (
+	Null Kind = iota
+	Text
+	Blob
+	Int
+	Bigint
+	Boolean
+	UUID
+	TimeUUID
+	Timestamp
+	Counter
+	Set
+	List
+	Map
+)
+
+var kindNames = [...]string{
+	"null", "text", "blob", "int", "bigint", "boolean", "uuid", "timeuuid",
+	"timestamp", "counter", "set", "list", "map",
+}
+
+// String returns the kind's name in the language.
+func (k Kind) String() string { return kindNames[k] }
+
+// Type is a column's type. Elem is the element type of a set or list and the
+// value type of a map; Key is the key type of a map.
+type Type struct {
+	Kind Kind
+	Key  *Type
+	Elem *Type
+}
+
+// Collection reports whether values of the type are sets, lists or maps.
+func (t Type) Collection() bool { return t.Kind >= Set }
+
+// String returns the type as the language writes it, such as map<text,int>.
+func (t Type) String() string {
+	var b strings.Builder
+	b.WriteString(t.Kind.String())
+	if t.Collection() {
+		b.WriteByte('<')
+		if t.Key != nil {
+			b.WriteString(t.Key.String())
+			b.WriteByte(',')
+		}
+		b.WriteString(t.Elem.String())
+		b.WriteByte('>')
+	}
+	return b.String()
+}
+
+// Role says what part a column plays in its table.
+type Role uint8
+
+// The roles of a column.
+const (
+	Plain Role = iota
+	Partition
+	Clustering
+	Static
+)
+
+// Column is one column of one table. A nested table's inherited key columns
+// are its parent's Column values, shared by pointer.
+type Column struct {
+	Name     string
+	Type     Type
+	Role     Role
+	Desc     bool   // clustering only: descending order
+	Addition string // why mailbench adds it to its document, or ""
+	Pos      Pos
+}
+
+// Index is a local secondary index: Columns in sort order, Desc beside them.
+// An index that does not begin with the table's partition columns is local to
+// each node, and a read through it must ask every node.
+type Index struct {
+	Name     string
+	Columns  []IndexColumn
+	Addition string
+	Pos      Pos
+}
+
+// IndexColumn is one column of an index with its direction.
+type IndexColumn struct {
+	Column *Column
+	Desc   bool
+}
+
+// OverKeys reports whether all columns of the index are primary-key columns,
+// so that an entry never changes once its row is written.
+func (x *Index) OverKeys() bool {
+	for _, c := range x.Columns {
+		if c.Column.Role == Plain || c.Column.Role == Static {
+			return false
+		}
+	}
+	return true
+}
+
+// Table is one table. Partition and Clustering hold the whole primary key,
+// inherited columns first.
+type Table struct {
+	Name       string
+	Doc        string
+	Addition   string
+	Parent     *Table // nil for a root table
+	Children   []*Table
+	Partition  []*Column
+	Clustering []*Column
+	Inherited  int       // how many of Clustering come from Parent
+	Static     []*Column // root tables only
+	Columns    []*Column // plain columns, in file order
+	Indexes    []*Index
+	Hints      map[string]map[string]string // engine name → setting → value
+	Pos        Pos
+}
+
+// Key returns the primary key: partition columns, then clustering columns.
+func (t *Table) Key() []*Column {
+	return append(append(make([]*Column, 0, len(t.Partition)+len(t.Clustering)), t.Partition...), t.Clustering...)
+}
+
+// Root returns the outermost table that t is nested in, or t itself.
+func (t *Table) Root() *Table {
+	for t.Parent != nil {
+		t = t.Parent
+	}
+	return t
+}
+
+// Header reports whether the table stores nothing of its own: it has no
+// columns and others are nested in it.
+func (t *Table) Header() bool {
+	return len(t.Columns) == 0 && len(t.Static) == 0 && len(t.Children) > 0
+}
+
+// Column returns the column of that name (key, static or plain), or nil.
+func (t *Table) Column(name string) *Column {
+	for _, cs := range [][]*Column{t.Partition, t.Clustering, t.Static, t.Columns} {
+		for _, c := range cs {
+			if c.Name == name {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// Schema is a parsed schema file. Tables stand parents first, otherwise in
+// file order; Patterns stand in file order.
+type Schema struct {
+	Name     string
+	Doc      string
+	Native   string // the engine that the source document was written for
+	File     string // where it was read from, for messages
+	Source   []byte // the file's text; its digest is part of a result
+	Tables   []*Table
+	Patterns []*Pattern
+}
+
+// Table returns the table of that name, or nil.
+func (s *Schema) Table(name string) *Table {
+	for _, t := range s.Tables {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// Pattern returns the pattern of that name, or nil.
+func (s *Schema) Pattern(name string) *Pattern {
+	for _, p := range s.Patterns {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// Pos is a place in a schema file; lines and columns count from 1.
+type Pos struct{ Line, Column int }

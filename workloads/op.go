@@ -1,0 +1,47 @@
+package workloads
+
+// Op is a mail operation that a mix can name.
+type Op uint8
+
+// The operations.
+const (
+	Deliver Op = iota
+	List
+	Open
+	Raw
+	Attachment
+	Flag
+	Label
+	Move
+	Delete
+	Restore
+	Purge
+	Folders
+	Counters
+	Recount
+	SearchSender
+	Slice
+	Seen
+	Subscribe
+	Login
+	NumOps int = iota
+)
+
+var opNames = [NumOps]string{
+	"deliver", "list", "open", "raw", "attachment", "flag", "label", "move",
+	"delete", "restore", "purge", "folders", "counters", "recount",
+	"search-sender", "slice", "seen", "subscribe", "login",
+}
+
+// String returns the operation's name in workloads and results.
+func (o Op) String() string { return opNames[o] }
+
+// ParseOp returns the operation of that name.
+func ParseOp(name string) (Op, bool) {
+	for i, n := range opNames {
+		if n == name {
+			return Op(i), true
+		}
+	}
+	return 0, false
+}
