@@ -1,0 +1,209 @@
+// Package keys encodes key columns so that comparing the bytes is comparing
+// the values in their declared direction. A key is the encodings of its
+// columns one after another: each is prefix-free (of fixed length, or ended by
+// a terminator), so a shorter key sorts before the longer ones it begins, and
+// the rows below a key prefix lie together.
+//
+//	text, blob     bytes, 0x00 as 0x00 0xFF, ended by 0x00 0x01
+//	int            4 bytes, big-endian, sign bit flipped
+//	bigint         8 bytes, likewise
+//	timestamp      8 bytes, likewise
+//	boolean        1 byte, 0 or 1
+//	uuid           its 16 bytes
+//	timeuuid       60-bit time and version in 8 bytes, then the low 8 bytes
+//	               with their sign bits flipped: Cassandra's order
+//
+// A descending column is the complement of all these bytes. So a descending
+// bigint n >= 0 is 2^63-1-n in 8 big-endian bytes, James' reversed UID.
+//
+// Engines that sort by bytes (Pebble, HBase) share it.
+package keys
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+const (
+	escape     = 0x00 // begins an escaped zero byte and the terminator
+	escaped    = 0xFF // follows escape: a zero byte
+	terminator = 0x01 // follows escape: the end; below escaped, so prefixes sort first
+
+	signBit32 = 1 << 31
+	signBit64 = 1 << 63
+)
+
+// ErrCorrupt is returned for bytes that Append cannot have made.
+var ErrCorrupt = errors.New("corrupt key")
+
+// Append appends the encoding of v, which must be of a kind that a key column
+// can have, to dst. Null is no key.
+func Append(dst []byte, v drivers.Value, desc bool) ([]byte, error) {
+	at := len(dst)
+	switch v.Kind() {
+	case schemas.Text, schemas.Blob:
+		for _, c := range v.Raw() {
+			if c == escape {
+				dst = append(dst, escape, escaped)
+			} else {
+				dst = append(dst, c)
+			}
+		}
+		dst = append(dst, escape, terminator)
+	case schemas.Int:
+		dst = binary.BigEndian.AppendUint32(dst, uint32(v.Int64())^signBit32)
+	case schemas.Bigint, schemas.Timestamp:
+		dst = binary.BigEndian.AppendUint64(dst, uint64(v.Int64())^signBit64)
+	case schemas.Boolean:
+		dst = append(dst, byte(v.Int64()))
+	case schemas.UUID:
+		u := v.UUIDBytes()
+		dst = append(dst, u[:]...)
+	case schemas.TimeUUID:
+		u := v.UUIDBytes()
+		dst = appendTimeUUID(dst, &u)
+	default:
+		return dst, fmt.Errorf("a %s value cannot be part of a key", v.Kind())
+	}
+	if desc {
+		complement(dst[at:])
+	}
+	return dst, nil
+}
+
+// Decode reads one value of the kind from the front of src and returns it with
+// the bytes behind it. A text or blob shares src's bytes where it can, and else
+// those of buf, which is returned grown: it lives as long as both are unchanged.
+func Decode(src []byte, kind schemas.Kind, desc bool, buf []byte) (v drivers.Value, rest, grown []byte, err error) {
+	flip := byte(0)
+	if desc {
+		flip = 0xFF
+	}
+	switch kind {
+	case schemas.Text, schemas.Blob:
+		raw, rest, buf, err := decodeBytes(src, flip, buf)
+		if err != nil {
+			return v, src, buf, err
+		}
+		return drivers.Bytes(kind, raw), rest, buf, nil
+	case schemas.Int:
+		if len(src) < 4 {
+			return v, src, buf, ErrCorrupt
+		}
+		n := binary.BigEndian.Uint32(src)
+		if desc {
+			n = ^n
+		}
+		return drivers.Int(int32(n ^ signBit32)), src[4:], buf, nil
+	case schemas.Bigint, schemas.Timestamp:
+		if len(src) < 8 {
+			return v, src, buf, ErrCorrupt
+		}
+		n := binary.BigEndian.Uint64(src)
+		if desc {
+			n = ^n
+		}
+		return drivers.Number(kind, int64(n^signBit64)), src[8:], buf, nil
+	case schemas.Boolean:
+		if len(src) < 1 || src[0]^flip > 1 {
+			return v, src, buf, ErrCorrupt
+		}
+		return drivers.Boolean(src[0]^flip == 1), src[1:], buf, nil
+	case schemas.UUID, schemas.TimeUUID:
+		if len(src) < 16 {
+			return v, src, buf, ErrCorrupt
+		}
+		var u [16]byte
+		for i := range u {
+			u[i] = src[i] ^ flip
+		}
+		if kind == schemas.TimeUUID {
+			u = timeUUID(&u)
+		}
+		return drivers.ID(kind, u), src[16:], buf, nil
+	}
+	return v, src, buf, fmt.Errorf("a %s value cannot be part of a key", kind)
+}
+
+// Successor turns a key prefix into the smallest key that is greater than all
+// keys beginning with it, in place: the open end of their range. A prefix that
+// holds nothing but 0xFF has none: the result is empty.
+func Successor(prefix []byte) []byte {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] != 0xFF {
+			prefix[i]++
+			return prefix[:i+1]
+		}
+	}
+	return prefix[:0]
+}
+
+// decodeBytes returns what appended bytes stood for. Ascending bytes without a
+// zero are returned as they lie in src; others are put at the end of buf.
+func decodeBytes(src []byte, flip byte, buf []byte) (raw, rest, grown []byte, err error) {
+	at, shared := len(buf), flip == 0
+	for i := 0; i < len(src); i++ {
+		c := src[i] ^ flip
+		if c != escape {
+			if !shared {
+				buf = append(buf, c)
+			}
+			continue
+		}
+		i++
+		if i == len(src) {
+			break
+		}
+		switch src[i] ^ flip {
+		case terminator:
+			if shared {
+				return src[:i-1 : i-1], src[i+1:], buf, nil
+			}
+			return buf[at:len(buf):len(buf)], src[i+1:], buf, nil
+		case escaped:
+			if shared {
+				buf, shared = append(buf, src[:i-1]...), false
+			}
+			buf = append(buf, 0)
+		default:
+			return nil, src, buf[:at], ErrCorrupt
+		}
+	}
+	return nil, src, buf[:at], ErrCorrupt
+}
+
+// appendTimeUUID puts the parts of a version 1 UUID (RFC 9562, 5.1) in the order in
+// which Cassandra compares them: time high, mid and low, and then the low
+// half byte by byte as signed numbers. The version, the same in all of them,
+// goes behind the time.
+func appendTimeUUID(dst []byte, u *[16]byte) []byte {
+	high := uint64(binary.BigEndian.Uint16(u[6:]))
+	mid := uint64(binary.BigEndian.Uint16(u[4:]))
+	low := uint64(binary.BigEndian.Uint32(u[0:]))
+	time := (high&0x0FFF)<<48 | mid<<32 | low
+	dst = binary.BigEndian.AppendUint64(dst, time<<4|high>>12)
+	const signs = 0x8080808080808080
+	return binary.BigEndian.AppendUint64(dst, binary.BigEndian.Uint64(u[8:])^signs)
+}
+
+// timeUUID undoes appendTimeUUID.
+func timeUUID(enc *[16]byte) (u [16]byte) {
+	n := binary.BigEndian.Uint64(enc[:])
+	time, version := n>>4, n&0x0F
+	binary.BigEndian.PutUint32(u[0:], uint32(time))
+	binary.BigEndian.PutUint16(u[4:], uint16(time>>32))
+	binary.BigEndian.PutUint16(u[6:], uint16(time>>48)|uint16(version<<12))
+	const signs = 0x8080808080808080
+	binary.BigEndian.PutUint64(u[8:], binary.BigEndian.Uint64(enc[8:])^signs)
+	return u
+}
+
+func complement(b []byte) {
+	for i := range b {
+		b[i] = ^b[i]
+	}
+}
