@@ -1,0 +1,193 @@
+package latency
+
+import (
+	"runtime"
+	"sync"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Kind is one of the times that are taken of an operation.
+type Kind uint8
+
+// The kinds. An open loop reports Response: it holds what an operation waited
+// because those before it were late. A closed loop has no due time, so only
+// Service is recorded and Response is the same figure.
+const (
+	Response Kind = iota // end − due
+	Service              // end − start
+	Lag                  // start − due
+	NumKinds int  = iota
+)
+
+var kindNames = [NumKinds]string{"response", "service", "lag"}
+
+// String returns the kind's name in tags and results.
+func (k Kind) String() string { return kindNames[k] }
+
+// Outcome is how an operation ended. Only OK is in the latency figures.
+type Outcome uint8
+
+// The outcomes.
+const (
+	OK          Outcome = iota
+	NotFound            // what was asked for was not there
+	Failed              // known not to be applied
+	Unknown             // timed out: may be applied
+	TooLarge            // beyond a limit of the engine; nothing was applied
+	Dropped             // due, but never started
+	NumOutcomes int     = iota
+)
+
+// Highest is the end of the histograms' range. Longer times are counted at it,
+// and counted again as clamped: the histogram itself would lose them.
+const Highest = 100 * time.Second
+
+// Significant decimal digits of the histograms. Lag only has to show whether
+// the generator kept up.
+const (
+	digits    = 3 // 229 KB a histogram
+	digitsLag = 2 // 31 KB
+)
+
+// Op is what was recorded of one operation. A histogram is nil until its first
+// value.
+type Op struct {
+	Counts  [NumOutcomes]int64
+	Clamped int64 // times beyond Highest
+	Times   [NumKinds]*hdr.Histogram
+}
+
+func (o *Op) record(k Kind, d time.Duration) {
+	h := o.Times[k]
+	if h == nil {
+		h = newHistogram(k)
+		o.Times[k] = h
+	}
+	switch {
+	case d > Highest:
+		d = Highest
+		o.Clamped++
+	case d < 0: // a start before its due time is on time
+		d = 0
+	}
+	// The range covers every value left.
+	_ = h.RecordValue(int64(d))
+}
+
+func newHistogram(k Kind) *hdr.Histogram {
+	if k == Lag {
+		return hdr.New(1, int64(Highest), digitsLag)
+	}
+	return hdr.New(1, int64(Highest), digits)
+}
+
+// add adds b to o, and yields the processor between histograms: a merge takes
+// about 0.2 ms, and workers should not wait longer.
+func (o *Op) add(b *Op) {
+	for i, n := range b.Counts {
+		o.Counts[i] += n
+	}
+	o.Clamped += b.Clamped
+	for k, from := range b.Times {
+		if from == nil || from.TotalCount() == 0 {
+			continue
+		}
+		if o.Times[k] == nil {
+			o.Times[k] = newHistogram(Kind(k))
+		}
+		o.Times[k].Merge(from)
+		runtime.Gosched()
+	}
+}
+
+// reset empties o and keeps its histograms.
+func (o *Op) reset() {
+	o.Counts, o.Clamped = [NumOutcomes]int64{}, 0
+	for _, h := range o.Times {
+		if h != nil && h.TotalCount() > 0 {
+			h.Reset()
+		}
+	}
+}
+
+// Worker is what one worker records into. Workers beyond twice the number of
+// processors share: at most so many record at a time, so the locks stay free,
+// and memory does not grow with the number of clients.
+type Worker struct {
+	mu   sync.Mutex
+	ops  []Op
+	open bool
+	_    [64]byte // keeps the locks of two workers out of one cache line
+}
+
+// Record adds one operation that was started. Times are on one monotonic
+// clock, since any base. It allocates only the first histograms of an operation.
+func (w *Worker) Record(op int, out Outcome, due, start, end time.Duration) {
+	w.mu.Lock()
+	o := &w.ops[op]
+	o.Counts[out]++
+	if out == OK {
+		o.record(Service, end-start)
+		if w.open {
+			o.record(Response, end-due)
+			o.record(Lag, start-due)
+		}
+	}
+	w.mu.Unlock()
+}
+
+// Drop adds one operation that was due and never started.
+func (w *Worker) Drop(op int) {
+	w.mu.Lock()
+	w.ops[op].Counts[Dropped]++
+	w.mu.Unlock()
+}
+
+// Recorder collects what the workers of one phase record.
+type Recorder struct {
+	workers  []*Worker
+	spare    []Op // changes places with one worker's at a time
+	interval []Op
+	total    []Op
+}
+
+// NewRecorder returns a recorder of so many operations for so many workers.
+// Open says whether operations have due times.
+func NewRecorder(ops, workers int, open bool) *Recorder {
+	r := &Recorder{spare: make([]Op, ops), interval: make([]Op, ops), total: make([]Op, ops)}
+	for range max(1, min(workers, 2*runtime.GOMAXPROCS(0))) {
+		r.workers = append(r.workers, &Worker{ops: make([]Op, ops), open: open})
+	}
+	return r
+}
+
+// Worker returns what worker i records into.
+func (r *Recorder) Worker(i int) *Worker { return r.workers[i%len(r.workers)] }
+
+// Tick takes from the workers what they recorded since the last Tick, adds it
+// to the totals and returns it, by operation. The result is valid until the
+// next Tick. One goroutine calls Tick and Total; when the workers have ended,
+// one more Tick takes the last partial interval.
+func (r *Recorder) Tick() []Op {
+	for i := range r.interval {
+		r.interval[i].reset()
+	}
+	for _, w := range r.workers {
+		w.mu.Lock()
+		w.ops, r.spare = r.spare, w.ops
+		w.mu.Unlock()
+		for i := range r.spare {
+			r.interval[i].add(&r.spare[i])
+			r.spare[i].reset()
+		}
+	}
+	for i := range r.interval {
+		r.total[i].add(&r.interval[i])
+	}
+	return r.interval
+}
+
+// Total returns all that the Ticks so far took of one operation.
+func (r *Recorder) Total(op int) *Op { return &r.total[op] }

@@ -1,0 +1,183 @@
+package latency
+
+import (
+	"bytes"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+func TestThreeTimesOfAnOperation(t *testing.T) {
+	r := NewRecorder(2, 1, true)
+	// Due at 10 ms, started 5 ms late, took 2 ms.
+	r.Worker(0).Record(1, OK, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond)
+	r.Tick()
+	op := r.Total(1)
+	for k, want := range [NumKinds]time.Duration{Response: 7 * time.Millisecond, Service: 2 * time.Millisecond, Lag: 5 * time.Millisecond} {
+		got := op.Times[k].Max()
+		if precision := []float64{0.001, 0.001, 0.01}[k]; math.Abs(float64(got)/float64(want)-1) > precision {
+			t.Errorf("%v = %v, want %v", Kind(k), time.Duration(got), want)
+		}
+	}
+	if r.Total(0).Times[Service] != nil {
+		t.Error("an operation that never ran has a histogram")
+	}
+}
+
+func TestClosedLoopHasServiceOnly(t *testing.T) {
+	r := NewRecorder(1, 1, false)
+	r.Worker(0).Record(0, OK, 0, time.Second, 2*time.Second)
+	r.Tick()
+	if op := r.Total(0); op.Times[Service].TotalCount() != 1 || op.Times[Response] != nil || op.Times[Lag] != nil {
+		t.Errorf("times = %v, want service alone", op.Times)
+	}
+}
+
+func TestOnlyOKEntersLatency(t *testing.T) {
+	r := NewRecorder(1, 1, true)
+	w := r.Worker(0)
+	for out := range Outcome(NumOutcomes) {
+		w.Record(0, out, 0, 0, time.Millisecond)
+	}
+	w.Drop(0)
+	r.Tick()
+	op := r.Total(0)
+	if want := [NumOutcomes]int64{1, 1, 1, 1, 1, 2}; op.Counts != want {
+		t.Errorf("outcomes = %v, want %v", op.Counts, want)
+	}
+	if n := op.Times[Response].TotalCount(); n != 1 {
+		t.Errorf("%d operations are in the latency figures, want the one that was ok", n)
+	}
+}
+
+// A value beyond the range is in the histogram, at its end, and counted.
+func TestOutOfRangeIsClampedAndCounted(t *testing.T) {
+	r := NewRecorder(1, 1, true)
+	r.Worker(0).Record(0, OK, 0, 0, 2*Highest)
+	r.Worker(0).Record(0, OK, time.Second, 0, 1) // started before it was due
+	r.Tick()
+	op := r.Total(0)
+	if op.Times[Service].TotalCount() != 2 || op.Times[Response].TotalCount() != 2 || op.Times[Lag].TotalCount() != 2 {
+		t.Error("a value was lost")
+	}
+	if op.Clamped != 2 { // response and service of the first
+		t.Errorf("clamped = %d, want 2", op.Clamped)
+	}
+	if got := op.Times[Service].Max(); math.Abs(float64(got)/float64(Highest)-1) > 0.001 {
+		t.Errorf("max = %v, want %v", time.Duration(got), Highest)
+	}
+}
+
+// Whatever the workers do while the collector ticks, every value is in the
+// totals once, and the intervals together are the totals.
+func TestTicksLoseNothing(t *testing.T) {
+	const workers, each = 6, 20000
+	r := NewRecorder(3, workers, true)
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			w := r.Worker(i)
+			for n := range each {
+				w.Record(n%3, OK, 0, 0, time.Duration(n))
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	var intervals int64
+	tick := func() {
+		for _, op := range r.Tick() {
+			intervals += op.Counts[OK]
+		}
+	}
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		tick() // once more after the end: the last partial interval
+	}
+	var total, values int64
+	for op := range 3 {
+		total += r.Total(op).Counts[OK]
+		values += r.Total(op).Times[Service].TotalCount()
+	}
+	if total != workers*each || values != workers*each || intervals != workers*each {
+		t.Errorf("%d counted, %d in histograms, %d in intervals, want %d", total, values, intervals, workers*each)
+	}
+}
+
+func TestRecordAllocatesNothing(t *testing.T) {
+	r := NewRecorder(1, 1, true)
+	w := r.Worker(0)
+	record := func() { w.Record(0, OK, 1, 2, 3) }
+	record() // the first makes the histograms
+	if n := testing.AllocsPerRun(1000, record); n != 0 {
+		t.Errorf("%v allocations a record", n)
+	}
+}
+
+func TestLogIsReadByHdrHistogram(t *testing.T) {
+	start := time.UnixMilli(1_700_000_000_250)
+	var buf bytes.Buffer
+	l, err := NewLog(&buf, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewRecorder(2, 1, true)
+	w, names := r.Worker(0), []string{"open", "list"}
+	write := func(from, to time.Time) {
+		t.Helper()
+		if err := l.Write("james.embedded", names, r.Tick(), from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Record(0, OK, 0, 0, time.Millisecond)
+	w.Record(1, OK, 0, 0, time.Second)
+	write(start, start.Add(time.Second))
+	w.Record(0, OK, 0, 0, 3*time.Millisecond) // the last, partial interval
+	write(start.Add(time.Second), start.Add(1400*time.Millisecond))
+	if err := l.Flush(); err != nil {
+		t.Fatal(err)
+	}
+
+	type interval struct {
+		length int64
+		max    time.Duration
+	}
+	got := map[string][]interval{}
+	for in := hdr.NewHistogramLogReader(&buf); ; {
+		h, err := in.NextIntervalHistogram()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h == nil {
+			break
+		}
+		got[h.Tag()] = append(got[h.Tag()], interval{h.EndTimeMs() - h.StartTimeMs(), time.Duration(h.Max()).Round(10 * time.Microsecond)})
+	}
+	if len(got) != 6 {
+		t.Errorf("log has tags %v, want 3 kinds of 2 operations", got)
+	}
+	opens := got["james.embedded.open.response"]
+	if len(opens) != 2 || opens[0] != (interval{1000, time.Millisecond}) || opens[1] != (interval{400, 3 * time.Millisecond}) {
+		t.Errorf("intervals of open = %v", opens)
+	}
+	if lists := got["james.embedded.list.service"]; len(lists) != 1 {
+		t.Errorf("intervals of list = %v, want only the one with a value", lists)
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	r := NewRecorder(1, 1, true)
+	w := r.Worker(0)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		d := time.Duration(i & 0xfffff)
+		w.Record(0, OK, 0, d, 2*d)
+	}
+}
