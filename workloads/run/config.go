@@ -1,0 +1,78 @@
+package run
+
+import (
+	"io"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// Config is all that a run is told. Workload, Models and Engines are needed;
+// the zero value of everything else is a good default.
+type Config struct {
+	Workload *workloads.Workload
+	Models   []models.Model
+	Engines  []drivers.Engine
+
+	// Null is the engine on which the harness floor is measured; with none, or
+	// with NoFloor set, none is.
+	Null    *drivers.Engine
+	NoFloor bool
+
+	Seed   uint64 // 0: the workload's own
+	Trials int    // how often each cell is run, on a fresh store; 0 is 1
+
+	// DataDir keeps the stores, ledgers and directories of live messages, one
+	// folder for each model and engine; a data set that is there and fits is
+	// used again. Empty: a temporary folder that is removed at the end.
+	DataDir    string
+	Durability drivers.Durability
+	CacheBytes int64                        // block cache of an embedded engine; 0 is its default
+	Settings   map[string]map[string]string // by engine: driver settings
+	Model      models.Options
+
+	Workers  int           // of open-loop phases and of the load; 0 is DefaultWorkers
+	MaxLag   time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxLag
+	Audit    AuditMode
+	MailFile string // read in place of generated mail: mbox or mbox.gz
+
+	// LatencyLog, if set, gets the HDR interval log of the measured phases.
+	LatencyLog io.Writer
+	// Progress, if set, is called from one goroutine at a time, several times a
+	// second at most, and at each change of phase.
+	Progress func(Progress)
+}
+
+// Defaults of Config.
+const (
+	// DefaultWorkers is enough for 20,000/s at a service time of 1.6 ms.
+	DefaultWorkers = 32
+	// DefaultMaxLag is how late an operation may start. It is far beyond what a
+	// healthy run shows: up to it, waiting is in the figures, not dropped.
+	DefaultMaxLag = 10 * time.Second
+)
+
+// AuditMode says when stores are compared with the ledger of acknowledged
+// operations.
+type AuditMode uint8
+
+// Audit modes.
+const (
+	NoAudit    AuditMode = iota
+	AuditAfter           // when a cell has been measured
+	AuditOnly            // of a DataDir as an earlier run left it, also one that was killed
+)
+
+// Progress is how far a run is.
+type Progress struct {
+	Model, Engine, Phase string
+	Trial                int     // from 1
+	Cell, Cells          int     // this combination of model, engine and trial, from 1
+	Done, Total          int64   // operations; Total 0: not known
+	Fraction             float64 // of the phase that is done, 0 to 1; negative: not known
+	Rate                 float64 // operations a second, lately
+	ETA                  time.Duration
+	Finished             bool // the phase has ended
+}
