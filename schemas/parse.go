@@ -1,0 +1,154 @@
+package schemas
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// EngineNames are the engines that a schema file may speak of (native, hints,
+// fallback). Whether one is built in is not the language's business.
+var EngineNames = []string{"embedded", "cassandra", "hbase", "oraclenosql", "null"}
+
+var schemaKeys = []string{"schema", "name", "doc", "native", "tables", "patterns"}
+
+// parser holds what is known while one file is read.
+type parser struct {
+	decoder
+	schema *Schema
+	broken map[*Table]bool // tables with faults: what leans on them is not judged
+}
+
+// Parse reads a schema file; file is its name in messages. The error, if there
+// is one, is of type [Errors] and holds every fault that was found.
+func Parse(file string, src []byte) (*Schema, error) {
+	p := &parser{
+		decoder: decoder{file: file},
+		schema:  &Schema{File: file, Source: src},
+		broken:  make(map[*Table]bool),
+	}
+	if root := p.document(src); root != nil {
+		p.parse(root)
+	}
+	if err := p.errs.Sorted(); err != nil {
+		return nil, err
+	}
+	return p.schema, nil
+}
+
+func (p *parser) parse(root *yaml.Node) {
+	f := p.fields(root, "the schema", schemaKeys)
+	if root.Kind != yaml.MappingNode {
+		return
+	}
+	if e, ok := f["schema"]; !ok {
+		p.fail(root, `no key "schema"; expected "schema: 1", the version of the language`)
+	} else if e.value.ShortTag() != "!!int" || e.value.Value != "1" {
+		p.fail(e.value, "schema must be 1, the version of the language, found %s", found(e.value))
+	}
+	if e, ok := f["name"]; !ok {
+		p.fail(root, `no key "name"; expected the name of the schema`)
+	} else {
+		p.schema.Name, _ = p.name(e.value, "schema")
+	}
+	p.schema.Doc = p.textOf(f, "doc", "the schema")
+	if p.schema.Native = p.textOf(f, "native", "the schema"); p.schema.Native != "" {
+		p.engine(f["native"].value, p.schema.Native, "in native")
+	}
+	if e, ok := f["tables"]; !ok {
+		p.fail(root, `no key "tables"; expected the tables of the schema`)
+	} else {
+		p.tables(e.value)
+	}
+	if e, ok := f["patterns"]; ok {
+		p.patterns(e.value)
+	}
+}
+
+// maxName is the longest name that every engine takes (Cassandra: 48).
+const maxName = 48
+
+var nameForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+
+// name returns a name that can be given to a schema, table, column, index or
+// pattern.
+func (p *parser) name(n *yaml.Node, what string) (string, bool) {
+	s, ok := p.text(n, "the name of a "+what)
+	return s, ok && p.checkName(n, s, what)
+}
+
+func (p *parser) checkName(n *yaml.Node, s, what string) bool {
+	if nameForm.MatchString(s) && len(s) <= maxName {
+		return true
+	}
+	p.fail(n, "%s name %q must be a letter, then letters, digits, _ . or -, %d at most", what, s, maxName)
+	return false
+}
+
+func (p *parser) engine(n *yaml.Node, name, where string) {
+	if !slices.Contains(EngineNames, name) {
+		p.unknown(n, "engine", name, where, EngineNames)
+	}
+}
+
+var typeForm = regexp.MustCompile(`^(\w+)(?:<(.*)>)?$`)
+
+// typ returns the type that text stands for.
+func (p *parser) typ(n *yaml.Node, text, where string) (Type, bool) {
+	m := typeForm.FindStringSubmatch(text)
+	if m == nil {
+		hint := ""
+		if strings.Contains(text, "<") {
+			hint = `; inside {…} a type with a comma needs quotes: "map<text,int>"`
+		}
+		p.fail(n, "unknown type %q %s%s", text, where, hint)
+		return Type{}, false
+	}
+	kind := Kind(slices.Index(kindNames[:], m[1]))
+	if slices.Index(kindNames[:], m[1]) <= int(Null) {
+		p.unknown(n, "type", m[1], where, kindNames[1:])
+		return Type{}, false
+	}
+	t := Type{Kind: kind}
+	var inner []string
+	if m[2] != "" {
+		inner = strings.Split(m[2], ",")
+	}
+	want := map[Kind]int{Set: 1, List: 1, Map: 2}[kind]
+	if len(inner) != want || (want == 0 && strings.Contains(text, "<")) {
+		p.fail(n, "type %q %s: expected %s", text, where, typeShape(kind))
+		return Type{}, false
+	}
+	elems := make([]*Type, want)
+	for i, s := range inner {
+		e, ok := p.typ(n, strings.TrimSpace(s), where)
+		if !ok {
+			return Type{}, false
+		}
+		if e.Collection() || e.Kind == Counter {
+			p.fail(n, "type %q %s: a %s cannot be an element of a collection", text, where, e.Kind)
+			return Type{}, false
+		}
+		elems[i] = &e
+	}
+	switch kind {
+	case Map:
+		t.Key, t.Elem = elems[0], elems[1]
+	case Set, List:
+		t.Elem = elems[0]
+	}
+	return t, true
+}
+
+// typeShape says how a type of the kind is written.
+func typeShape(k Kind) string {
+	switch k {
+	case Map:
+		return "map<KEY,VALUE>"
+	case Set, List:
+		return k.String() + "<ELEMENT>"
+	}
+	return k.String() + " alone"
+}

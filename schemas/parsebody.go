@@ -1,0 +1,264 @@
+package schemas
+
+import (
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// body reads a pattern of one table. Each step leans on those before it, so
+// that the first fault of the key ends it: later ones would be echoes.
+func (r *patternReader) body() {
+	if !r.keys() {
+		return
+	}
+	r.filter()
+	r.limits()
+	switch r.Kind {
+	case Get, Slice, Scan:
+		r.readColumns()
+	case Count:
+	case Delete:
+		r.scope()
+	default:
+		r.writeColumns()
+	}
+	r.condition()
+	r.returns()
+}
+
+// keys reads by, in, from, to and after: what of the order is bound.
+func (r *patternReader) keys() bool {
+	by, ok := r.columnsOf("by")
+	switch {
+	case r.has("by") && !ok:
+		return false
+	case r.has("by"):
+		r.By = by
+	case r.Kind == Slice:
+		r.fail(r.name, "%s has no by; a slice needs %s", r.where, r.sliceNeeds())
+		return false
+	case r.Kind == Delete:
+		r.fail(r.name, "%s has no by; a delete needs at least the partition key (%s)", r.where, names(r.Table.Partition))
+		return false
+	case r.Kind != Scan && r.Kind != Count:
+		r.By = r.order
+	}
+	if r.has("in") && !r.in() {
+		return false
+	}
+	if len(r.By) > r.bound || !slices.Equal(r.By, r.order[:len(r.By)]) {
+		r.fail(r.at("by"), "%s: by (%s) must be the first columns of %s", r.where, names(r.By), r.ordering())
+		return false
+	}
+	return r.boundEnough() && r.ranges()
+}
+
+// in reads the key column bound to a list.
+func (r *patternReader) in() bool {
+	e := r.fields["in"]
+	name, ok := r.text(e.value, "in of "+r.where)
+	if !ok {
+		return false
+	}
+	if r.In = r.column(e.value, name); r.In == nil {
+		return false
+	}
+	if !r.has("by") { // a get's by is then all before in
+		r.By = nil
+		if i := slices.Index(r.order, r.In); i > 0 {
+			r.By = r.order[:i]
+		}
+	}
+	if len(r.By) >= r.bound || r.order[len(r.By)] != r.In {
+		r.fail(e.value, "%s: in (%s) must be the next column after by (%s) of %s", r.where, name, names(r.By), r.ordering())
+		return false
+	}
+	return true
+}
+
+// boundEnough judges whether by and in bind what the kind needs.
+func (r *patternReader) boundEnough() bool {
+	bound := len(r.By)
+	if r.In != nil {
+		bound++
+	}
+	switch r.Kind {
+	case Slice:
+		if len(r.By) < r.sliceMin() {
+			r.fail(r.at("by"), "%s: by (%s) is too short; a slice needs %s", r.where, names(r.By), r.sliceNeeds())
+			return false
+		}
+	case Count, Delete:
+		if len(r.By) < len(r.Table.Partition) && (r.Kind == Delete || r.has("by")) {
+			r.fail(r.at("by"), "%s: by (%s) must bind the whole partition key (%s)", r.where, names(r.By), names(r.Table.Partition))
+			return false
+		}
+	case Scan:
+	default:
+		if bound < len(r.order) {
+			r.fail(r.at("by"), "%s: a %s needs all of %s; not bound: %s", r.where, r.Kind, r.ordering(), names(r.order[bound:]))
+			return false
+		}
+	}
+	return true
+}
+
+// sliceMin is how many columns a slice must bind: the partition key, or one
+// column of an index.
+func (r *patternReader) sliceMin() int {
+	if r.Index != nil {
+		return 1
+	}
+	return len(r.Table.Partition)
+}
+
+func (r *patternReader) sliceNeeds() string {
+	if r.Index != nil {
+		return "by to begin with " + r.order[0].Name + ", the first column of index " + r.Index.Name
+	}
+	return "at least the whole partition key (" + names(r.Table.Partition) + "), or an index that begins with by"
+}
+
+// ordering names the order that keys are bound in, for messages.
+func (r *patternReader) ordering() string {
+	switch {
+	case r.Index != nil:
+		return "index " + r.Index.Name + " (" + names(r.order[:r.bound]) + ")"
+	case r.Static:
+		return "the partition key of " + r.Table.Name + " (" + names(r.order) + ")"
+	}
+	return "the primary key of " + r.Table.Name + " (" + names(r.order) + ")"
+}
+
+// ranges reads from, to and after, which go on where by ends.
+func (r *patternReader) ranges() bool {
+	before := len(r.errs)
+	r.From, r.To = r.end("from"), r.end("to")
+	r.After, _ = r.columnsOf("after")
+	if len(r.errs) > before {
+		return false
+	}
+	if r.In != nil {
+		for _, field := range []string{"from", "to", "after"} {
+			if r.has(field) {
+				r.fail(r.fields[field].key, "%s: in and %s exclude each other; both bind the column after by", r.where, field)
+			}
+		}
+	}
+	if r.Kind == Count && !r.has("by") && (r.From != nil || r.To != nil) {
+		r.fail(r.name, "%s: from and to of a count need by; expected the partition key (%s)", r.where, names(r.Table.Partition))
+		return false
+	}
+	rest := r.order[len(r.By):]
+	for _, b := range []*Bound{r.From, r.To} {
+		if b != nil && (len(rest) == 0 || rest[0] != b.Column) {
+			field := "from"
+			if b == r.To {
+				field = "to"
+			}
+			r.fail(r.at(field), "%s: %s (%s) must be the next column after by (%s) of %s", r.where, field, b.Column.Name, names(r.By), r.ordering())
+		}
+	}
+	if len(r.After) > len(rest) || !slices.Equal(r.After, rest[:len(r.After)]) {
+		r.fail(r.at("after"), "%s: after (%s) must be the next columns after by (%s): %s", r.where, names(r.After), names(r.By), names(rest))
+	}
+	return len(r.errs) == before
+}
+
+// end reads one end of a range: "column", "column open" or "column closed".
+func (r *patternReader) end(field string) *Bound {
+	e, ok := r.fields[field]
+	if !ok {
+		return nil
+	}
+	text, ok := r.text(e.value, field+" of "+r.where)
+	if !ok {
+		return nil
+	}
+	name, how, _ := strings.Cut(text, " ")
+	c := r.column(e.value, name)
+	if how != "" && how != "open" && how != "closed" {
+		r.unknown(e.value, "word", how, "in "+field+" of "+r.where, []string{"open", "closed"})
+	}
+	if c == nil {
+		return nil
+	}
+	return &Bound{Column: c, Open: how == "open"}
+}
+
+// filter reads the plain columns that are compared after reading.
+func (r *patternReader) filter() {
+	r.Filter, _ = r.columnsOf("filter")
+	for _, c := range r.Filter {
+		if c.Role != Plain || c.Type.Collection() {
+			r.fail(r.at("filter"), "%s: filter compares plain columns that are no collections; %s is %s", r.where, c.Name, describe(c))
+		}
+	}
+}
+
+// limits reads reverse, limit and parallel.
+func (r *patternReader) limits() {
+	r.Reverse = r.flag(r.fields, "reverse", r.where)
+	if e, ok := r.fields["limit"]; ok {
+		if e.value.Kind == yaml.ScalarNode && e.value.Value == "arg" {
+			r.LimitArg = true
+		} else if e.value.Kind == yaml.ScalarNode && e.value.ShortTag() == "!!str" {
+			r.unknown(e.value, "word", e.value.Value, "in limit of "+r.where+" (a number from 1 up, or arg)", []string{"arg"})
+		} else {
+			r.Limit = r.count(e.value, "limit of "+r.where)
+		}
+	}
+	if e, ok := r.fields["parallel"]; ok {
+		r.Parallel = r.count(e.value, "parallel of "+r.where)
+		if r.Kind == Get && (r.In == nil || r.In.Role != Partition) {
+			r.fail(e.key, "%s: parallel needs in over a partition column (%s)", r.where, names(r.Table.Partition))
+		}
+	}
+}
+
+// readColumns reads what a get, slice or scan yields: "*" unless it says so.
+func (r *patternReader) readColumns() {
+	if e, ok := r.fields["element"]; ok {
+		r.element(e)
+		return
+	}
+	if e, ok := r.fields["columns"]; ok && !(e.value.Kind == yaml.ScalarNode && e.value.Value == "*") {
+		if r.Columns, ok = r.columnsOf("columns"); !ok {
+			return
+		}
+		if len(r.Columns) == 0 {
+			r.fail(e.value, "%s: columns is empty; a %s yields at least one", r.where, r.Kind)
+		}
+		for _, c := range r.Columns {
+			if r.Static && c.Role != Partition && c.Role != Static {
+				r.fail(e.value, "%s: with static a %s yields partition and static columns; %s is %s", r.where, r.Kind, c.Name, describe(c))
+			}
+		}
+		return
+	}
+	r.Columns = allColumns(r.Table, r.Static)
+}
+
+// element reads the map column of which one element is read.
+func (r *patternReader) element(e entry) {
+	for _, field := range []string{"columns", "in", "static"} {
+		if r.has(field) {
+			r.fail(r.fields[field].key, "%s: element and %s exclude each other; element reads one value of one row", r.where, field)
+		}
+	}
+	name, ok := r.text(e.value, "element of "+r.where)
+	if !ok {
+		return
+	}
+	if r.Element = r.column(e.value, name); r.Element != nil && r.Element.Type.Kind != Map {
+		r.fail(e.value, "%s: element needs a map column; %s is %s", r.where, name, describe(r.Element))
+	}
+}
+
+// describe says what a column is, for messages.
+func describe(c *Column) string {
+	role := [...]string{"plain", "partition", "clustering", "static"}[c.Role]
+	return "a " + role + " column of type " + c.Type.String()
+}

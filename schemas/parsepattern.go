@@ -1,0 +1,257 @@
+package schemas
+
+import (
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// keysOf are the keys of each kind of pattern, beside the kind itself and
+// commonKeys.
+var keysOf = [...][]string{
+	Get:    {"by", "in", "element", "columns", "static", "parallel"},
+	Slice:  {"index", "by", "in", "filter", "from", "to", "after", "reverse", "limit", "columns"},
+	Scan:   {"filter", "limit", "columns", "static"},
+	Count:  {"by", "filter", "from", "to"},
+	Put:    {"by", "columns", "static", "returns"},
+	PutIf:  {"by", "columns", "if", "returns"},
+	Add:    {"by", "columns", "returns"},
+	Append: {"by", "columns"},
+	Remove: {"by", "columns"},
+	Delete: {"by", "from", "to", "columns", "scope", "returns"},
+	Batch:  {"parallel", "atomic"},
+}
+
+var commonKeys = []string{"doc", "addition", "fallback"}
+
+// patternKeys are all keys that some pattern may have.
+var patternKeys = func() []string {
+	keys := slices.Concat(commonKeys, patternKindNames[:])
+	for _, ks := range keysOf {
+		for _, k := range ks {
+			if !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	return keys
+}()
+
+var partKeys = []string{"run", "each"}
+
+// patternReader reads one pattern and judges whether its table can answer it.
+type patternReader struct {
+	*parser
+	*Pattern
+	where  string // "pattern NAME", for messages
+	name   *yaml.Node
+	fields map[string]entry
+	// order is the columns in which the table, or the index, is sorted; by
+	// may name the first bound of them.
+	order []*Column
+	bound int
+	ok    bool // nothing was wrong so far
+}
+
+// patterns reads the patterns; those that name others come after those others.
+func (p *parser) patterns(n *yaml.Node) {
+	var readers []*patternReader
+	for _, e := range p.mapping(n, "patterns") {
+		p.checkName(e.key, e.name, "pattern")
+		r := &patternReader{
+			parser:  p,
+			Pattern: &Pattern{Name: e.name, Pos: pos(e.key)},
+			where:   "pattern " + e.name,
+			name:    e.key,
+		}
+		before := len(p.errs)
+		if r.head(e.value) && r.Kind != Batch {
+			r.body()
+		}
+		r.ok = len(p.errs) == before
+		readers = append(readers, r)
+		p.schema.Patterns = append(p.schema.Patterns, r.Pattern)
+	}
+	byName := make(map[string]*patternReader, len(readers))
+	var names []string
+	for _, r := range readers {
+		byName[r.Name] = r
+		names = append(names, r.Name)
+	}
+	for _, r := range readers {
+		if r.Kind == Batch && r.fields != nil {
+			before := len(p.errs)
+			r.batch(byName, names)
+			r.ok = r.ok && len(p.errs) == before
+		}
+	}
+	for _, r := range readers {
+		r.fallbacks(byName, names)
+	}
+}
+
+// head reads what all patterns have: kind, table and documentation. It reports
+// whether the rest can be judged.
+func (r *patternReader) head(n *yaml.Node) bool {
+	f := r.parser.fields(n, r.where, patternKeys)
+	if n.Kind != yaml.MappingNode {
+		return false
+	}
+	r.Doc = r.textOf(f, "doc", r.where)
+	r.Addition = r.textOf(f, "addition", r.where)
+	kinds := 0
+	for k, name := range patternKindNames {
+		if _, ok := f[name]; ok {
+			r.Kind = PatternKind(k)
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		r.fail(r.name, "%s must have exactly one of the keys %s, found %d", r.where, strings.Join(patternKindNames[:], ", "), kinds)
+		return false
+	}
+	kind := r.Kind.String()
+	allowed := slices.Concat(commonKeys, []string{kind}, keysOf[r.Kind])
+	for name, e := range f {
+		if !slices.Contains(allowed, name) {
+			r.fail(e.key, "%s: a %s has no key %q; it may have %s", r.where, kind, name, strings.Join(keysOf[r.Kind], ", "))
+		}
+	}
+	r.fields = f
+	if r.Kind == Batch {
+		return true
+	}
+	return r.table(f[kind].value)
+}
+
+// table finds the pattern's table and the order in which it is read.
+func (r *patternReader) table(n *yaml.Node) bool {
+	name, ok := r.text(n, r.Kind.String()+" of "+r.where)
+	if !ok {
+		return false
+	}
+	if r.Table = r.schema.Table(name); r.Table == nil {
+		var names []string
+		for _, t := range r.schema.Tables {
+			names = append(names, t.Name)
+		}
+		r.unknown(n, "table", name, "in "+r.where, names)
+		return false
+	}
+	if r.broken[r.Table] {
+		return false
+	}
+	if r.Table.Header() {
+		r.fail(n, "%s: table %s is only a row header and stores nothing of its own; expected one of the tables nested in it", r.where, name)
+		return false
+	}
+	r.order = r.Table.Key()
+	r.bound = len(r.order)
+	r.Static = r.flag(r.fields, "static", r.where)
+	if r.Static {
+		if len(r.Table.Static) == 0 {
+			r.fail(r.fields["static"].key, "%s: table %s has no static columns", r.where, name)
+			return false
+		}
+		r.order, r.bound = r.Table.Partition, len(r.Table.Partition)
+	}
+	if x, ok := r.fields["index"]; ok {
+		return r.index(x.value)
+	}
+	return true
+}
+
+// index makes the pattern read through an index: its order is the index's
+// columns, then what they leave of the primary key.
+func (r *patternReader) index(n *yaml.Node) bool {
+	name, ok := r.text(n, "index of "+r.where)
+	if !ok {
+		return false
+	}
+	var names []string
+	for _, x := range r.Table.Indexes {
+		names = append(names, x.Name)
+		if x.Name == name {
+			r.Index = x
+		}
+	}
+	if r.Index == nil {
+		if len(names) == 0 {
+			r.fail(n, "%s: table %s has no index", r.where, r.Table.Name)
+		} else {
+			r.unknown(n, "index", name, "in "+r.where, names)
+		}
+		return false
+	}
+	r.order = nil
+	for _, c := range r.Index.Columns {
+		r.order = append(r.order, c.Column)
+	}
+	r.bound = len(r.order)
+	for _, c := range r.Table.Key() {
+		if !slices.Contains(r.order, c) {
+			r.order = append(r.order, c)
+		}
+	}
+	return true
+}
+
+// column finds a column of the pattern's table.
+func (r *patternReader) column(n *yaml.Node, name string) *Column {
+	c := r.Table.Column(name)
+	if c == nil {
+		r.unknown(n, "column", name, "in "+r.where, columnNames(r.Table))
+	}
+	return c
+}
+
+// columnsOf reads the field's list of different columns; ok is false if the
+// field is absent or has faults.
+func (r *patternReader) columnsOf(field string) (cs []*Column, ok bool) {
+	e, ok := r.fields[field]
+	if !ok {
+		return nil, false
+	}
+	before := len(r.errs)
+	for _, n := range r.list(e.value, field+" of "+r.where) {
+		name, isText := r.text(n, "a column in "+field+" of "+r.where)
+		if !isText {
+			continue
+		}
+		switch c := r.column(n, name); {
+		case c == nil:
+		case slices.Contains(cs, c):
+			r.fail(n, "duplicate column %q in %s of %s", name, field, r.where)
+		default:
+			cs = append(cs, c)
+		}
+	}
+	return cs, len(r.errs) == before
+}
+
+// has reports whether the pattern has the field.
+func (r *patternReader) has(field string) bool {
+	_, ok := r.fields[field]
+	return ok
+}
+
+// at is the value of the field for a message, or the pattern's name.
+func (r *patternReader) at(field string) *yaml.Node {
+	if e, ok := r.fields[field]; ok {
+		return e.value
+	}
+	return r.name
+}
+
+// names lists columns for messages.
+func names(cs []*Column) string {
+	if len(cs) == 0 {
+		return "nothing"
+	}
+	words := make([]string, len(cs))
+	for i, c := range cs {
+		words[i] = c.Name
+	}
+	return strings.Join(words, ", ")
+}
