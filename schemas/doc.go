@@ -31,10 +31,53 @@
 // mailbench adds, with the reason. "hints" carries settings an engine
 // understands; they never change what is stored.
 //
+// In full, with T for a type:
+//
+//	TABLE:
+//	  doc: text
+//	  addition: reason
+//	  in: PARENT                       # or partition: [name T, …]
+//	  clustering: [name T, name T desc, …]
+//	  columns: {name: T, name: {type: T, addition: reason}, …}
+//	  static: {…}                      # as columns; root tables only
+//	  indexes: {NAME: [column, column desc, …], NAME: {columns: […], addition: reason}}
+//	  hints: {ENGINE: {setting: value, …}}
+//
+// Inside {…}, YAML ends a word at a comma: write "map<text,int>" in quotes.
+// Counters stand in tables that hold nothing but counters and their key.
+//
 // # Patterns
 //
 // A pattern names its kind and its table in one key (get, slice, scan, count,
 // put, put-if, add, append, remove, delete) or lists its parts (batch). The
 // comments of [Pattern] say what each further key means and in which order the
-// arguments of a call stand.
+// arguments of a call stand. Where a list has one name, the name alone will do.
+//
+//	doc, addition   any kind
+//	fallback        any kind: {ENGINE: PATTERN}, of the same arguments and columns
+//	by              get, put, put-if, add, append, remove: the whole primary key
+//	                unless it says otherwise (and it may not say less; before in,
+//	                what comes before in; with static, the partition key).
+//	                slice: at least the partition key, or the first column of its index.
+//	                count: at least the partition key, or absent for the whole table.
+//	                delete: at least the partition key; never left out.
+//	in              get: the last column of the key. slice: the next one after by.
+//	element         get: a map column
+//	filter          slice, scan, count: plain columns
+//	from, to        slice, count, delete: "column", "column open" or "column closed" (the default)
+//	after           slice: the next columns after by (through an index: its
+//	                columns, then what they leave of the primary key)
+//	index, reverse  slice
+//	limit           slice, scan: a number or arg
+//	columns         get, slice, scan: "*" unless it says otherwise.
+//	                put, put-if: all plain columns (with static: all static ones).
+//	                add, append, remove: must be given. delete: given for scope cell.
+//	if              put-if: absent, or plain columns
+//	scope           delete: needed nowhere, it follows from by, from, to and
+//	                columns; where it is written down it must agree
+//	returns         put, put-if, add, delete of columns: old or new
+//	static          get, scan, put: the static columns of a partition
+//	parallel        get with in over a partition column, batch with atomic none
+//	atomic          batch: none (unless it says otherwise), row, partition, shard, all
+//	batch           a list of PATTERN or {run: PATTERN, each: word}
 package schemas

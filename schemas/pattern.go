@@ -12,7 +12,9 @@ const (
 	// of an index): by names the whole partition key and may go on into the
 	// clustering columns; from/to, after and in bound the next one.
 	Slice
-	// Scan reads all rows of a table in no promised order.
+	// Scan reads all rows of a table in no promised order. With static it
+	// reads the partition key and the static columns of every partition that
+	// has any static value, one row a partition, whether it has rows or not.
 	Scan
 	// Count returns one row with one bigint: how many rows the slice (by,
 	// from/to) or, without by, the table has.
@@ -138,14 +140,16 @@ type Pattern struct {
 
 	// Columns are, for a read, the values of a row in order (key, static and
 	// plain columns); for a put, add, append, remove or cell delete, the
-	// columns it touches. "*" stands for the key, static and plain columns.
+	// columns it touches. "*" stands for the key, static and plain columns, in
+	// that order and as the table lists them; with static, for the partition
+	// key and the static columns.
 	Columns []*Column
 	If      []*Column // put-if: columns whose present values must equal the arguments (null: absent)
 	Absent  bool      // put-if: the row must be absent ("if: absent")
 
 	Scope    Scope
 	Returns  Returns
-	Static   bool // get/put of a partition's static columns: By is the partition key
+	Static   bool // get/put of a partition's static columns: By is the partition key; scan of all partitions'
 	Parallel int  // at most so many calls at once (get with in over partitions, batch with atomic none)
 	Atomic   Atomicity
 	Parts    []Part
