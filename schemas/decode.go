@@ -62,7 +62,12 @@ func (d *decoder) document(src []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+var (
+	yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+	// fromZero are the errors in which yaml.v3 counts lines from 0: those of
+	// its parser, but not those of its scanner (see fail in its decode.go).
+	fromZero = regexp.MustCompile(`^did not find expected (<|node content|'-' indicator|key|',' or)`)
+)
 
 // syntax notes an error of the YAML reader, which names a line but no column.
 func (d *decoder) syntax(err error) {
@@ -70,6 +75,9 @@ func (d *decoder) syntax(err error) {
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		at.Line, _ = strconv.Atoi(m[1])
 		msg = err.Error()[len(m[0]):]
+		if fromZero.MatchString(msg) {
+			at.Line++
+		}
 	}
 	d.fail(at, "not YAML: %s", msg)
 }

@@ -98,7 +98,7 @@ func (r *patternReader) boundEnough() bool {
 	case Scan:
 	default:
 		if bound < len(r.order) {
-			r.fail(r.at("by"), "%s: a %s needs all of %s; not bound: %s", r.where, r.Kind, r.ordering(), names(r.order[bound:]))
+			r.fail(r.at("by"), "%s: %s needs all of %s; not bound: %s", r.where, a(r.Kind), r.ordering(), names(r.order[bound:]))
 			return false
 		}
 	}
@@ -193,7 +193,7 @@ func (r *patternReader) filter() {
 	r.Filter, _ = r.columnsOf("filter")
 	for _, c := range r.Filter {
 		if c.Role != Plain || c.Type.Collection() {
-			r.fail(r.at("filter"), "%s: filter compares plain columns that are no collections; %s is %s", r.where, c.Name, describe(c))
+			r.fail(r.atColumn("filter", c), "%s: filter compares plain columns that are no collections; %s is %s", r.where, c.Name, describe(c))
 		}
 	}
 }
@@ -229,11 +229,11 @@ func (r *patternReader) readColumns() {
 			return
 		}
 		if len(r.Columns) == 0 {
-			r.fail(e.value, "%s: columns is empty; a %s yields at least one", r.where, r.Kind)
+			r.fail(e.value, "%s: columns is empty; %s yields at least one", r.where, a(r.Kind))
 		}
 		for _, c := range r.Columns {
 			if r.Static && c.Role != Partition && c.Role != Static {
-				r.fail(e.value, "%s: with static a %s yields partition and static columns; %s is %s", r.where, r.Kind, c.Name, describe(c))
+				r.fail(r.atColumn("columns", c), "%s: with static %s yields partition and static columns; %s is %s", r.where, a(r.Kind), c.Name, describe(c))
 			}
 		}
 		return

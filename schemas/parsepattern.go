@@ -94,7 +94,9 @@ func (p *parser) patterns(n *yaml.Node) {
 // head reads what all patterns have: kind, table and documentation. It reports
 // whether the rest can be judged.
 func (r *patternReader) head(n *yaml.Node) bool {
+	before := len(r.errs)
 	f := r.parser.fields(n, r.where, patternKeys)
+	strange := len(r.errs) > before // perhaps the kind, misspelt
 	if n.Kind != yaml.MappingNode {
 		return false
 	}
@@ -107,6 +109,9 @@ func (r *patternReader) head(n *yaml.Node) bool {
 			kinds++
 		}
 	}
+	if kinds == 0 && strange {
+		return false
+	}
 	if kinds != 1 {
 		r.fail(r.name, "%s must have exactly one of the keys %s, found %d", r.where, strings.Join(patternKindNames[:], ", "), kinds)
 		return false
@@ -115,7 +120,8 @@ func (r *patternReader) head(n *yaml.Node) bool {
 	allowed := slices.Concat(commonKeys, []string{kind}, keysOf[r.Kind])
 	for name, e := range f {
 		if !slices.Contains(allowed, name) {
-			r.fail(e.key, "%s: a %s has no key %q; it may have %s", r.where, kind, name, strings.Join(keysOf[r.Kind], ", "))
+			r.fail(e.key, "%s: %s has no key %q; it may have %s", r.where, a(r.Kind), name, strings.Join(keysOf[r.Kind], ", "))
+			delete(f, name)
 		}
 	}
 	r.fields = f
@@ -242,6 +248,26 @@ func (r *patternReader) at(field string) *yaml.Node {
 		return e.value
 	}
 	return r.name
+}
+
+// atColumn is where the field names the column, or the pattern's name.
+func (r *patternReader) atColumn(field string, c *Column) *yaml.Node {
+	if e, ok := r.fields[field]; ok {
+		for _, n := range e.value.Content {
+			if n.Value == c.Name {
+				return n
+			}
+		}
+	}
+	return r.at(field)
+}
+
+// a names a kind with its article, for messages.
+func a(k PatternKind) string {
+	if k == Add || k == Append {
+		return "an " + k.String()
+	}
+	return "a " + k.String()
 }
 
 // names lists columns for messages.
