@@ -1,0 +1,24 @@
+package modeltest
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// start is when every rule begins: a whole second, well inside what every
+// engine's timestamps can hold.
+var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+// clock stands still until it is told to go on, so that a model and its
+// reference read the same time however often they ask.
+type clock struct{ nanos atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.nanos.Store(start.UnixNano())
+	return c
+}
+
+func (c *clock) now() time.Time { return time.Unix(0, c.nanos.Load()).UTC() }
+
+func (c *clock) advance(d time.Duration) { c.nanos.Add(int64(d)) }

@@ -1,0 +1,313 @@
+package modeltest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+// check compares everything: each account as a login finds it, its folders,
+// their numbers and pages, each message in all its bytes, and the audit.
+func (tw *twin) check() {
+	tw.t.Helper()
+	for _, a := range tw.accounts {
+		tw.checkAccount(a)
+		for _, f := range a.folders {
+			tw.checkFolder(f, 25)
+			for _, m := range tw.live(f) {
+				tw.checkMessage(m)
+			}
+		}
+	}
+	tw.checkAudit()
+}
+
+func (tw *twin) checkAccount(a *account) {
+	tw.t.Helper()
+	got, err := tw.got.Login(tw.ctx, a.ref.Address)
+	ref, refErr := tw.ref.Login(tw.ctx, a.ref.Address)
+	tw.agree("login "+a.ref.Address, err, refErr)
+	tw.pair(got, ref)
+
+	want := map[string]models.FolderInfo{}
+	refErr = tw.ref.Folders(tw.ctx, a.ref, func(i models.FolderInfo) error {
+		want[i.Name] = i
+		return nil
+	})
+	err = tw.got.Folders(tw.ctx, a.got, func(i models.FolderInfo) error {
+		w, ok := want[i.Name]
+		if !ok {
+			return fmt.Errorf("folder %q is listed twice, or is none of the account's", i.Name)
+		}
+		delete(want, i.Name)
+		return equalNumbers(i.Known, models.Stats{Messages: i.Messages, Unread: i.Unread}, models.Stats{Messages: w.Messages, Unread: w.Unread})
+	})
+	tw.agree("folders of "+a.ref.Address, err, refErr)
+	for name := range want {
+		tw.t.Fatalf("folders of %s: %q is missing", a.ref.Address, name)
+	}
+}
+
+func equalNumbers(known models.Known, got, want models.Stats) error {
+	for _, n := range []struct {
+		know      models.Known
+		what      string
+		got, want int64
+	}{
+		{models.KnowMessages, "messages", got.Messages, want.Messages},
+		{models.KnowUnread, "unread", got.Unread, want.Unread},
+		{models.KnowBytes, "bytes", got.Bytes, want.Bytes},
+	} {
+		if known.Has(n.know) && n.got != n.want {
+			return fmt.Errorf("%s: %d, want %d", n.what, n.got, n.want)
+		}
+	}
+	return nil
+}
+
+// checkFolder compares a folder's numbers and, page by page, its list.
+func (tw *twin) checkFolder(f *folder, page int) {
+	tw.t.Helper()
+	name := fmt.Sprintf("folder %q of %s", f.ref.Name, f.in.ref.Address)
+	got, err := tw.got.Stats(tw.ctx, f.got)
+	ref, refErr := tw.ref.Stats(tw.ctx, f.ref)
+	tw.agree("stats of "+name, err, refErr)
+	if err := equalNumbers(got.Known, got, ref); err != nil {
+		tw.t.Fatalf("stats of %s: %v", name, err)
+	}
+	want := tw.live(f)
+	entries, err := pages(tw.ctx, tw.got, f.got, page, len(want)+page)
+	if err != nil {
+		tw.t.Fatalf("list %s: %v", name, err)
+	}
+	if len(entries) != len(want) {
+		tw.t.Fatalf("list %s: %d messages in pages of %d, want %d", name, len(entries), page, len(want))
+	}
+	tw.checkOrder(name, entries, want)
+}
+
+// checkOrder compares a list, newest first, with what should be in it.
+func (tw *twin) checkOrder(name string, entries []models.Entry, want []mail) {
+	tw.t.Helper()
+	for i, e := range entries {
+		w := want[i]
+		if tw.order == byDate && e.Handle != w.got {
+			// Messages of one date stand in any order among themselves.
+			j := slices.IndexFunc(want, func(m mail) bool { return m.got == e.Handle })
+			if j >= 0 && tw.refOf(want[j]).Date.Equal(tw.refOf(w).Date) {
+				w = want[j]
+			}
+		}
+		if e.Handle != w.got {
+			tw.t.Fatalf("list %s: place %d of %d has %x, want %x", name, i, len(want), e.Handle, w.got)
+		}
+		if err := tw.equalEntry(&e, w); err != nil {
+			tw.t.Fatalf("list %s: place %d: %v", name, i, err)
+		}
+		if slices.ContainsFunc(entries[:i], func(x models.Entry) bool { return x.Handle == e.Handle }) {
+			tw.t.Fatalf("list %s: place %d: %x is listed twice", name, i, e.Handle)
+		}
+	}
+}
+
+// refOf returns the message behind a mail of the reference.
+func (tw *twin) refOf(m mail) *refMail {
+	return tw.ref.entryOf(m.ref).state.mail
+}
+
+// pages lists a folder in pages. It gives up after max entries.
+func pages(ctx context.Context, mb models.Mailbox, f *models.Folder, page, limit int) ([]models.Entry, error) {
+	var es []models.Entry
+	var after models.Handle
+	for {
+		n := 0
+		err := mb.List(ctx, f, after, page, func(e *models.Entry) error {
+			if n++; n > page {
+				return fmt.Errorf("a page of %d has more entries", page)
+			}
+			c := *e
+			c.From, c.Subject = bytes.Clone(e.From), bytes.Clone(e.Subject)
+			es = append(es, c)
+			after = e.Handle
+			return nil
+		})
+		if err != nil || n < page {
+			return es, err
+		}
+		if len(es) > limit {
+			return es, fmt.Errorf("pages of %d do not end: %d entries so far", page, len(es))
+		}
+	}
+}
+
+// equalEntry compares what the model could tell of a message.
+func (tw *twin) equalEntry(e *models.Entry, m mail) error {
+	r := tw.ref.entryOf(m.ref)
+	want, mail := r.entry(), r.state.mail
+	switch {
+	case e.Known.Has(models.KnowFrom) && string(e.From) != string(want.From):
+		return fmt.Errorf("from %q, want %q", e.From, want.From)
+	case e.Known.Has(models.KnowSubject) && string(e.Subject) != string(want.Subject):
+		return fmt.Errorf("subject %q, want %q", e.Subject, want.Subject)
+	case e.Known.Has(models.KnowSize) && e.Size != want.Size:
+		return fmt.Errorf("size %d, want %d", e.Size, want.Size)
+	case e.Known.Has(models.KnowSeen) && e.Seen != want.Seen:
+		return fmt.Errorf("seen %v, want %v", e.Seen, want.Seen)
+	case e.Known.Has(models.KnowDate) && !sameMilli(e.Date, want.Date) && !sameMilli(e.Date, mail.at):
+		return fmt.Errorf("date %v, want the message's %v or its delivery's %v", e.Date, want.Date, mail.at)
+	}
+	return nil
+}
+
+// sameMilli compares to the millisecond, which every engine keeps.
+func sameMilli(a, b time.Time) bool {
+	return a.Truncate(time.Millisecond).Equal(b.Truncate(time.Millisecond))
+}
+
+// checkMessage opens a message and streams all that can be streamed of it.
+func (tw *twin) checkMessage(m mail) {
+	tw.t.Helper()
+	r := tw.ref.entryOf(m.ref)
+	want := r.state.mail
+	o := &tw.opened
+	if err := tw.got.Open(tw.ctx, m.in.got, m.got, o); err != nil {
+		tw.t.Fatalf("open %q: %v", want.Subject, err)
+	}
+	if o.Handle != m.got {
+		tw.t.Fatalf("open %q: handle %x, want %x", want.Subject, o.Handle, m.got)
+	}
+	if err := tw.equalEntry(&o.Entry, m); err != nil {
+		tw.t.Fatalf("open %q: %v", want.Subject, err)
+	}
+	if o.Flags != r.state.flags {
+		tw.t.Fatalf("open %q: flags %b, want %b", want.Subject, o.Flags, r.state.flags)
+	}
+	if err := equalContent(o.Body, want.Body.Content); err != nil {
+		tw.t.Fatalf("open %q: body: %v", want.Subject, err)
+	}
+	attached := map[string]int64{}
+	for _, a := range o.Attachments {
+		attached[a.Name] = a.Size
+	}
+	if len(attached) != len(want.Attachments) || len(o.Attachments) != len(want.Attachments) {
+		tw.t.Fatalf("open %q: %d attachments, want %d", want.Subject, len(o.Attachments), len(want.Attachments))
+	}
+	for _, p := range want.Attachments {
+		if size, ok := attached[p.Name]; !ok || size != p.Content.Size() {
+			tw.t.Fatalf("open %q: attachment %q: there %v, %d bytes, want %d", want.Subject, p.Name, ok, size, p.Content.Size())
+		}
+		w := contentChecker{want: p.Content}
+		n, err := tw.got.Attachment(tw.ctx, m.in.got, m.got, p.Name, &w)
+		if err := w.done(n, err); err != nil {
+			tw.t.Fatalf("attachment %q of %q: %v", p.Name, want.Subject, err)
+		}
+	}
+	if _, err := tw.got.Attachment(tw.ctx, m.in.got, m.got, "no such name", io.Discard); !errors.Is(err, models.ErrNotFound) {
+		tw.t.Fatalf("an attachment that %q has not: error is %v, want %q", want.Subject, err, models.ErrNotFound)
+	}
+	w := contentChecker{want: want.Raw}
+	n, err := tw.got.Raw(tw.ctx, m.in.got, m.got, &w)
+	if errors.Is(err, models.ErrNotOffered) {
+		return
+	}
+	if err := w.done(n, err); err != nil {
+		tw.t.Fatalf("raw %q: %v", want.Subject, err)
+	}
+}
+
+func equalContent(got []byte, want models.Content) error {
+	w := contentChecker{want: want}
+	n, err := w.Write(got)
+	return w.done(int64(n), err)
+}
+
+// contentChecker is a writer that compares what it is given with what it
+// should be, holding neither.
+type contentChecker struct {
+	want models.Content
+	at   int64
+	buf  [4096]byte
+}
+
+func (w *contentChecker) Write(p []byte) (int, error) {
+	for n := 0; n < len(p); {
+		b := w.buf[:min(len(w.buf), len(p)-n)]
+		m, err := w.want.ReadAt(b, w.at)
+		if m < len(b) {
+			if err == io.EOF {
+				err = fmt.Errorf("more than the %d bytes delivered", w.want.Size())
+			}
+			return n, err
+		}
+		if !bytes.Equal(b, p[n:n+m]) {
+			return n, fmt.Errorf("differs between bytes %d and %d of %d", w.at, w.at+int64(m), w.want.Size())
+		}
+		w.at += int64(m)
+		n += m
+	}
+	return len(p), nil
+}
+
+// done checks that all has come, and that the call said so.
+func (w *contentChecker) done(n int64, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case w.at != w.want.Size():
+		return fmt.Errorf("%d bytes came, want %d", w.at, w.want.Size())
+	case n != w.at:
+		return fmt.Errorf("says %d bytes where %d came", n, w.at)
+	}
+	return nil
+}
+
+// checkAudit compares the audit with the reference: nothing is broken, and
+// what is there is all there.
+func (tw *twin) checkAudit() models.Audit {
+	tw.t.Helper()
+	got, err := tw.got.Audit(tw.ctx)
+	ref, refErr := tw.ref.Audit(tw.ctx)
+	tw.agree("audit", err, refErr)
+	if err := tw.equalAudit(got, ref); err != nil {
+		tw.t.Fatalf("audit: %v\naudit is %+v", err, got)
+	}
+	return got
+}
+
+type count struct {
+	what      string
+	got, want int64
+}
+
+// broken is what must be 0 in every store that nothing has damaged.
+func broken(a models.Audit) []count {
+	return []count{
+		{"dangling", a.Dangling, 0}, {"duplicated", a.Duplicated, 0},
+		{"broken bodies", a.BrokenBodies, 0}, {"counter drift", a.CounterDrift, 0},
+	}
+}
+
+func (tw *twin) equalAudit(got, want models.Audit) error {
+	counts := append(broken(got), count{"accounts", got.Accounts, want.Accounts},
+		count{"folders", got.Folders, want.Folders}, count{"deleted", got.Deleted, want.Deleted})
+	if !has[models.Labeler](tw.got) {
+		// A message that several folders show may count once or for each.
+		counts = append(counts, count{"messages", got.Messages, want.Messages})
+	}
+	for _, c := range counts {
+		if c.got != c.want {
+			return fmt.Errorf("%d %s, want %d", c.got, c.what, c.want)
+		}
+	}
+	// How many rows an unreferenced message leaves is the model's affair.
+	if got.Unreferenced < want.Unreferenced || got.Unreferenced > 0 && want.Unreferenced == 0 && !tw.leftovers {
+		return fmt.Errorf("%d unreferenced, want %d messages", got.Unreferenced, want.Unreferenced)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package modeltest
+
+import (
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+const counterKind = schemas.Counter
+
+// row is a row of a table by column name.
+type row map[string]drivers.Value
+
+// damage is what is done to one row of a whole store behind the model's back,
+// and what its audit must then count beyond what it counted before.
+type damage struct {
+	name  string
+	table string
+	match func(row) bool           // which row; nil is the first that is read
+	set   map[string]drivers.Value // columns to overwrite,
+	add   map[string]int64         // or to add to; with neither the row is deleted
+	want  models.Audit
+}
+
+// scan reads a table behind the model's back.
+func (f *fixture) scan(table *schemas.Table) []row {
+	f.t.Helper()
+	p := schemas.ScanOf(table)
+	st := f.prepare(p)
+	var rows []row
+	err := f.session().Read(f.ctx, st, nil, func(vs []drivers.Value) error {
+		r := row{}
+		for i, c := range p.Columns {
+			r[c.Name] = vs[i].Clone()
+		}
+		rows = append(rows, r)
+		return nil
+	})
+	if err != nil {
+		f.t.Fatalf("scan %s: %v", table.Name, err)
+	}
+	return rows
+}
+
+func (f *fixture) prepare(p *schemas.Pattern) drivers.Statement {
+	f.t.Helper()
+	st, err := f.store.Prepare(f.ctx, p)
+	if err != nil {
+		f.t.Fatalf("prepare %s on %s: %v", p.Kind, p.Table.Name, err)
+	}
+	return st
+}
+
+func (f *fixture) session() drivers.Session {
+	f.t.Helper()
+	s, err := f.store.Session()
+	if err != nil {
+		f.t.Fatalf("open session: %v", err)
+	}
+	f.t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// write runs a write on the row's key with values for the pattern's columns.
+func (f *fixture) write(p *schemas.Pattern, r row, values ...drivers.Value) {
+	f.t.Helper()
+	p.Name, p.By = "damage", p.Table.Key()
+	var args []drivers.Value
+	for _, c := range p.By {
+		args = append(args, r[c.Name])
+	}
+	if _, err := f.session().Write(f.ctx, f.prepare(p), append(args, values...)); err != nil {
+		f.t.Fatalf("%s on %s: %v", p.Kind, p.Table.Name, err)
+	}
+}
+
+// add changes a counter of a row.
+func (f *fixture) add(table *schemas.Table, r row, column string, n int64) {
+	f.t.Helper()
+	c := table.Column(column)
+	f.write(&schemas.Pattern{Kind: schemas.Add, Table: table, Columns: []*schemas.Column{c}}, r, drivers.Number(c.Type.Kind, n))
+}
+
+// harm does the damage.
+func (f *fixture) harm(d damage) {
+	f.t.Helper()
+	table := f.schema.Table(d.table)
+	if table == nil {
+		f.t.Fatalf("schema %s has no table %s", f.schema.Name, d.table)
+	}
+	for _, r := range f.scan(table) {
+		if d.match != nil && !d.match(r) {
+			continue
+		}
+		for column, n := range d.add {
+			f.add(table, r, column, n)
+		}
+		for column, v := range d.set {
+			f.write(&schemas.Pattern{Kind: schemas.Put, Table: table, Columns: []*schemas.Column{table.Column(column)}}, r, v)
+		}
+		if d.add == nil && d.set == nil {
+			f.write(&schemas.Pattern{Kind: schemas.Delete, Table: table, Scope: schemas.ScopeRow}, r)
+		}
+		return
+	}
+	f.t.Fatalf("no row of %s to damage", d.table)
+}
+
+// testDamage damages a store in which all is well, and reads the audit.
+func testDamage(t *testing.T, s *suite, d damage) {
+	f := s.start(t, models.Options{ChunkSize: 1000})
+	tw := f.twin()
+	a, b := tw.user("ann@example.org", "INBOX", "Work"), tw.user("bob@example.org", "INBOX")
+	for n := range 4 {
+		l := letter(n)
+		l.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(3500, n)}}
+		tw.deliver(l.Message(), a.folders[n%2], b.folders[0])
+	}
+	tw.flag(tw.live(a.folders[0])[0], models.Seen, true)
+	before := tw.checkAudit()
+	f.harm(d)
+	got, err := tw.got.Audit(tw.ctx)
+	if err != nil {
+		t.Fatalf("audit of a damaged store: %v", err)
+	}
+	want := before
+	want.Add(d.want)
+	got.Notes, want.Notes = nil, nil
+	if g, w := tally(got), tally(want); g != w {
+		t.Errorf("audit counts %+v, want %+v", g, w)
+	}
+}
+
+// tally is an audit's numbers, to be compared at once.
+func tally(a models.Audit) [9]int64 {
+	return [...]int64{a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated, a.BrokenBodies, a.CounterDrift}
+}
+
+// damages are what each model's audit must find.
+func damages(model string) []damage {
+	return nil
+}

@@ -1,0 +1,191 @@
+package modeltest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+func testAccounts(t *testing.T, s *suite) {
+	tw := s.start(t, models.Options{}).twin()
+	for _, unknown := range []string{"nobody@example.org", "ann", ""} {
+		if _, err := tw.got.Login(tw.ctx, unknown); !errors.Is(err, models.ErrNotFound) {
+			t.Errorf("login %q: error is %v, want %q", unknown, err, models.ErrNotFound)
+		}
+	}
+	a := tw.user("ann@example.org", "INBOX", "Work", "Archive", "Aardvark")
+	tw.deliver(letter(0).Message(), a.folders[0])
+	tw.check()
+	if _, err := tw.createUser("ann@example.org", "INBOX", "Other"); !errors.Is(err, models.ErrExists) {
+		t.Errorf("create an account twice: error is %v, want %q", err, models.ErrExists)
+	}
+	if _, err := tw.createFolder(a, "Work"); !errors.Is(err, models.ErrExists) {
+		t.Errorf("create a folder twice: error is %v, want %q", err, models.ErrExists)
+	}
+	tw.check()
+	f, err := tw.createFolder(a, "Another")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tw.deliver(letter(1).Message(), f)
+	// Folder names are an account's own.
+	b := tw.user("bob@example.org", "INBOX")
+	if _, err := tw.createFolder(b, "Work"); err != nil {
+		t.Errorf("create a folder that another account has: %v", err)
+	}
+	tw.check()
+}
+
+// testNeighbours gives accounts and folders names that begin alike, empties
+// them one by one and looks at all the others.
+func testNeighbours(t *testing.T, s *suite) {
+	tw := s.start(t, models.Options{}).twin()
+	for i, address := range []string{"ann@example.org", "ann@example.org1", "ann@example.or", "ann@example.org:1", "bann@example.org"} {
+		a := tw.user(address, "1", "11", "1:", "2")
+		for j, f := range a.folders {
+			for n := range 2 + j%2 {
+				tw.deliver(letter(i*20+j*4+n).Message(), f)
+			}
+		}
+	}
+	tw.check()
+	for i, a := range tw.accounts {
+		f := a.folders[i%len(a.folders)]
+		tw.flag(tw.live(f)[0], models.Seen, true)
+		tw.checkOthers(a)
+		tw.move(f, a.folders[(i+1)%len(a.folders)], tw.live(f)[0])
+		for _, f := range a.folders {
+			tw.delete(f, tw.live(f)...)
+		}
+		tw.checkOthers(a)
+	}
+	tw.check()
+}
+
+// checkOthers compares the folders of all accounts but one.
+func (tw *twin) checkOthers(but *account) {
+	tw.t.Helper()
+	for _, a := range tw.accounts {
+		if a != but {
+			tw.checkAccount(a)
+			for _, f := range a.folders {
+				tw.checkFolder(f, 25)
+			}
+		}
+	}
+}
+
+func testPages(t *testing.T, s *suite) {
+	for _, overflow := range []int{0, 7} {
+		tw := s.start(t, models.Options{OverflowAfter: overflow}).twin()
+		sizes := []int{0, 1, 24, 25, 26, 60}
+		var names []string
+		for _, n := range sizes {
+			names = append(names, fmt.Sprint(n))
+		}
+		a := tw.user("ann@example.org", names...)
+		for i, f := range a.folders {
+			for n := range sizes[i] {
+				tw.deliver(letter(n).Message(), f)
+			}
+			for _, page := range []int{1, 7, 25, 26, 60, 100} {
+				tw.checkFolder(f, page)
+			}
+		}
+		for _, f := range a.folders {
+			tw.checkFolder(f, 25)
+		}
+		tw.checkAudit()
+	}
+}
+
+// testPagesWhileDelivering reads page after page while mail keeps coming in:
+// what was there at the start comes once, in order.
+func testPagesWhileDelivering(t *testing.T, s *suite) {
+	for _, overflow := range []int{0, 7} {
+		tw := s.start(t, models.Options{OverflowAfter: overflow}).twin()
+		in := tw.user("ann@example.org", "INBOX").folders[0]
+		for n := range 40 {
+			tw.deliver(letter(n).Message(), in)
+		}
+		before := tw.live(in)
+		var seen []models.Handle
+		var after models.Handle
+		for n := 40; ; n += 4 {
+			count := 0
+			err := tw.got.List(tw.ctx, in.got, after, 6, func(e *models.Entry) error {
+				count++
+				after = e.Handle
+				seen = append(seen, after)
+				return nil
+			})
+			if err != nil {
+				t.Fatalf("list: %v", err)
+			}
+			if count < 6 {
+				break
+			}
+			if n > 400 {
+				t.Fatalf("pages do not end while deliveries go on: %d entries so far", len(seen))
+			}
+			for i := range 4 {
+				tw.deliver(letter(n+i).Message(), in)
+			}
+		}
+		checkPages(t, seen, before)
+		tw.checkFolder(in, 6)
+		tw.checkAudit()
+	}
+}
+
+// checkPages checks that what was there before came once, in order.
+func checkPages(t *testing.T, seen []models.Handle, before []mail) {
+	t.Helper()
+	sorted := slices.SortedFunc(slices.Values(seen), func(a, b models.Handle) int { return slices.Compare(a[:], b[:]) })
+	if n := len(slices.Compact(sorted)); n != len(seen) {
+		t.Errorf("%d entries came twice", len(seen)-n)
+	}
+	i := 0
+	for _, h := range seen {
+		if i < len(before) && h == before[i].got {
+			i++
+		}
+	}
+	if i < len(before) {
+		t.Errorf("of %d messages that were there from the start, that at place %d is missing or out of order", len(before), i)
+	}
+}
+
+// testPageAfterGone goes on from a message that is no longer there.
+func testPageAfterGone(t *testing.T, s *suite) {
+	tw := s.start(t, models.Options{OverflowAfter: 7}).twin()
+	a := tw.user("ann@example.org", "INBOX", "Work")
+	in, work := a.folders[0], a.folders[1]
+	for n := range 30 {
+		tw.deliver(letter(n).Message(), in)
+	}
+	ms := tw.live(in)
+	tw.delete(in, ms[9])
+	tw.move(in, work, ms[19])
+	for _, gone := range []int{9, 19} {
+		var got []models.Handle
+		err := tw.got.List(tw.ctx, in.got, ms[gone].got, 5, func(e *models.Entry) error {
+			got = append(got, e.Handle)
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("list after a message that is gone: %v", err)
+		}
+		var want []models.Handle
+		for _, m := range ms[gone+1 : gone+6] {
+			want = append(want, m.got)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("list after the message that was at place %d: %x, want %x", gone, got, want)
+		}
+	}
+	tw.check()
+}

@@ -1,0 +1,160 @@
+package modeltest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Opener returns a store to which the schema was applied and whose tables are
+// empty, and closes it when the test ends. Stores of different tests may be in
+// use at once, and may share one server.
+type Opener func(t testing.TB, s *schemas.Schema) drivers.Store
+
+// Run runs every rule over one model. Rules about what only some models can do
+// (models.Labeler and so on) run where the model can.
+func Run(t *testing.T, m models.Model, open Opener) {
+	run(t, m, traitsOf(m.Name), open)
+}
+
+// A rule is one subtest. offered is nil for what every model can do.
+type rule struct {
+	name    string
+	offered func(models.Mailbox) bool
+	check   func(*testing.T, *suite)
+}
+
+// has tells whether a mailbox has the optional interface I.
+func has[I any](mb models.Mailbox) bool {
+	_, ok := mb.(I)
+	return ok
+}
+
+func rules() []rule {
+	return []rule{
+		{"deliver", nil, testDeliver},
+		{"bytes", nil, testBytes},
+		{"chunk seams", nil, testChunkSeams},
+		{"odd dates", nil, testOddDates},
+		{"odd names", nil, testOddNames},
+		{"duplicates", nil, testDuplicates},
+		{"delivery fails", nil, testDeliveryFails},
+		{"stop early", nil, testStopEarly},
+		{"accounts", nil, testAccounts},
+		{"neighbours", nil, testNeighbours},
+		{"pages", nil, testPages},
+		{"pages while delivering", nil, testPagesWhileDelivering},
+		{"page after a message gone", nil, testPageAfterGone},
+		{"flags", nil, testFlags},
+		{"move", nil, testMove},
+		{"move and back", nil, testMoveAndBack},
+		{"delete", nil, testDelete},
+		{"stale handles", nil, testStaleHandles},
+		{"clock stands still", nil, testClockStandsStill},
+		{"clock goes back", nil, testClockGoesBack},
+		{"bind again", nil, testBindAgain},
+		{"cancelled", nil, testCancelled},
+		{"workers", nil, testWorkers},
+		{"workers on one folder", nil, testWorkersOneFolder},
+		{"account race", nil, testAccountRace},
+		{"range reads", has[models.RangeReader], testRangeReads},
+		{"labels", has[models.Labeler], testLabels},
+		{"purge and restore", has[models.Purger], testPurge},
+		{"recount", has[models.Recounter], testRecount},
+		{"uids", has[models.UIDs], testUIDs},
+		{"expunge", has[models.UIDs], testExpunge},
+		{"subscriptions", has[models.Subscriber], testSubscriptions},
+		{"by sender", has[models.SenderSearcher], testBySender},
+		{"slice", has[models.Slicer], testSlice},
+		{"seen by", has[models.Seer], testSeenBy},
+		{"shared folder", has[models.Poster], testSharedFolder},
+		{"random", nil, testRandom},
+	}
+}
+
+func run(t *testing.T, m models.Model, tr traits, open Opener) {
+	s := &suite{model: m, traits: tr, open: open}
+	// Alone, because it measures the heap.
+	t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, s) })
+	offered := s.start(t, models.Options{}).mailbox()
+	for _, r := range rules() {
+		if r.offered == nil || r.offered(offered) {
+			t.Run(r.name, func(t *testing.T) {
+				t.Parallel()
+				r.check(t, s)
+			})
+		}
+	}
+	for _, d := range damages(m.Name) {
+		t.Run("damage/"+d.name, func(t *testing.T) {
+			t.Parallel()
+			testDamage(t, s, d)
+		})
+	}
+}
+
+// suite is what all rules of one run share.
+type suite struct {
+	model models.Model
+	traits
+	open Opener
+}
+
+// fixture is the model on tables of its own.
+type fixture struct {
+	t testing.TB
+	*suite
+	ctx    context.Context
+	schema *schemas.Schema
+	store  drivers.Store
+	bound  models.Bound
+	opts   models.Options
+	clock  *clock
+}
+
+// start opens a store and binds the model to it. The clock is the suite's and
+// the node is fixed, so that what is stored is the same in every run.
+func (s *suite) start(t testing.TB, o models.Options) *fixture {
+	t.Helper()
+	f := &fixture{t: t, suite: s, ctx: t.Context(), clock: newClock()}
+	schema, err := s.model.Schema()
+	if err != nil {
+		t.Fatalf("schema of %s: %v", s.model.Name, err)
+	}
+	f.schema, f.store = schema, s.open(t, schema)
+	o.Now = f.clock.now
+	o.Node = 1
+	f.opts = o
+	f.bound = f.bind(o)
+	return f
+}
+
+// bind binds the model once more to the same store, as another process would.
+func (f *fixture) bind(o models.Options) models.Bound {
+	f.t.Helper()
+	b, err := f.model.Bind(f.ctx, f.store, o)
+	if err != nil {
+		f.t.Fatalf("bind %s: %v", f.model.Name, err)
+	}
+	return b
+}
+
+// mailbox returns the mailbox of one more worker.
+func (f *fixture) mailbox() models.Mailbox { return f.mailboxOf(f.bound) }
+
+func (f *fixture) mailboxOf(b models.Bound) models.Mailbox {
+	f.t.Helper()
+	s, err := f.store.Session()
+	if err != nil {
+		f.t.Fatalf("open session: %v", err)
+	}
+	f.t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			f.t.Errorf("close session: %v", err)
+		}
+	})
+	return b.Mailbox(s)
+}

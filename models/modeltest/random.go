@@ -1,0 +1,262 @@
+package modeltest
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+// How much of randomness an ordinary run takes: sequences, operations in each
+// on average, and time to make a failing one shorter. The flags of rapid
+// (-rapid.checks and so on) say otherwise.
+var randomDefaults = map[string]string{
+	"rapid.checks":     "12",
+	"rapid.steps":      "25",
+	"rapid.shrinktime": "20s",
+	"rapid.nofailfile": "true", // the seed is printed, and is enough
+}
+
+var boundRandom = sync.OnceFunc(func() {
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name, value := range randomDefaults {
+		if !given[name] {
+			flag.Set(name, value)
+		}
+	}
+})
+
+// testRandom runs random sequences of everything the model can do against the
+// reference. Chunks and overflow labels are small, so that their seams are hit.
+// All sequences use the same tables, each with accounts of its own.
+func testRandom(t *testing.T, s *suite) {
+	boundRandom()
+	f := s.start(t, models.Options{ChunkSize: 512, OverflowAfter: 4})
+	all := f.twin()
+	sequence := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		sequence++
+		m := &machine{twin: f.twinOf(all.ref, all.got)}
+		m.t = rt
+		for i := range 2 {
+			m.user("seq"+strconv.Itoa(sequence)+"-"+strconv.Itoa(i)+"@example.org", "INBOX", "Work", "Archive")
+		}
+		rt.Repeat(m.actions())
+		m.t = rt
+		m.check()
+	})
+}
+
+// machine is the state of one random sequence.
+type machine struct {
+	*twin
+	n     int // messages made
+	stale []mail
+}
+
+// actions are what a sequence is made of.
+func (m *machine) actions() map[string]func(*rapid.T) {
+	as := map[string]func(*rapid.T){
+		"deliver": m.randomDeliver,
+		"flag":    m.randomFlag,
+		"move":    m.randomMove,
+		"delete":  m.randomDelete,
+		"stale":   m.useStale,
+		"page":    m.randomPage,
+		"open":    m.randomOpen,
+		"folder":  m.randomFolder,
+		"instant": func(t *rapid.T) {
+			m.tick = rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Second}).Draw(t, "tick")
+		},
+		"": m.compareFolders,
+	}
+	if has[models.Labeler](m.got) {
+		as["label"] = m.randomLabel
+	}
+	if has[models.Purger](m.got) {
+		as["restore"], as["purge"] = m.randomRestore, m.randomPurge
+	}
+	if has[models.UIDs](m.got) {
+		as["expunge"] = m.randomExpunge
+	}
+	return as
+}
+
+func (m *machine) compareFolders(t *rapid.T) {
+	m.t = t
+	for _, a := range m.accounts {
+		for _, f := range a.folders {
+			m.checkFolder(f, 3)
+		}
+	}
+}
+
+func (m *machine) drawFolder(t *rapid.T, a *account) *folder {
+	return a.folders[rapid.IntRange(0, len(a.folders)-1).Draw(t, "folder")]
+}
+
+func (m *machine) drawAccount(t *rapid.T) *account {
+	return m.accounts[rapid.IntRange(0, len(m.accounts)-1).Draw(t, "account")]
+}
+
+// drawMails picks up to limit messages of one folder; a folder without any is
+// no case for the operation.
+func (m *machine) drawMails(t *rapid.T, limit int) (*folder, []mail) {
+	m.t = t
+	var full []*folder
+	for _, a := range m.accounts {
+		for _, f := range a.folders {
+			if len(m.live(f)) > 0 {
+				full = append(full, f)
+			}
+		}
+	}
+	if len(full) == 0 {
+		t.Skip("every folder is empty")
+	}
+	f := full[rapid.IntRange(0, len(full)-1).Draw(t, "folder")]
+	ms := m.live(f)
+	at := rapid.IntRange(0, len(ms)-1).Draw(t, "message")
+	n := rapid.IntRange(1, min(limit, len(ms)-at)).Draw(t, "messages")
+	return f, ms[at : at+n]
+}
+
+func (m *machine) randomDeliver(t *rapid.T) {
+	m.t = t
+	d := letter(m.n)
+	m.n++
+	if rapid.Bool().Draw(t, "same date") {
+		d.Date = start
+	}
+	d.Text = noise(rapid.IntRange(0, 1500).Draw(t, "text"), m.n)
+	d.TextEncoding = models.Encoding(rapid.IntRange(0, 2).Draw(t, "encoding"))
+	for i := range rapid.IntRange(0, 3).Draw(t, "files") {
+		d.Files = append(d.Files, File{
+			Name:     fmt.Sprintf("file %d", i),
+			Encoding: models.Encoding(rapid.IntRange(0, 2).Draw(t, "encoding")),
+			Content:  noise(rapid.IntRange(0, 2000).Draw(t, "size"), i),
+		})
+	}
+	var to []*folder
+	for range rapid.IntRange(1, 3).Draw(t, "recipients") {
+		if f := m.drawFolder(t, m.drawAccount(t)); !slices.Contains(to, f) {
+			to = append(to, f)
+		}
+	}
+	for _, x := range m.deliver(d.Message(), to...) {
+		m.checkMessage(x)
+	}
+}
+
+func (m *machine) randomFlag(t *rapid.T) {
+	_, ms := m.drawMails(t, 1)
+	flag := rapid.SampledFrom([]models.Flag{models.Seen, models.Answered, models.Flagged}).Draw(t, "flag")
+	m.flag(ms[0], flag, rapid.Bool().Draw(t, "on"))
+	m.checkMessage(ms[0])
+}
+
+func (m *machine) randomMove(t *rapid.T) {
+	f, ms := m.drawMails(t, 4)
+	to := m.drawFolder(t, f.in)
+	if to == f {
+		t.Skip("a move to where it is")
+	}
+	moved, err := m.move(f, to, ms...)
+	if err == nil {
+		m.stale = append(m.stale, ms...)
+		m.checkMessage(moved[0])
+	}
+}
+
+func (m *machine) randomDelete(t *rapid.T) {
+	f, ms := m.drawMails(t, 4)
+	if m.delete(f, ms...) == nil {
+		m.stale = append(m.stale, ms...)
+	}
+}
+
+// useStale uses the handle of a message that has gone, alone or with one that
+// is there.
+func (m *machine) useStale(t *rapid.T) {
+	m.t = t
+	if len(m.stale) == 0 {
+		t.Skip("nothing has gone yet")
+	}
+	x := m.stale[rapid.IntRange(0, len(m.stale)-1).Draw(t, "stale")]
+	if m.lives(x) {
+		t.Skip("it is back, under the handle it had")
+	}
+	ms := append(slices.Clone(m.live(x.in)[:min(1, len(m.live(x.in)))]), x)
+	switch rapid.IntRange(0, 2).Draw(t, "operation") {
+	case 0:
+		m.flag(x, models.Seen, rapid.Bool().Draw(t, "on"))
+	case 1:
+		m.delete(x.in, ms...)
+	default:
+		if to := m.drawFolder(t, x.in.in); to != x.in {
+			m.move(x.in, to, ms...)
+		}
+	}
+}
+
+func (m *machine) randomPage(t *rapid.T) {
+	f, _ := m.drawMails(t, 1)
+	m.checkFolder(f, rapid.IntRange(1, 30).Draw(t, "page"))
+	m.checkAccount(f.in)
+}
+
+func (m *machine) randomOpen(t *rapid.T) {
+	_, ms := m.drawMails(t, 1)
+	m.checkMessage(ms[0])
+}
+
+func (m *machine) randomFolder(t *rapid.T) {
+	m.t = t
+	a := m.drawAccount(t)
+	m.createFolder(a, rapid.SampledFrom([]string{"INBOX", "Work", "More", "Even more"}).Draw(t, "name"))
+	m.checkAccount(a)
+}
+
+func (m *machine) randomLabel(t *rapid.T) {
+	f, ms := m.drawMails(t, 1)
+	to := m.drawFolder(t, f.in)
+	on := rapid.Bool().Draw(t, "on")
+	m.label(ms[0], to, on)
+	if !on && f == to {
+		m.stale = append(m.stale, ms[0])
+	}
+}
+
+func (m *machine) randomRestore(t *rapid.T) {
+	m.t = t
+	if len(m.stale) == 0 {
+		t.Skip("nothing has gone yet")
+	}
+	x := m.stale[rapid.IntRange(0, len(m.stale)-1).Draw(t, "stale")]
+	if m.ref.Restore(m.ctx, x.in.in.ref, x.ref) != nil {
+		t.Skip("moved, or purged")
+	}
+	if err := m.got.(models.Purger).Restore(m.ctx, x.in.in.got, x.got); err != nil {
+		t.Fatalf("restore: %v", err)
+	}
+}
+
+func (m *machine) randomPurge(t *rapid.T) {
+	m.t = t
+	before := m.clock.now().Add(-time.Duration(rapid.IntRange(-1, 5).Draw(t, "seconds")) * time.Second)
+	m.purge(m.drawAccount(t), before)
+}
+
+func (m *machine) randomExpunge(t *rapid.T) {
+	f, ms := m.drawMails(t, 4)
+	m.expunge(f, ms[len(ms)-1], ms[0])
+	m.stale = append(m.stale, ms...)
+}

@@ -1,0 +1,86 @@
+package modeltest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// TestReference runs the suite over the reference itself, in the manner of each
+// model: where it fails, the suite is wrong.
+func TestReference(t *testing.T) {
+	open := func(testing.TB, *schemas.Schema) drivers.Store { return &referenceStore{} }
+	for _, model := range []string{"elasticinbox", "james", "datastax", "conversation"} {
+		t.Run(model, func(t *testing.T) {
+			run(t, referenceModel(traitsOf(model), offers[model]), traitsOf(model), open)
+		})
+	}
+}
+
+// offers hides what a model has not.
+var offers = map[string]func(*reference) models.Mailbox{
+	"elasticinbox": func(r *reference) models.Mailbox {
+		return struct {
+			models.Mailbox
+			models.Labeler
+			models.Purger
+		}{r, r, r}
+	},
+	"james": func(r *reference) models.Mailbox {
+		return struct {
+			models.Mailbox
+			models.UIDs
+			models.Subscriber
+		}{r, r, r}
+	},
+	"datastax": func(r *reference) models.Mailbox {
+		return struct {
+			models.Mailbox
+			models.Labeler
+		}{r, r}
+	},
+	"conversation": func(r *reference) models.Mailbox {
+		return struct {
+			models.Mailbox
+			models.SenderSearcher
+			models.Slicer
+			models.Seer
+			models.Poster
+			models.RangeReader
+		}{r, r, r, r, r, r}
+	},
+}
+
+func referenceModel(tr traits, offer func(*reference) models.Mailbox) models.Model {
+	return models.Model{
+		Name:   "reference",
+		Schema: func() (*schemas.Schema, error) { return &schemas.Schema{Name: "reference"}, nil },
+		Bind: func(_ context.Context, st drivers.Store, o models.Options) (models.Bound, error) {
+			// Whoever binds the same store finds the same mail in it.
+			s := st.(*referenceStore)
+			if s.ref == nil {
+				s.ref = newReference(tr, o.Now)
+			}
+			return boundReference{offer(s.ref)}, nil
+		},
+	}
+}
+
+type boundReference struct{ mailbox models.Mailbox }
+
+func (b boundReference) Mailbox(drivers.Session) models.Mailbox { return b.mailbox }
+
+// referenceStore stands where a model has its store.
+type referenceStore struct {
+	drivers.Store
+	ref *reference
+}
+
+func (s *referenceStore) Session() (drivers.Session, error) { return referenceSession{}, nil }
+
+type referenceSession struct{ drivers.Session }
+
+func (referenceSession) Close() error { return nil }
