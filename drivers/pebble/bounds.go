@@ -1,0 +1,105 @@
+package pebble
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
+)
+
+// bounds are the keys of a read or delete: lower <= key < upper.
+type bounds struct{ lower, upper, prefix, scratch []byte }
+
+func (b *bounds) empty() bool { return bytes.Compare(b.lower, b.upper) >= 0 }
+
+// set finds the range of a slice, count or delete; element is the one bound by
+// in, if the pattern has that.
+func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value) error {
+	p, cols := st.pattern, st.path.cols
+	prefix, err := appendSpace(b.prefix[:0], st.path.space), error(nil)
+	n := len(p.By)
+	for i := range n {
+		if prefix, err = cols[i].append(prefix, args[i]); err != nil {
+			return err
+		}
+	}
+	if element != nil {
+		if prefix, err = cols[n].append(prefix, *element); err != nil {
+			return err
+		}
+		n++
+	}
+	b.prefix = prefix
+	b.lower = append(b.lower[:0], prefix...)
+	b.upper = keys.Successor(append(b.upper[:0], prefix...))
+	if p.From != nil && !args[st.from].IsNull() {
+		if err := b.end(prefix, cols[n], args[st.from], !cols[n].desc, p.From.Open); err != nil {
+			return err
+		}
+	}
+	if p.To != nil && !args[st.to].IsNull() {
+		if err := b.end(prefix, cols[n], args[st.to], cols[n].desc, p.To.Open); err != nil {
+			return err
+		}
+	}
+	if len(p.After) > 0 {
+		return b.after(st, prefix, cols[n:], args[st.after:st.after+len(p.After)])
+	}
+	return nil
+}
+
+// end narrows the range at its first end, or its last, to rows from v on: a
+// closed end keeps the rows with v itself.
+func (b *bounds) end(prefix []byte, col keyColumn, v drivers.Value, first, open bool) error {
+	key, err := col.append(append(b.scratch[:0], prefix...), v)
+	b.scratch = key
+	if err != nil {
+		return err
+	}
+	if first == open { // the bound lies behind the rows with v
+		key = keys.Successor(key)
+	}
+	b.narrow(key, first)
+	return nil
+}
+
+// after narrows the range to rows strictly behind the ones that begin with the
+// values, in reading order.
+func (b *bounds) after(st *statement, prefix []byte, cols []keyColumn, vs []drivers.Value) error {
+	nulls := 0
+	for i := range vs {
+		if vs[i].IsNull() {
+			nulls++
+		}
+	}
+	if nulls == len(vs) {
+		return nil
+	}
+	if nulls > 0 {
+		return errors.New("after must be null in all its columns or in none")
+	}
+	key, err := append(b.scratch[:0], prefix...), error(nil)
+	for i, v := range vs {
+		if key, err = cols[i].append(key, v); err != nil {
+			b.scratch = key
+			return err
+		}
+	}
+	b.scratch = key
+	if !st.pattern.Reverse {
+		key = keys.Successor(key)
+	}
+	b.narrow(key, !st.pattern.Reverse)
+	return nil
+}
+
+// narrow moves one end of the range inwards to the key.
+func (b *bounds) narrow(key []byte, first bool) {
+	switch {
+	case first && bytes.Compare(key, b.lower) > 0:
+		b.lower = append(b.lower[:0], key...)
+	case !first && bytes.Compare(key, b.upper) < 0:
+		b.upper = append(b.upper[:0], key...)
+	}
+}

@@ -1,0 +1,149 @@
+package pebble
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// The catalog is space 0. "schema/NAME" holds a schema's first key space (two
+// bytes), the first after it (two bytes), and its source; "opened" how
+// often the store was opened (eight bytes).
+const (
+	schemaKey = "\x00\x00schema/"
+	openedKey = "\x00\x00opened"
+)
+
+// elementBits of an element's number count appends, the ones above count
+// openings of the store: numbers ascend without being stored.
+const elementBits = 40
+
+// nextElement returns the number of the next element of a list.
+func (s *Store) nextElement() uint64 { return s.elements.Add(1) }
+
+// countElements starts the numbers of elements above all earlier ones.
+func (s *Store) countElements() error {
+	data, err := find(s.db, []byte(openedKey), nil)
+	if err != nil {
+		return err
+	}
+	var n uint64
+	if len(data) == 8 {
+		n = binary.BigEndian.Uint64(data)
+	}
+	s.elements.Store((n + 1) << elementBits)
+	return s.putSynced([]byte(openedKey), binary.BigEndian.AppendUint64(nil, n+1))
+}
+
+func (s *Store) putSynced(key, value []byte) error {
+	err := s.db.Set(key, value, pebble.Sync)
+	if fault := s.fault(); fault != nil {
+		return fault
+	}
+	return err
+}
+
+// Apply implements drivers.Store. What is there is compared by its source.
+func (s *Store) Apply(_ context.Context, sch *schemas.Schema) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return fmt.Errorf("apply schema %s: %w", sch.Name, drivers.ErrClosed)
+	}
+	if err := s.apply(sch); err != nil {
+		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
+	}
+	return nil
+}
+
+func (s *Store) apply(sch *schemas.Schema) error {
+	key := []byte(schemaKey + sch.Name)
+	data, err := find(s.db, key, nil)
+	if err != nil {
+		return err
+	}
+	if data == nil {
+		if data, err = s.allot(sch); err != nil {
+			return err
+		}
+	} else if len(data) < 4 || !bytes.Equal(data[4:], sch.Source) {
+		return errors.New("a different schema of that name is in this data directory; use another directory or the schema it was made with")
+	}
+	space := binary.BigEndian.Uint16(data)
+	laid := make(map[*schemas.Table]*table, len(sch.Tables))
+	for _, t := range sch.Tables {
+		if laid[t], err = newTable(t, space); err != nil {
+			return err
+		}
+		space += uint16(spacesOf(t))
+	}
+	if err := s.putSynced(key, data); err != nil {
+		return err
+	}
+	for t, l := range laid {
+		if s.tables[t] == nil {
+			s.tables[t] = l
+		}
+	}
+	return nil
+}
+
+// allot returns the catalog's entry of a new schema, in the spaces behind those
+// of all others.
+func (s *Store) allot(sch *schemas.Schema) ([]byte, error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte(schemaKey), UpperBound: []byte("\x00\x00schema0")})
+	if err != nil {
+		return nil, err
+	}
+	first := 1
+	for ok := it.First(); ok; ok = it.Next() {
+		if v, err := it.ValueAndErr(); err == nil && len(v) >= 4 {
+			first = max(first, int(binary.BigEndian.Uint16(v[2:])))
+		}
+	}
+	if err := it.Close(); err != nil {
+		return nil, err
+	}
+	next := first
+	for _, t := range sch.Tables {
+		next += spacesOf(t)
+	}
+	if next > math.MaxUint16 {
+		return nil, errors.New("no key spaces are left; use another data directory")
+	}
+	entry := binary.BigEndian.AppendUint16(nil, uint16(first))
+	entry = binary.BigEndian.AppendUint16(entry, uint16(next))
+	return append(entry, sch.Source...), nil
+}
+
+// tableOf returns the layout of an applied table, or nil.
+func (s *Store) tableOf(t *schemas.Table) *table {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.tables[t]
+}
+
+// Inspect implements drivers.Store.
+func (s *Store) Inspect(_ context.Context, name string) (*schemas.Schema, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return nil, fmt.Errorf("inspect schema %s: %w", name, drivers.ErrClosed)
+	}
+	data, err := find(s.db, []byte(schemaKey+name), nil)
+	if err != nil {
+		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
+	}
+	if len(data) < 4 {
+		return nil, fmt.Errorf("schema %s is not in data directory %s", name, s.dir)
+	}
+	return schemas.Parse(s.dir+": schema "+name, data[4:])
+}

@@ -1,0 +1,263 @@
+package pebble
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// An element of a collection is a key-value pair of its own:
+//
+//	set    row key, column, element            → nothing
+//	list   row key, column, ascending number   → element
+//	map    row key, column, key                → value
+//
+// so that an append is a Set of new keys, and a row's elements lie together,
+// sets and maps in the order of their elements, lists in that of appending.
+
+// maxColumns is how many columns a family can have: cells name theirs in a byte.
+const maxColumns = math.MaxUint8 + 1
+
+var (
+	errNullElement = errors.New("null cannot be an element of a collection")
+	errOddMap      = errors.New("a map is key, value, key, value …, but the number of its elements is odd")
+)
+
+// cellsOf returns the key prefix of the elements of one column of the row.
+func (f *family) cellsOf(dst, row []byte, col int) []byte {
+	return append(inSpace(append(dst, row...), f.cells), byte(col))
+}
+
+// readCells sets vals[at], for each at of cols (ascending), to the row's
+// collections; one without elements is null.
+func (s *session) readCells(f *family, row []byte, cols []int, vals []drivers.Value) (err error) {
+	for _, at := range cols {
+		vals[at] = drivers.Value{}
+	}
+	b := &s.cells
+	b.lower = f.cellsOf(b.lower[:0], row, cols[0])
+	b.upper = keys.Successor(f.cellsOf(b.upper[:0], row, cols[len(cols)-1]))
+	it := s.cellIter
+	if it != nil {
+		it.SetBounds(b.lower, b.upper)
+	} else if it, err = s.iterate(b, s.db, &s.cellOpts); err != nil {
+		return err
+	}
+	s.cellIter = it
+	from, next := len(s.elems), 0
+	for ok := it.First(); ok; ok = it.Next() {
+		col := int(it.Key()[len(row)])
+		for cols[next] < col { // the last collection is complete
+			vals[cols[next]] = collection(f.columns[cols[next]], s.elems[from:])
+			from = len(s.elems)
+			next++
+		}
+		if cols[next] != col {
+			continue // a collection that was not asked for lies between
+		}
+		if err := s.readElement(f.columns[col].Type, it, len(row)+1); err != nil {
+			return err
+		}
+	}
+	vals[cols[next]] = collection(f.columns[cols[next]], s.elems[from:])
+	return it.Error()
+}
+
+// collection returns a column's value over its elements.
+func collection(c *schemas.Column, elems []drivers.Value) drivers.Value {
+	switch {
+	case len(elems) == 0:
+		return drivers.Value{}
+	case c.Type.Kind == schemas.Set:
+		return drivers.SetOf(elems)
+	case c.Type.Kind == schemas.List:
+		return drivers.ListOf(elems)
+	default:
+		return drivers.MapOf(elems)
+	}
+}
+
+// readElement appends the element that the iterator stands on to s.elems, with
+// its bytes in the arena. Its own part of the key begins at tail.
+func (s *session) readElement(t schemas.Type, it *pebble.Iterator, tail int) error {
+	if t.Kind != schemas.List {
+		kind := t.Elem.Kind
+		if t.Kind == schemas.Map {
+			kind = t.Key.Kind
+		}
+		at := len(s.arena)
+		s.arena = append(s.arena, it.Key()[tail:]...)
+		v, _, arena, err := keys.Decode(s.arena[at:], kind, false, s.arena)
+		s.arena = arena
+		if err != nil {
+			return err
+		}
+		s.elems = append(s.elems, v)
+	}
+	if t.Kind == schemas.Set {
+		return nil
+	}
+	data, err := it.ValueAndErr()
+	if err != nil {
+		return err
+	}
+	at := len(s.arena)
+	s.arena = append(s.arena, data...)
+	v, err := decodeScalar(t.Elem.Kind, s.arena[at:len(s.arena):len(s.arena)])
+	s.elems = append(s.elems, v)
+	return err
+}
+
+// closeCells ends a call's reading of collections.
+func (s *session) closeCells() error {
+	if s.cellIter == nil {
+		return nil
+	}
+	err := s.cellIter.Close()
+	s.cellIter = nil
+	return err
+}
+
+// getElement yields one value of a map, if it is there.
+func (s *session) getElement(st *statement, key drivers.Value, yield func([]drivers.Value) error) error {
+	c := st.pattern.Element
+	k, err := st.fam.elementKey(s.cellKey[:0], s.key, st.mapColumn, key)
+	s.cellKey = k
+	if err != nil {
+		return named(st, err)
+	}
+	data, closer, err := s.db.Get(k)
+	if err == pebble.ErrNotFound {
+		return nil
+	}
+	if err != nil {
+		return named(st, err)
+	}
+	v, err := decodeScalar(c.Type.Elem.Kind, data)
+	if err == nil {
+		s.row = append(s.row[:0], v)
+		err = yield(s.row)
+	}
+	return closeAfter(closer, err)
+}
+
+// elementKey appends the key of one element of a set or map.
+func (f *family) elementKey(dst, row []byte, col int, element drivers.Value) ([]byte, error) {
+	t := f.columns[col].Type
+	kind := t.Elem.Kind
+	if t.Kind == schemas.Map {
+		kind = t.Key.Kind
+	}
+	return keyColumn{kind: kind}.append(f.cellsOf(dst, row, col), element)
+}
+
+// appendCells writes the elements of v into the row's collection.
+func (s *session) appendCells(f *family, row []byte, col int, v drivers.Value) error {
+	t, elems, err := f.columns[col].Type, v.Elems(), error(nil)
+	step := 1
+	if t.Kind == schemas.Map {
+		if step = 2; len(elems)%2 != 0 {
+			return errOddMap
+		}
+	}
+	for i := 0; i < len(elems); i += step {
+		var value *drivers.Value
+		if t.Kind == schemas.List {
+			s.cellKey = f.cellsOf(s.cellKey[:0], row, col)
+			s.cellKey = binary.BigEndian.AppendUint64(s.cellKey, s.store.nextElement())
+			value = &elems[i]
+		} else {
+			if s.cellKey, err = f.elementKey(s.cellKey[:0], row, col, elems[i]); err != nil {
+				return err
+			}
+			if t.Kind == schemas.Map {
+				value = &elems[i+1]
+			}
+		}
+		if err := s.setCell(t, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setCell writes the cell at s.cellKey; a set's has no value.
+func (s *session) setCell(t schemas.Type, value *drivers.Value) error {
+	if value == nil {
+		return s.batch.Set(s.cellKey, nil, nil)
+	}
+	if value.IsNull() {
+		return errNullElement
+	}
+	if value.Kind() != t.Elem.Kind {
+		return fmt.Errorf("a %s value was given as an element of a %s", value.Kind(), t)
+	}
+	op := s.batch.SetDeferred(len(s.cellKey), scalarLen(value))
+	copy(op.Key, s.cellKey)
+	appendScalar(op.Value[:0], value)
+	return op.Finish()
+}
+
+// removeCells takes the elements of v out of the row's collection: those of a
+// list are looked for by value, the others deleted by their key.
+func (s *session) removeCells(f *family, row []byte, col int, v drivers.Value) (err error) {
+	if f.columns[col].Type.Kind == schemas.List {
+		return s.removeFromList(f, row, col, v)
+	}
+	for _, e := range v.Elems() {
+		if s.cellKey, err = f.elementKey(s.cellKey[:0], row, col, e); err != nil {
+			return err
+		}
+		if err := s.batch.Delete(s.cellKey, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) removeFromList(f *family, row []byte, col int, v drivers.Value) error {
+	b := &s.cells
+	b.lower = f.cellsOf(b.lower[:0], row, col)
+	b.upper = keys.Successor(append(b.upper[:0], b.lower...))
+	it, err := s.iterate(b, s.over, &s.cellOpts)
+	if err != nil {
+		return err
+	}
+	kind := f.columns[col].Type.Elem.Kind
+	for ok := it.First(); ok && err == nil; ok = it.Next() {
+		err = s.removeIfEqual(it, kind, v.Elems())
+	}
+	return closeAfter(it, err)
+}
+
+func (s *session) removeIfEqual(it *pebble.Iterator, kind schemas.Kind, elems []drivers.Value) error {
+	data, err := it.ValueAndErr()
+	if err != nil {
+		return err
+	}
+	v, err := decodeScalar(kind, data)
+	if err != nil {
+		return err
+	}
+	for i := range elems {
+		if elems[i].Equal(v) {
+			return s.batch.Delete(it.Key(), nil)
+		}
+	}
+	return nil
+}
+
+// clearCells deletes the elements of the row's columns from first to last.
+func (s *session) clearCells(f *family, row []byte, first, last int) error {
+	b := &s.cells
+	b.lower = f.cellsOf(b.lower[:0], row, first)
+	b.upper = keys.Successor(f.cellsOf(b.upper[:0], row, last))
+	return s.clear(b, nil)
+}

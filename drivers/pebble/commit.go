@@ -1,0 +1,143 @@
+package pebble
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// stripes is how many locks all rows share: many more than workers, so that
+// two of them rarely meet; few enough to take all for a delete of a range.
+const stripes = 256
+
+// stripe is one lock, alone on its cache line.
+type stripe struct {
+	sync.Mutex
+	_ [56]byte
+}
+
+// Batch implements drivers.Session. Whatever atomicity the pattern asks for, the
+// batch is all or nothing: that is how Pebble writes.
+func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
+	st, err := s.enter(ctx, stmt, -1)
+	if err != nil {
+		return err
+	}
+	if st.pattern.Kind != schemas.Batch {
+		return named(st, errNotBatch)
+	}
+	s.begin(s.db)
+	for i := range parts {
+		part, err := st.part(&parts[i])
+		if err == nil && part.table.guarded.Load() {
+			err = s.hold(part, parts[i].Args)
+		}
+		if err != nil {
+			s.held = s.held[:0]
+			return named(st, err)
+		}
+	}
+	if st.indexed {
+		indexed := s.db.NewIndexedBatch()
+		plain := s.batch
+		s.batch, s.over = indexed, indexed
+		defer func() {
+			indexed.Close()
+			s.batch, s.over = plain, s.db
+		}()
+	}
+	s.lock()
+	for i := range parts {
+		if err := s.apply(st.parts[parts[i].Part], parts[i].Args); err != nil {
+			s.unlock()
+			s.discard()
+			return named(st, fmt.Errorf("part %d, %s: %w", i, st.parts[parts[i].Part].pattern.Name, err))
+		}
+	}
+	return named(st, s.commit())
+}
+
+// part checks one member of a batch call and returns its statement.
+func (st *statement) part(c *drivers.Call) (*statement, error) {
+	if c.Part < 0 || c.Part >= len(st.parts) {
+		return nil, fmt.Errorf("there is no part %d: it has %d", c.Part, len(st.parts))
+	}
+	part := st.parts[c.Part]
+	if len(c.Args) != part.nargs {
+		return nil, fmt.Errorf("part %s takes %d arguments, %d were given", part.pattern.Name, part.nargs, len(c.Args))
+	}
+	return part, nil
+}
+
+// begin starts a write.
+func (s *session) begin(over pebble.Reader) {
+	s.batch.Reset()
+	s.over = over
+}
+
+// discard drops what a failed write has put into the batch.
+func (s *session) discard() { s.batch.Reset() }
+
+// hold notes the lock of the row that the write is to; a delete of many rows
+// takes all locks.
+func (s *session) hold(st *statement, args []drivers.Value) (err error) {
+	if st.pattern.Kind == schemas.Delete && len(st.pattern.By) < len(st.fam.path.cols) {
+		s.held = s.held[:0]
+		for i := range stripes {
+			s.held = append(s.held, uint8(i))
+		}
+		return nil
+	}
+	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
+		return err
+	}
+	s.held = append(s.held, uint8(maphash.Bytes(s.store.seed, s.key)%stripes))
+	return nil
+}
+
+// lock takes the noted locks, in an order that all sessions share.
+func (s *session) lock() {
+	slices.Sort(s.held)
+	s.held = slices.Compact(s.held)
+	for _, i := range s.held {
+		s.store.stripes[i].Lock()
+	}
+}
+
+func (s *session) unlock() {
+	for _, i := range s.held {
+		s.store.stripes[i].Unlock()
+	}
+	s.held = s.held[:0]
+}
+
+// commit applies the batch, releases the locks, and waits until it is as
+// durable as the store promises. Others may read it while it waits, as with
+// any Pebble commit, but what they then write is behind it in the log.
+func (s *session) commit() error {
+	var err error
+	if s.bulk || s.store.durability == drivers.Memory {
+		err = s.db.Apply(s.batch, pebble.NoSync)
+		s.unlock()
+	} else {
+		err = s.db.ApplyNoSyncWait(s.batch, pebble.Sync)
+		s.unlock()
+		if err == nil {
+			err = s.batch.SyncWait()
+		}
+	}
+	if fault := s.store.fault(); fault != nil {
+		err = fault
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package pebble
+
+import (
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// maxPointDeletes is up to how many keys of a range are deleted one by one. A
+// range tombstone is one small write, but Pebble sorts all those of a memtable
+// anew for the first read after each: with thousands of them, as deleting
+// single messages leaves, every read pays milliseconds. Above this the range
+// is large enough for a tombstone to be worth that.
+const maxPointDeletes = 1024
+
+// delete puts a delete into the batch.
+func (s *session) delete(st *statement, args []drivers.Value) (err error) {
+	t, p := st.table, st.pattern
+	switch {
+	case p.Scope == schemas.ScopeCell:
+		if s.key, err = st.fam.append(s.key[:0], args); err != nil {
+			return err
+		}
+		if len(st.write) > 0 {
+			if err := s.writeRow(st, args, opDelete, touches); err != nil {
+				return err
+			}
+		}
+		for _, op := range st.cells {
+			if err := s.clearCells(st.fam, s.key, op.col, op.col); err != nil {
+				return err
+			}
+		}
+		return nil
+	case len(p.By) == len(t.key):
+		err = s.deleteRow(t, &t.rows, args)
+	default:
+		err = s.deleteRange(st, args)
+	}
+	if err != nil || p.Scope != schemas.ScopePartition || len(t.statics.columns) == 0 {
+		return err
+	}
+	return s.deleteRow(t, &t.statics, args)
+}
+
+// deleteRow deletes one row, or one partition's static columns.
+func (s *session) deleteRow(t *table, f *family, args []drivers.Value) (err error) {
+	if s.key, err = f.append(s.key[:0], args); err != nil {
+		return err
+	}
+	if err := s.batch.Delete(s.key, nil); err != nil {
+		return err
+	}
+	if f.collections > 0 {
+		if err := s.clearCells(f, s.key, 0, len(f.columns)-1); err != nil {
+			return err
+		}
+	}
+	if f == &t.rows {
+		return s.writeIndexes(t, args, true)
+	}
+	return nil
+}
+
+// deleteRange deletes all rows below a prefix of the key, or in a range.
+func (s *session) deleteRange(st *statement, args []drivers.Value) error {
+	t, b := st.table, &s.bounds
+	if err := b.set(st, args, nil); err != nil {
+		return err
+	}
+	if b.empty() {
+		return nil
+	}
+	s.keyVals = grow(s.keyVals, len(t.key))
+	if err := s.clear(b, t); err != nil {
+		return err
+	}
+	if t.rows.collections == 0 {
+		return nil
+	}
+	// The cells of a range of rows lie in the same range of their own space,
+	// save for its ends: they must not have run over into the next space.
+	s.cells.lower = inSpace(append(s.cells.lower[:0], b.lower...), t.rows.cells)
+	s.cells.upper = inSpace(append(s.cells.upper[:0], b.upper...), t.rows.cells+uint16(b.upper[1]-b.lower[1]))
+	return s.clear(&s.cells, nil)
+}
+
+// clear deletes the keys of a range. With t they are rows, whose index entries
+// go with them.
+func (s *session) clear(b *bounds, t *table) error {
+	it, err := s.iterate(b, s.over, &s.cellOpts)
+	if it == nil || err != nil {
+		return err
+	}
+	return closeAfter(it, s.clearKeys(it, b.upper, t))
+}
+
+func (s *session) clearKeys(it *pebble.Iterator, upper []byte, t *table) error {
+	indexed := t != nil && len(t.indexes) > 0
+	n := 0
+	for ok := it.First(); ok; ok = it.Next() {
+		n++
+		if n == maxPointDeletes+1 {
+			if err := s.batch.DeleteRange(it.Key(), upper, nil); err != nil {
+				return err
+			}
+		}
+		if n <= maxPointDeletes {
+			if err := s.batch.Delete(it.Key(), nil); err != nil {
+				return err
+			}
+		} else if !indexed {
+			return nil
+		}
+		if indexed {
+			arena, err := t.rows.decode(it.Key(), s.keyVals, s.arena[:0])
+			s.arena = arena
+			if err != nil {
+				return err
+			}
+			if err := s.writeIndexes(t, s.keyVals, true); err != nil {
+				return err
+			}
+		}
+	}
+	return it.Error()
+}
+
+// writeIndexes writes or deletes the index entries of a row.
+func (s *session) writeIndexes(t *table, key []drivers.Value, remove bool) (err error) {
+	for i := range t.indexes {
+		if s.index, err = t.indexes[i].append(s.index[:0], key); err != nil {
+			return err
+		}
+		if remove {
+			err = s.batch.Delete(s.index, nil)
+		} else {
+			err = s.batch.Set(s.index, nil, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package pebble
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// guardFS stands between Pebble and its files. It does three things that
+// Pebble has no option for.
+//
+// After the first write that fails (the disk is full or broken) it lets nothing
+// through to the disk any more, and pretends that all is well. Pebble itself
+// would end the process, or hang in its commit pipeline; this way it carries
+// on until it is closed, the files stay as a crash at that moment would have
+// left them, and the store answers every call with the one error.
+//
+// In the durability class "process" it does not sync the write-ahead log: a
+// commit that waits for its sync then waits for its write(2), and no more.
+//
+// It counts the bytes written: Pebble's metrics count flushed blobs twice.
+type guardFS struct {
+	vfs.FS
+	unsyncedLog bool
+	armed       atomic.Bool // while Pebble opens, errors go to it as they are
+	written     atomic.Int64
+	failure     atomic.Pointer[error]
+}
+
+// fault returns what made the store stop, or nil.
+func (g *guardFS) fault() error {
+	if p := g.failure.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// fail stops the store; the first reason is kept.
+func (g *guardFS) fail(err error) {
+	err = fmt.Errorf("the embedded engine has stopped: %w", err)
+	g.failure.CompareAndSwap(nil, &err)
+}
+
+// try runs a change to the disk, unless one has failed before.
+func (g *guardFS) try(change func() error) error {
+	if g.fault() != nil {
+		return nil
+	}
+	err := change()
+	if err == nil || !g.armed.Load() {
+		return err
+	}
+	g.fail(err)
+	return nil
+}
+
+// file makes a file to write with open, or one that swallows what is written.
+func (g *guardFS) file(name string, open func() (vfs.File, error)) (vfs.File, error) {
+	f := &guardFile{fs: g, log: strings.HasSuffix(name, ".log")}
+	err := g.try(func() (err error) {
+		f.File, err = open()
+		return err
+	})
+	if f.File == nil {
+		f.File = nowhere{}
+	}
+	return f, err
+}
+
+// Create implements vfs.FS.
+func (g *guardFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return g.file(name, func() (vfs.File, error) { return g.FS.Create(name, c) })
+}
+
+// OpenReadWrite implements vfs.FS.
+func (g *guardFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	return g.file(name, func() (vfs.File, error) { return g.FS.OpenReadWrite(name, c, o...) })
+}
+
+// ReuseForWrite implements vfs.FS.
+func (g *guardFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return g.file(name, func() (vfs.File, error) { return g.FS.ReuseForWrite(old, name, c) })
+}
+
+// OpenDir implements vfs.FS: directories are opened to be synced.
+func (g *guardFS) OpenDir(name string) (vfs.File, error) {
+	return g.file(name, func() (vfs.File, error) { return g.FS.OpenDir(name) })
+}
+
+// Link implements vfs.FS.
+func (g *guardFS) Link(old, name string) error {
+	return g.try(func() error { return g.FS.Link(old, name) })
+}
+
+// Rename implements vfs.FS.
+func (g *guardFS) Rename(old, name string) error {
+	return g.try(func() error { return g.FS.Rename(old, name) })
+}
+
+// Remove implements vfs.FS. That a file cannot be removed stops nothing; but
+// after a fault, the files that Pebble believes replaced must stay.
+func (g *guardFS) Remove(name string) error {
+	if g.fault() != nil {
+		return nil
+	}
+	return g.FS.Remove(name)
+}
+
+// RemoveAll implements vfs.FS.
+func (g *guardFS) RemoveAll(name string) error {
+	if g.fault() != nil {
+		return nil
+	}
+	return g.FS.RemoveAll(name)
+}
+
+// Unwrap implements vfs.FS.
+func (g *guardFS) Unwrap() vfs.FS { return g.FS }
+
+// listener makes what goes wrong in Pebble's background a fault of the store.
+func (g *guardFS) listener() *pebble.EventListener {
+	return &pebble.EventListener{
+		BackgroundError: g.fail,
+		DataCorruption: func(i pebble.DataCorruptionInfo) {
+			g.fail(fmt.Errorf("file %s is corrupt: %w", i.Path, i.Details))
+		},
+	}
+}
+
+// Infof, Errorf and Fatalf implement pebble.Logger. Pebble carries on if
+// Fatalf returns, which guardFS makes harmless.
+func (g *guardFS) Infof(string, ...any)  {}
+func (g *guardFS) Errorf(string, ...any) {}
+func (g *guardFS) Fatalf(format string, args ...any) {
+	g.fail(fmt.Errorf(format, args...))
+}
+
+// guardFile is a file that is written through a guardFS.
+type guardFile struct {
+	vfs.File
+	fs  *guardFS
+	log bool
+}
+
+// Write implements vfs.File.
+func (f *guardFile) Write(p []byte) (n int, err error) {
+	err = f.fs.try(func() error {
+		n, err = f.File.Write(p)
+		return err
+	})
+	f.fs.written.Add(int64(n))
+	if err != nil {
+		return n, err
+	}
+	return len(p), nil
+}
+
+// WriteAt implements vfs.File.
+func (f *guardFile) WriteAt(p []byte, off int64) (n int, err error) {
+	err = f.fs.try(func() error {
+		n, err = f.File.WriteAt(p, off)
+		return err
+	})
+	f.fs.written.Add(int64(n))
+	if err != nil {
+		return n, err
+	}
+	return len(p), nil
+}
+
+// Sync implements vfs.File.
+func (f *guardFile) Sync() error {
+	if f.log && f.fs.unsyncedLog {
+		return nil
+	}
+	return f.fs.try(f.File.Sync)
+}
+
+// SyncData implements vfs.File.
+func (f *guardFile) SyncData() error {
+	if f.log && f.fs.unsyncedLog {
+		return nil
+	}
+	return f.fs.try(f.File.SyncData)
+}
+
+// SyncTo implements vfs.File.
+func (f *guardFile) SyncTo(length int64) (full bool, err error) {
+	if f.log && f.fs.unsyncedLog {
+		return true, nil
+	}
+	err = f.fs.try(func() error {
+		full, err = f.File.SyncTo(length)
+		return err
+	})
+	return full, err
+}
+
+// Close implements vfs.File.
+func (f *guardFile) Close() error { return f.fs.try(f.File.Close) }
+
+// nowhere is a file opened after a fault: it swallows everything.
+type nowhere struct{}
+
+var errNowhere = errors.New("the file was not created: the engine has stopped")
+
+func (nowhere) Close() error                           { return nil }
+func (nowhere) Read([]byte) (int, error)               { return 0, io.EOF }
+func (nowhere) ReadAt([]byte, int64) (int, error)      { return 0, io.EOF }
+func (nowhere) Write(p []byte) (int, error)            { return len(p), nil }
+func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+func (nowhere) Preallocate(int64, int64) error         { return nil }
+func (nowhere) Stat() (vfs.FileInfo, error)            { return nil, errNowhere }
+func (nowhere) Sync() error                            { return nil }
+func (nowhere) SyncTo(int64) (bool, error)             { return true, nil }
+func (nowhere) SyncData() error                        { return nil }
+func (nowhere) Prefetch(int64, int64) error            { return nil }
+func (nowhere) Fd() uintptr                            { return vfs.InvalidFd }

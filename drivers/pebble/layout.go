@@ -1,0 +1,149 @@
+package pebble
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// spaceLen is the length of the number before every key.
+const spaceLen = 2
+
+// keyColumn is one column of a sort order.
+type keyColumn struct {
+	kind schemas.Kind
+	desc bool
+	from int // its position in the primary key
+}
+
+// path is a sort order with the key space that is kept in it: a table's own,
+// or an index.
+type path struct {
+	space uint16
+	cols  []keyColumn
+}
+
+// family is the rows of a table under one key: its rows proper under the
+// primary key, or its static columns under the partition key. Columns are
+// known by their position in columns.
+type family struct {
+	path
+	cells       uint16 // the space of its collections' elements
+	columns     []*schemas.Column
+	collections int // how many of columns are
+}
+
+// table is a table's layout.
+type table struct {
+	name    string
+	key     []*schemas.Column
+	rows    family
+	statics family
+	indexes []path // those over key columns; others are not kept
+	byIndex map[*schemas.Index]*path
+	// guarded tables have writes that read first, so that every write to
+	// a row takes its lock.
+	guarded atomic.Bool
+}
+
+// spacesOf is how many key spaces a table takes.
+func spacesOf(t *schemas.Table) int { return 4 + len(t.Indexes) }
+
+// newTable lays a table out over the spaces from first on.
+func newTable(t *schemas.Table, first uint16) (*table, error) {
+	tb := &table{name: t.Name, key: t.Key(), byIndex: make(map[*schemas.Index]*path)}
+	order := make([]keyColumn, len(tb.key))
+	for i, c := range tb.key {
+		order[i] = keyColumn{c.Type.Kind, c.Desc, i}
+	}
+	var err error
+	if tb.rows, err = newFamily(first, order, t.Columns); err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.Name, err)
+	}
+	if tb.statics, err = newFamily(first+2, order[:len(t.Partition)], t.Static); err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.Name, err)
+	}
+	tb.guarded.Store(tb.rows.collections+tb.statics.collections > 0)
+	tb.indexes = make([]path, 0, len(t.Indexes)) // pointers into it are kept
+	for i, x := range t.Indexes {
+		if !x.OverKeys() {
+			continue
+		}
+		p := path{space: first + 4 + uint16(i)}
+		for _, c := range x.Columns {
+			p.cols = append(p.cols, keyColumn{c.Column.Type.Kind, c.Desc, slices.Index(tb.key, c.Column)})
+		}
+		for i, k := range order {
+			if !slices.ContainsFunc(p.cols, func(c keyColumn) bool { return c.from == i }) {
+				p.cols = append(p.cols, k)
+			}
+		}
+		tb.indexes = append(tb.indexes, p)
+		tb.byIndex[x] = &tb.indexes[len(tb.indexes)-1]
+	}
+	return tb, nil
+}
+
+func newFamily(first uint16, order []keyColumn, cols []*schemas.Column) (family, error) {
+	f := family{path: path{first, order}, cells: first + 1, columns: cols}
+	if len(cols) > maxColumns {
+		return f, fmt.Errorf("%d columns; at most %d can be stored", len(cols), maxColumns)
+	}
+	for _, c := range cols {
+		if !c.Type.Collection() {
+			continue
+		}
+		f.collections++
+		if c.Type.Elem.Collection() || c.Type.Key != nil && c.Type.Key.Collection() {
+			return f, fmt.Errorf("column %s is %s: collections of collections cannot be stored", c.Name, c.Type)
+		}
+	}
+	return f, nil
+}
+
+func appendSpace(dst []byte, space uint16) []byte {
+	return append(dst, byte(space>>8), byte(space))
+}
+
+// append appends the path's key of a row, given its primary key.
+func (p *path) append(dst []byte, key []drivers.Value) ([]byte, error) {
+	dst = appendSpace(dst, p.space)
+	var err error
+	for _, c := range p.cols {
+		if dst, err = c.append(dst, key[c.from]); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// append appends one column of a key.
+func (c keyColumn) append(dst []byte, v drivers.Value) ([]byte, error) {
+	if v.Kind() != c.kind {
+		return dst, fmt.Errorf("a %s value was given for a %s key column", v.Kind(), c.kind)
+	}
+	return keys.Append(dst, v, c.desc)
+}
+
+// decode takes a key of the path apart into the primary key. Values share
+// the key's bytes, or those of buf, which is returned grown.
+func (p *path) decode(src []byte, key []drivers.Value, buf []byte) ([]byte, error) {
+	src = src[spaceLen:]
+	var err error
+	for _, c := range p.cols {
+		if key[c.from], src, buf, err = keys.Decode(src, c.kind, c.desc, buf); err != nil {
+			return buf, err
+		}
+	}
+	return buf, nil
+}
+
+// inSpace turns a key of one space into that of the row's cells, or back.
+func inSpace(key []byte, space uint16) []byte {
+	key[0], key[1] = byte(space>>8), byte(space)
+	return key
+}

@@ -1,0 +1,142 @@
+package pebble
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// mergerName is stored by Pebble, which opens a store with no other merger.
+const mergerName = "mailbench.columns.v1"
+
+// Merger folds partial puts, adds and deletes of cells into rows, so that none
+// of them reads the row it changes.
+func Merger() *pebble.Merger {
+	return &pebble.Merger{
+		Name: mergerName,
+		Merge: func(_, value []byte) (pebble.ValueMerger, error) {
+			f := folds.Get().(*fold)
+			f.row = append(f.row[:0], value...)
+			return f, nil
+		},
+	}
+}
+
+// folds keeps merges' buffers: a page of rows with one merge each would
+// otherwise allocate for every row.
+var folds = sync.Pool{New: func() any { return new(fold) }}
+
+// maxKept is the largest buffer in bytes that waits in folds for its next use.
+const maxKept = 1 << 20
+
+// fold is one merge under way: row is the operands so far, folded.
+type fold struct{ row, spare []byte }
+
+var (
+	_ pebble.DeletableValueMerger = (*fold)(nil)
+	_ io.Closer                   = (*fold)(nil)
+)
+
+// MergeNewer implements pebble.ValueMerger.
+func (f *fold) MergeNewer(value []byte) error { return f.merge(f.row, value) }
+
+// MergeOlder implements pebble.ValueMerger.
+func (f *fold) MergeOlder(value []byte) error { return f.merge(value, f.row) }
+
+func (f *fold) merge(older, newer []byte) error {
+	out, err := foldOperands(f.spare[:0], older, newer)
+	if err != nil {
+		return fmt.Errorf("merge rows: %w", err)
+	}
+	f.row, f.spare = out, f.row
+	return nil
+}
+
+// Finish implements pebble.ValueMerger.
+func (f *fold) Finish(includesBase bool) ([]byte, io.Closer, error) {
+	value, _, closer, err := f.DeletableFinish(includesBase)
+	return value, closer, err
+}
+
+// DeletableFinish implements pebble.DeletableValueMerger. Once nothing older
+// can come, what is left is a row as a Set would have written it, or, if no
+// operand created one, no row.
+func (f *fold) DeletableFinish(includesBase bool) (value []byte, remove bool, closer io.Closer, err error) {
+	if len(f.row) == 0 {
+		return nil, false, f, errRow
+	}
+	if !includesBase {
+		return f.row, false, f, nil
+	}
+	out := append(f.spare[:0], f.row[0])
+	for rest := f.row[1:]; len(rest) > 0; {
+		var e entry
+		if e, rest, err = nextEntry(rest); err != nil {
+			return nil, false, f, err
+		}
+		if e.op() != opDelete {
+			out = appendEntry(out, e.tag&^opMask|opSet, e.payload)
+		}
+	}
+	f.row, f.spare = out, f.row
+	return f.row, f.row[0] == touches, f, nil
+}
+
+// Close gives the buffers back.
+func (f *fold) Close() error {
+	if cap(f.row)+cap(f.spare) <= maxKept {
+		folds.Put(f)
+	}
+	return nil
+}
+
+// foldOperands appends to dst what two operands, one after the other, come to.
+func foldOperands(dst, older, newer []byte) ([]byte, error) {
+	if len(older) == 0 || len(newer) == 0 {
+		return dst, errRow
+	}
+	dst = append(dst, older[0]|newer[0])
+	older, newer = older[1:], newer[1:]
+	for len(older) > 0 && len(newer) > 0 {
+		a, restA, err := nextEntry(older)
+		if err != nil {
+			return dst, err
+		}
+		b, restB, err := nextEntry(newer)
+		if err != nil {
+			return dst, err
+		}
+		switch {
+		case a.column() < b.column():
+			dst, older = appendEntry(dst, a.tag, a.payload), restA
+		case a.column() > b.column():
+			dst, newer = appendEntry(dst, b.tag, b.payload), restB
+		default:
+			if dst, err = foldEntries(dst, a, b); err != nil {
+				return dst, err
+			}
+			older, newer = restA, restB
+		}
+	}
+	return append(append(dst, older...), newer...), nil
+}
+
+// foldEntries appends what two entries of one column come to.
+func foldEntries(dst []byte, a, b entry) ([]byte, error) {
+	if b.op() != opAdd {
+		return appendEntry(dst, b.tag, b.payload), nil
+	}
+	if a.op() == opDelete { // an absent value counts as 0
+		return appendEntry(dst, b.tag&^opMask|opSet, b.payload), nil
+	}
+	x, n := binary.Varint(a.payload)
+	y, m := binary.Varint(b.payload)
+	if n <= 0 || m <= 0 {
+		return dst, errRow
+	}
+	var sum [binary.MaxVarintLen64]byte
+	return appendEntry(dst, a.tag, sum[:binary.PutVarint(sum[:], x+y)]), nil
+}

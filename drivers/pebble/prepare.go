@@ -1,0 +1,246 @@
+package pebble
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// statement is a compiled pattern: positions instead of names, ready to run.
+type statement struct {
+	store   *Store
+	pattern *schemas.Pattern
+	table   *table
+	fam     *family // what it reads or writes
+	path    *path   // the order it reads in: the family's own, or an index
+
+	// Where the arguments begin, in the order of schemas.Pattern.Args.
+	in, element, filter, from, to, after, limit, columns, cond, nargs int
+
+	out       []output // one for each of the pattern's columns
+	filters   []int    // positions of the filtered columns in fam
+	conds     []int    // positions of a put-if's columns in fam
+	needRow   bool     // some output or filter lies in the row's value
+	needCells []int    // collections to read, by ascending position in fam
+	statics   bool     // some output is a static column
+	staticSet []int    // static collections to read, by ascending position
+	mapColumn int      // whose element a get reads
+
+	write    []operand // the scalar columns of a write, in ascending position
+	replaces bool      // a put of all scalar columns of fam: a Set of the row
+	cells    []operand // the collections of a write
+	byKey    bool      // by binds the whole key of fam
+	locks    bool      // it reads before it writes
+
+	parts   []*statement // of a batch
+	indexed bool         // later parts read what earlier ones wrote
+}
+
+// output says where a value of a row comes from.
+type output struct {
+	source source
+	at     int
+}
+
+type source uint8
+
+const (
+	fromKey    source = iota // the primary key
+	fromRow                  // the family read
+	fromStatic               // the partition's static columns
+)
+
+// operand is a column that a write touches and where its argument stands.
+type operand struct{ col, arg int }
+
+// Pattern implements drivers.Statement.
+func (st *statement) Pattern() *schemas.Pattern { return st.pattern }
+
+// Prepare implements drivers.Store.
+func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	st, err := s.compile(p)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
+	}
+	return st, nil
+}
+
+func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
+	if p.Kind == schemas.Batch {
+		return s.compileBatch(p)
+	}
+	st := &statement{store: s, pattern: p, nargs: len(p.Args())}
+	if st.table = s.tableOf(p.Table); st.table == nil {
+		return nil, fmt.Errorf("table %s is not there: apply its schema to this store first", p.Table.Name)
+	}
+	st.fam = &st.table.rows
+	if p.Static {
+		st.fam = &st.table.statics
+	}
+	st.path = &st.fam.path
+	if p.Index != nil {
+		if st.path = st.table.byIndex[p.Index]; st.path == nil {
+			return nil, fmt.Errorf("index %s is over plain columns, and keeping it would read the old row on every write: %w", p.Index.Name, drivers.ErrUnsupported)
+		}
+	}
+	st.place()
+	if p.Kind.Reads() {
+		return st, st.compileRead()
+	}
+	return st, st.compileWrite()
+}
+
+// place finds where each group of arguments begins.
+func (st *statement) place() {
+	p, at := st.pattern, len(st.pattern.By)
+	take := func(n int) int {
+		at += n
+		return at - n
+	}
+	one := func(present bool) int {
+		if present {
+			return take(1)
+		}
+		return -1
+	}
+	st.in = one(p.In != nil)
+	st.element = one(p.Element != nil)
+	st.filter = take(len(p.Filter))
+	st.from = one(p.From != nil)
+	st.to = one(p.To != nil)
+	st.after = take(len(p.After))
+	st.limit = one(p.LimitArg)
+	st.columns = at
+	st.cond = st.nargs - len(p.If)
+}
+
+func (st *statement) compileRead() error {
+	for _, c := range st.pattern.Filter {
+		i := slices.Index(st.fam.columns, c)
+		if i < 0 || c.Type.Collection() {
+			return fmt.Errorf("filter %s: only plain columns that are no collections can be compared after reading", c.Name)
+		}
+		st.filters = append(st.filters, i)
+		st.needRow = true
+	}
+	if c := st.pattern.Element; c != nil {
+		if st.mapColumn = slices.Index(st.fam.columns, c); st.mapColumn < 0 {
+			return fmt.Errorf("element %s is not a column of what the pattern reads", c.Name)
+		}
+	}
+	if st.pattern.Kind == schemas.Count {
+		return nil
+	}
+	return st.outputs()
+}
+
+// outputs finds where the pattern's columns come from.
+func (st *statement) outputs() error {
+	t := st.table
+	for _, c := range st.pattern.Columns {
+		o := output{fromKey, slices.Index(t.key, c)}
+		if o.at < 0 {
+			o = output{fromRow, slices.Index(st.fam.columns, c)}
+		}
+		if o.at < 0 {
+			o = output{fromStatic, slices.Index(t.statics.columns, c)}
+		}
+		if o.at < 0 {
+			return fmt.Errorf("column %s is not one of table %s", c.Name, t.name)
+		}
+		st.out = append(st.out, o)
+		switch coll := c.Type.Collection(); {
+		case o.source == fromRow && coll:
+			st.needCells = append(st.needCells, o.at)
+		case o.source == fromRow:
+			st.needRow = true
+		case o.source == fromStatic && coll:
+			st.staticSet = append(st.staticSet, o.at)
+			st.statics = true
+		case o.source == fromStatic:
+			st.statics = true
+		}
+	}
+	slices.Sort(st.needCells)
+	slices.Sort(st.staticSet)
+	return nil
+}
+
+func (st *statement) compileWrite() error {
+	p := st.pattern
+	if p.In != nil {
+		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
+	}
+	for i, c := range p.Columns {
+		op := operand{slices.Index(st.fam.columns, c), st.columns + i}
+		if op.col < 0 {
+			return fmt.Errorf("column %s cannot be written with this key", c.Name)
+		}
+		if c.Type.Collection() {
+			st.cells = append(st.cells, op)
+		} else {
+			st.write = append(st.write, op)
+		}
+	}
+	slices.SortFunc(st.write, func(a, b operand) int { return a.col - b.col })
+	st.replaces = len(st.write) == len(st.fam.columns)-st.fam.collections && (p.Kind == schemas.Put || p.Kind == schemas.PutIf)
+	for _, c := range p.If {
+		st.conds = append(st.conds, slices.Index(st.fam.columns, c))
+	}
+	if p.Returns != schemas.ReturnsNothing {
+		if len(st.cells) > 0 {
+			return fmt.Errorf("returns of collections: %w", drivers.ErrUnsupported)
+		}
+		if err := st.outputs(); err != nil {
+			return err
+		}
+	}
+	if p.Kind == schemas.PutIf || p.Returns != schemas.ReturnsNothing {
+		st.locks = true
+		st.table.guarded.Store(true)
+	}
+	return nil
+}
+
+func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
+	st := &statement{store: s, pattern: p}
+	for _, part := range p.Parts {
+		sub, err := s.compile(part.Pattern)
+		if err != nil {
+			return nil, fmt.Errorf("part %s: %w", part.Pattern.Name, err)
+		}
+		if sub.locks {
+			return nil, fmt.Errorf("part %s reads before it writes: %w", part.Pattern.Name, drivers.ErrUnsupported)
+		}
+		st.parts = append(st.parts, sub)
+	}
+	// A part that looks for what it has to delete must see what parts before
+	// it, in this batch, have written to its table.
+	for _, a := range st.parts {
+		for _, b := range st.parts {
+			st.indexed = st.indexed || a.searches() && a.table == b.table && (a != b || a.puts())
+		}
+	}
+	return st, nil
+}
+
+// searches reports whether the write looks for keys that it deletes.
+func (st *statement) searches() bool {
+	switch st.pattern.Kind {
+	case schemas.Put, schemas.PutIf:
+		return len(st.cells) > 0
+	case schemas.Remove:
+		return slices.ContainsFunc(st.cells, func(op operand) bool { return st.fam.columns[op.col].Type.Kind == schemas.List })
+	case schemas.Delete:
+		return st.pattern.Scope > schemas.ScopeCell || st.fam.collections > 0
+	}
+	return false
+}
+
+// puts reports whether the write makes keys that a later one could have to find.
+func (st *statement) puts() bool {
+	return st.pattern.Kind == schemas.Put || st.pattern.Kind == schemas.Append
+}

@@ -1,0 +1,263 @@
+package pebble
+
+import (
+	"context"
+	"io"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// checkEvery is after how many rows a long read looks at its context.
+const checkEvery = 256
+
+// Read implements drivers.Session.
+func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error) error {
+	st, err := s.enter(ctx, stmt, len(args))
+	if err != nil {
+		return err
+	}
+	s.prepareRow(st)
+	switch st.pattern.Kind {
+	case schemas.Get:
+		err = s.get(ctx, st, args, yield)
+	case schemas.Slice, schemas.Scan:
+		err = s.slice(ctx, st, args, yield)
+	case schemas.Count:
+		err = s.count(ctx, st, args, yield)
+	default:
+		return named(st, errNotRead)
+	}
+	if err := s.closeCells(); err != nil {
+		return named(st, err)
+	}
+	return err
+}
+
+// get reads one row, or one for each element of a list. Lists are read one
+// after another, also where the pattern allows calls in parallel: a point read
+// in this process takes a few microseconds, less than handing it to another
+// goroutine and back, and the worker's core is all it has.
+func (s *session) get(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
+	n := len(st.pattern.By)
+	copy(s.keyVals, args[:n])
+	if st.in < 0 {
+		return s.getOne(st, args, yield)
+	}
+	for _, v := range args[st.in].Elems() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.keyVals[n] = v
+		if err := s.getOne(st, args, yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// getOne yields the row whose key is in s.keyVals, if it is there.
+func (s *session) getOne(st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
+	s.arena = s.arena[:0]
+	key, err := st.fam.append(s.key[:0], s.keyVals)
+	s.key = key
+	if err != nil {
+		return named(st, err)
+	}
+	if st.element >= 0 {
+		return s.getElement(st, args[st.element], yield)
+	}
+	data, closer, err := s.db.Get(key)
+	if err == pebble.ErrNotFound {
+		return nil
+	}
+	if err != nil {
+		return named(st, err)
+	}
+	_, err = s.emit(st, data, args, yield)
+	return closeAfter(closer, err)
+}
+
+// closeAfter closes c and returns err, or else the error of closing.
+func closeAfter(c io.Closer, err error) error {
+	if cerr := c.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// emit yields the row at hand (key in s.keyVals and s.key, value in data)
+// unless the filter drops it.
+func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield func([]drivers.Value) error) (yielded bool, err error) {
+	if st.needRow {
+		if err := st.fam.decodeRow(data, s.vals); err != nil {
+			return false, named(st, err)
+		}
+		if !s.keep(st, args) {
+			return false, nil
+		}
+	}
+	s.elems = s.elems[:0]
+	if len(st.needCells) > 0 {
+		if err := s.readCells(st.fam, s.key, st.needCells, s.vals); err != nil {
+			return false, named(st, err)
+		}
+	}
+	if st.statics {
+		if err := s.readStatics(st); err != nil {
+			return false, named(st, err)
+		}
+	}
+	s.project(st)
+	return true, yield(s.row)
+}
+
+// slice yields the rows of one range, or of one for each element of a list.
+func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
+	left := limitOf(st, args)
+	if st.in < 0 {
+		_, err := s.sliceOne(ctx, st, args, nil, left, yield)
+		return err
+	}
+	list := args[st.in].Elems()
+	for i := range list {
+		n, err := s.sliceOne(ctx, st, args, &list[i], left, yield)
+		if err != nil {
+			return err
+		}
+		if left >= 0 {
+			if left -= n; left == 0 {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+func (s *session) sliceOne(ctx context.Context, st *statement, args []drivers.Value, element *drivers.Value, limit int64, yield func([]drivers.Value) error) (n int64, err error) {
+	if limit == 0 {
+		return 0, nil
+	}
+	if err := s.bounds.set(st, args, element); err != nil {
+		return 0, named(st, err)
+	}
+	it, err := s.iterate(&s.bounds, s.db, &s.iterOpts)
+	if it == nil || err != nil {
+		return 0, named(st, err)
+	}
+	read, step := 0, it.Next
+	ok := false
+	if st.pattern.Reverse {
+		ok, step = it.Last(), it.Prev
+	} else {
+		ok = it.First()
+	}
+	for ; ok; ok = step() {
+		if read++; read%checkEvery == 0 {
+			if err = ctx.Err(); err != nil {
+				break
+			}
+		}
+		var yielded bool
+		if yielded, err = s.sliceRow(st, it, args, yield); err != nil {
+			break
+		}
+		if yielded {
+			if n++; n == limit {
+				break
+			}
+		}
+	}
+	return n, closeAfter(it, err)
+}
+
+// sliceRow yields the row that the iterator stands on.
+func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value, yield func([]drivers.Value) error) (bool, error) {
+	arena, err := st.path.decode(it.Key(), s.keyVals, s.arena[:0])
+	s.arena = arena
+	if err != nil {
+		return false, named(st, err)
+	}
+	if st.path == &st.fam.path {
+		s.key = append(s.key[:0], it.Key()...)
+		if !st.needRow {
+			return s.emit(st, nil, args, yield)
+		}
+		data, err := it.ValueAndErr()
+		if err != nil {
+			return false, named(st, err)
+		}
+		return s.emit(st, data, args, yield)
+	}
+	if s.key, err = st.fam.append(s.key[:0], s.keyVals); err != nil {
+		return false, named(st, err)
+	}
+	if !st.needRow {
+		return s.emit(st, nil, args, yield)
+	}
+	data, closer, err := s.db.Get(s.key)
+	if err == pebble.ErrNotFound { // deleted since the iterator was made
+		return false, nil
+	}
+	if err != nil {
+		return false, named(st, err)
+	}
+	yielded, err := s.emit(st, data, args, yield)
+	return yielded, closeAfter(closer, err)
+}
+
+// iterate returns an iterator over the range, or nil if that is empty.
+func (s *session) iterate(b *bounds, r pebble.Reader, o *pebble.IterOptions) (*pebble.Iterator, error) {
+	if b.empty() {
+		return nil, nil
+	}
+	o.LowerBound, o.UpperBound = b.lower, b.upper
+	return r.NewIter(o)
+}
+
+// count yields the number of rows in a range.
+func (s *session) count(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
+	if err := s.bounds.set(st, args, nil); err != nil {
+		return named(st, err)
+	}
+	var n int64
+	it, err := s.iterate(&s.bounds, s.db, &s.iterOpts)
+	if err != nil {
+		return named(st, err)
+	}
+	if it != nil {
+		n, err = s.countRows(ctx, st, it, args)
+		if err = closeAfter(it, err); err != nil {
+			return named(st, err)
+		}
+	}
+	s.row = append(s.row[:0], drivers.Bigint(n))
+	return yield(s.row)
+}
+
+func (s *session) countRows(ctx context.Context, st *statement, it *pebble.Iterator, args []drivers.Value) (n int64, err error) {
+	read := 0
+	for ok := it.First(); ok; ok = it.Next() {
+		if read++; read%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return n, err
+			}
+		}
+		if len(st.filters) > 0 {
+			data, err := it.ValueAndErr()
+			if err != nil {
+				return n, err
+			}
+			if err := st.fam.decodeRow(data, s.vals); err != nil {
+				return n, err
+			}
+			if !s.keep(st, args) {
+				continue
+			}
+		}
+		n++
+	}
+	return n, nil
+}

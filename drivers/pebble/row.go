@@ -1,0 +1,172 @@
+package pebble
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// A row's value, and likewise each operand that is merged into it, is
+//
+//	1 byte     1 if it makes the row exist, 0 if it only takes cells away
+//	entries    in ascending order of column:
+//	  uvarint  position of the column in its family << 2 | op
+//	  uvarint  length of the payload
+//	  payload  as appendScalar writes it
+//
+// A value that was Set holds nothing but opSet entries: a null is absent.
+const (
+	opSet    = 0
+	opAdd    = 1 // payload is the delta
+	opDelete = 2 // no payload
+
+	opBits = 2
+	opMask = 1<<opBits - 1
+
+	touches = 0 // the operand leaves an absent row absent
+	creates = 1
+)
+
+var errRow = errors.New("corrupt row")
+
+// entry is one entry of an operand, in place.
+type entry struct {
+	tag     uint64
+	payload []byte
+}
+
+func (e entry) column() int { return int(e.tag >> opBits) }
+func (e entry) op() byte    { return byte(e.tag & opMask) }
+
+// nextEntry takes the first entry off src.
+func nextEntry(src []byte) (e entry, rest []byte, err error) {
+	var n int
+	if e.tag, n = binary.Uvarint(src); n <= 0 {
+		return e, nil, errRow
+	}
+	src = src[n:]
+	size, n := binary.Uvarint(src)
+	if n <= 0 || size > uint64(len(src)-n) {
+		return e, nil, errRow
+	}
+	e.payload = src[n : n+int(size) : n+int(size)]
+	return e, src[n+int(size):], nil
+}
+
+func appendEntry(dst []byte, tag uint64, payload []byte) []byte {
+	dst = binary.AppendUvarint(dst, tag)
+	dst = binary.AppendUvarint(dst, uint64(len(payload)))
+	return append(dst, payload...)
+}
+
+// entryLen is the length of an entry with the value, or nothing, as its payload.
+func entryLen(tag uint64, v *drivers.Value) int {
+	n := 0
+	if v != nil {
+		n = scalarLen(v)
+	}
+	return uvarintLen(tag) + uvarintLen(uint64(n)) + n
+}
+
+// appendEntryOf appends an entry with the value, or nothing, as its payload.
+func appendEntryOf(dst []byte, tag uint64, v *drivers.Value) []byte {
+	if v == nil {
+		return appendEntry(dst, tag, nil)
+	}
+	dst = binary.AppendUvarint(dst, tag)
+	dst = binary.AppendUvarint(dst, uint64(scalarLen(v)))
+	return appendScalar(dst, v)
+}
+
+func uvarintLen(n uint64) int {
+	l := 1
+	for ; n >= 0x80; n >>= 7 {
+		l++
+	}
+	return l
+}
+
+// scalarLen is the length of what appendScalar appends.
+func scalarLen(v *drivers.Value) int {
+	switch v.Kind() {
+	case schemas.Text, schemas.Blob:
+		return len(v.Raw())
+	case schemas.UUID, schemas.TimeUUID:
+		return 16
+	default:
+		n := v.Int64()
+		return uvarintLen(uint64(n<<1) ^ uint64(n>>63))
+	}
+}
+
+// appendScalar appends a value that is no collection: bytes as they are,
+// numbers as signed varints.
+func appendScalar(dst []byte, v *drivers.Value) []byte {
+	switch v.Kind() {
+	case schemas.Text, schemas.Blob:
+		return append(dst, v.Raw()...)
+	case schemas.UUID, schemas.TimeUUID:
+		u := v.UUIDBytes()
+		return append(dst, u[:]...)
+	default:
+		return binary.AppendVarint(dst, v.Int64())
+	}
+}
+
+// decodeScalar undoes appendScalar. The value shares src's bytes.
+func decodeScalar(kind schemas.Kind, src []byte) (drivers.Value, error) {
+	switch kind {
+	case schemas.Text, schemas.Blob:
+		return drivers.Bytes(kind, src), nil
+	case schemas.UUID, schemas.TimeUUID:
+		if len(src) != 16 {
+			return drivers.Value{}, errRow
+		}
+		return drivers.ID(kind, [16]byte(src)), nil
+	default:
+		n, l := binary.Varint(src)
+		if l <= 0 {
+			return drivers.Value{}, errRow
+		}
+		return drivers.Number(kind, n), nil
+	}
+}
+
+// decodeRow sets vals, one for each column of the family, from a row's value;
+// nil stands for an absent row. Values share data's bytes.
+func (f *family) decodeRow(data []byte, vals []drivers.Value) error {
+	clear(vals)
+	if len(data) == 0 {
+		return nil
+	}
+	for data = data[1:]; len(data) > 0; {
+		e, rest, err := nextEntry(data)
+		if err != nil {
+			return err
+		}
+		data = rest
+		if e.column() >= len(vals) {
+			return errRow
+		}
+		if e.op() == opDelete {
+			continue
+		}
+		if vals[e.column()], err = decodeScalar(f.columns[e.column()].Type.Kind, e.payload); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkKind reports a value that does not belong into a column. A counter is
+// a bigint to its callers.
+func checkKind(c *schemas.Column, got schemas.Kind) error {
+	want := c.Type.Kind
+	if got == want || got == schemas.Null || got == schemas.Bigint && want == schemas.Counter || got == schemas.Counter && want == schemas.Bigint {
+		return nil
+	}
+	return fmt.Errorf("a %s value was given for column %s, which is %s", got, c.Name, c.Type)
+}

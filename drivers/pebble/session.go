@@ -1,0 +1,186 @@
+package pebble
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// Session runs statements for one worker. All buffers are kept from call to
+// call, so that a call allocates nothing of its own.
+type session struct {
+	store *Store
+	db    *pebble.DB
+	batch *pebble.Batch // reused by every write
+	over  pebble.Reader // what writes look for keys in: db, or an indexed batch
+	bulk  bool
+
+	bounds  bounds
+	cells   bounds // of the cells beside bounds
+	key     []byte // of the row at hand
+	cellKey []byte
+	index   []byte
+	static  []byte // key of the partition whose static columns are in statics
+	old     []byte // copy of a row's value that outlives its reading
+	oldStat []byte
+	arena   []byte // bytes of the row at hand that lie nowhere else
+	held    []uint8
+
+	keyVals []drivers.Value // primary key of the row at hand
+	vals    []drivers.Value // its columns
+	statics []drivers.Value // the static columns of its partition
+	elems   []drivers.Value // elements of its collections
+	row     []drivers.Value // what is yielded
+
+	iterOpts, cellOpts pebble.IterOptions
+	cellIter           *pebble.Iterator
+}
+
+var (
+	_ drivers.Session = (*session)(nil)
+	_ drivers.Bulk    = (*session)(nil)
+)
+
+// Session implements drivers.Store.
+func (s *Store) Session() (drivers.Session, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return nil, fmt.Errorf("embedded engine: %w", drivers.ErrClosed)
+	}
+	return &session{store: s, db: s.db, over: s.db, batch: s.db.NewBatch()}, nil
+}
+
+// Bulk implements drivers.Bulk: writes are not synced while it is on.
+func (s *session) Bulk(on bool) { s.bulk = on }
+
+// Close implements drivers.Session.
+func (s *session) Close() error {
+	if s.batch == nil {
+		return nil
+	}
+	err := s.batch.Close()
+	s.batch, s.db = nil, nil
+	return err
+}
+
+// enter checks what every call must, and returns the compiled statement.
+func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
+	st, ok := stmt.(*statement)
+	switch {
+	case !ok || st.store != s.store:
+		return nil, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
+	case s.db == nil:
+		return nil, fmt.Errorf("pattern %s: session: %w", st.pattern.Name, drivers.ErrClosed)
+	case nargs >= 0 && nargs != st.nargs:
+		return nil, fmt.Errorf("pattern %s takes %d arguments, %d were given", st.pattern.Name, st.nargs, nargs)
+	}
+	if err := s.store.fault(); err != nil {
+		return nil, err
+	}
+	return st, ctx.Err()
+}
+
+// named wraps an error of a call with the pattern's name.
+func named(st *statement, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("pattern %s: %w", st.pattern.Name, err)
+}
+
+// grow returns vs with length n; its values are stale.
+func grow(vs []drivers.Value, n int) []drivers.Value {
+	if cap(vs) < n {
+		return make([]drivers.Value, n)
+	}
+	return vs[:n]
+}
+
+// prepareRow makes room for a row of the statement's table.
+func (s *session) prepareRow(st *statement) {
+	s.keyVals = grow(s.keyVals, len(st.table.key))
+	s.vals = grow(s.vals, len(st.fam.columns))
+	s.statics = grow(s.statics, len(st.table.statics.cols))
+	s.row = grow(s.row, len(st.out))
+	s.static = s.static[:0]
+}
+
+// project puts the pattern's columns of the row at hand into s.row.
+func (s *session) project(st *statement) {
+	for i, o := range st.out {
+		switch o.source {
+		case fromKey:
+			s.row[i] = s.keyVals[o.at]
+		case fromRow:
+			s.row[i] = s.vals[o.at]
+		case fromStatic:
+			s.row[i] = s.statics[o.at]
+		}
+	}
+}
+
+// keep reports whether the row at hand passes the pattern's filter.
+func (s *session) keep(st *statement, args []drivers.Value) bool {
+	for i, at := range st.filters {
+		if !s.vals[at].Equal(args[st.filter+i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// find reads the value of one key into buf; absent is nil.
+func find(r pebble.Reader, key, buf []byte) ([]byte, error) {
+	data, closer, err := r.Get(key)
+	switch err {
+	case nil:
+		buf = append(buf[:0], data...)
+		return buf, closer.Close()
+	case pebble.ErrNotFound:
+		return nil, nil
+	}
+	return nil, err
+}
+
+// readStatics reads the static columns of the partition of the row at hand,
+// unless they are the ones at hand already.
+func (s *session) readStatics(st *statement) error {
+	f := &st.table.statics
+	key, err := f.append(s.cellKey[:0], s.keyVals)
+	if err != nil {
+		return err
+	}
+	s.cellKey = key
+	if len(s.static) == 0 || string(s.static) != string(key) {
+		data, err := find(s.db, key, s.oldStat)
+		if err != nil {
+			return err
+		}
+		if data != nil {
+			s.oldStat = data
+		}
+		s.static = append(s.static[:0], key...)
+		if err := f.decodeRow(data, s.statics); err != nil {
+			return err
+		}
+	}
+	if len(st.staticSet) > 0 {
+		return s.readCells(f, s.static, st.staticSet, s.statics)
+	}
+	return nil
+}
+
+// limitOf returns how many rows the call may yield; -1 is no limit.
+func limitOf(st *statement, args []drivers.Value) int64 {
+	if st.limit >= 0 && !args[st.limit].IsNull() {
+		return max(args[st.limit].Int64(), 0)
+	}
+	if st.pattern.Limit > 0 {
+		return int64(st.pattern.Limit)
+	}
+	return -1
+}

@@ -1,0 +1,139 @@
+package pebble
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// lookEvery is how often Settle looks whether compactions have ended.
+const lookEvery = 10 * time.Millisecond
+
+// Settle implements drivers.Settler: it makes all writes durable in sorted
+// files and waits until no compaction runs or waits to run.
+func (s *Store) Settle(ctx context.Context) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return fmt.Errorf("settle: %w", drivers.ErrClosed)
+	}
+	flushed, err := s.db.AsyncFlush()
+	if err != nil {
+		return fmt.Errorf("settle: %w", err)
+	}
+	select {
+	case <-flushed:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	// Between two compactions there is a moment in which none runs: it has to
+	// be quiet at two looks.
+	for quiet := 0; quiet < 2; {
+		if err := s.fault(); err != nil {
+			return err
+		}
+		if s.quiet() {
+			quiet++
+		} else {
+			quiet = 0
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// quiet reports whether nothing is left to flush or compact.
+func (s *Store) quiet() bool {
+	m := s.db.Metrics()
+	if m.Flush.NumInProgress > 0 || m.Compact.NumInProgress > 0 || m.Table.PendingStatsCollectionCount > 0 || !m.Table.InitialStatsCollectionComplete {
+		return false
+	}
+	return true
+}
+
+// Cool implements drivers.Cooler.
+func (s *Store) Cool(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return fmt.Errorf("cool: %w", drivers.ErrClosed)
+	}
+	disk := s.fs.FS
+	if err := s.stop(); err != nil {
+		return fmt.Errorf("cool: close: %w", err)
+	}
+	if err := dropPages(s.dir); err != nil {
+		return fmt.Errorf("cool: %w", err)
+	}
+	if err := s.start(disk); err != nil {
+		return fmt.Errorf("cool: open again: %w", err)
+	}
+	return nil
+}
+
+// dropPages asks the operating system to forget what it caches of the folder's
+// files. Pages not yet on the disk cannot be forgotten, so they are synced.
+func dropPages(dir string) error {
+	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := f.Sync(); err != nil {
+			return err
+		}
+		return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
+	})
+}
+
+// Observe implements drivers.Observer.
+func (s *Store) Observe() drivers.Observation {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	o := drivers.Observation{
+		DiskBytes: -1, CacheBytes: s.cacheBytes, CompactionDebt: -1, WrittenBytes: -1, Tombstones: -1,
+		Settings: s.settings(),
+	}
+	if s.db == nil {
+		return o
+	}
+	m := s.db.Metrics()
+	o.DiskBytes = int64(m.DiskSpaceUsage())
+	o.CompactionDebt = int64(m.Compact.EstimatedDebt)
+	o.WrittenBytes = s.fs.written.Load()
+	o.Tombstones = int64(m.Keys.TombstoneCount)
+	return o
+}
+
+// settings are those of Tuned that matter to results.
+func (s *Store) settings() map[string]string {
+	t := Tuned(s.cacheBytes)
+	return map[string]string{
+		"cache_bytes":         strconv.FormatInt(s.cacheBytes, 10),
+		"memtable_bytes":      strconv.FormatUint(t.MemTableSize, 10),
+		"memtables":           strconv.Itoa(t.MemTableStopWritesThreshold),
+		"separate_from_bytes": strconv.Itoa(minSeparate),
+		"l0_compaction":       strconv.Itoa(t.L0CompactionThreshold),
+		"l0_stop_writes":      strconv.Itoa(t.L0StopWritesThreshold),
+		"format":              t.FormatMajorVersion.String(),
+		"durability":          s.durability.String(),
+	}
+}

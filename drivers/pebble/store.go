@@ -1,0 +1,165 @@
+package pebble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// maxBatchBytes is the largest atomic write. Pebble itself panics at 4 GiB;
+// this stays clear of it with the keys that follow a row in its batch.
+const maxBatchBytes = 2 << 30
+
+// Store is an open embedded engine.
+type Store struct {
+	dir        string
+	cacheBytes int64
+	durability drivers.Durability
+	lock       *pebble.Lock
+	maxBatch   int64
+
+	mu     sync.RWMutex // guards db, fs, tables, schemas
+	db     *pebble.DB   // nil once closed
+	fs     *guardFS
+	tables map[*schemas.Table]*table
+
+	seed     maphash.Seed
+	stripes  [stripes]stripe
+	elements atomic.Uint64 // the last number given to an element of a list
+}
+
+var (
+	_ drivers.Store    = (*Store)(nil)
+	_ drivers.Settler  = (*Store)(nil)
+	_ drivers.Cooler   = (*Store)(nil)
+	_ drivers.Observer = (*Store)(nil)
+)
+
+// Engine returns the engine's entry for the list of engines.
+func Engine() drivers.Engine {
+	return drivers.Engine{
+		Name: "embedded",
+		Doc:  "Pebble, an ordered key-value store in this process, on local disk",
+		Open: open,
+	}
+}
+
+func open(_ context.Context, o drivers.Options) (drivers.Store, error) {
+	s, err := openStore(o, vfs.Default)
+	if err != nil {
+		return nil, fmt.Errorf("open the embedded engine: %w", err)
+	}
+	return s, nil
+}
+
+func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
+	for name := range o.Settings {
+		return nil, fmt.Errorf("unknown setting %q: this engine has none", name)
+	}
+	switch o.Durability {
+	case drivers.DurabilityDefault:
+		o.Durability = drivers.Power
+	case drivers.Quorum:
+		return nil, errors.New("durability quorum needs replicas; choose memory, process or power")
+	}
+	if o.Dir == "" {
+		return nil, errors.New("no data directory was given")
+	}
+	if err := claim(o.Dir); err != nil {
+		return nil, err
+	}
+	l, err := lock(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		dir: o.Dir, cacheBytes: o.CacheBytes, durability: o.Durability, lock: l, maxBatch: maxBatchBytes,
+		tables: make(map[*schemas.Table]*table), seed: maphash.MakeSeed(),
+	}
+	if s.cacheBytes == 0 {
+		s.cacheBytes = defaultCache
+	}
+	if err := s.start(disk); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	if err := s.countElements(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// start opens Pebble.
+func (s *Store) start(disk vfs.FS) error {
+	s.fs = &guardFS{FS: disk, unsyncedLog: s.durability == drivers.Process}
+	o := Tuned(s.cacheBytes)
+	o.FS, o.Lock, o.Logger, o.EventListener = s.fs, s.lock, s.fs, s.fs.listener()
+	db, err := pebble.Open(s.dir, o)
+	if err != nil {
+		return err
+	}
+	s.fs.armed.Store(true)
+	s.db = db
+	return s.fs.fault()
+}
+
+// stop closes Pebble. After a fault its own opinion does not matter.
+func (s *Store) stop() error {
+	if s.db == nil {
+		return nil
+	}
+	err := s.db.Close()
+	s.db = nil
+	if fault := s.fs.fault(); fault != nil {
+		return fault
+	}
+	return err
+}
+
+// fault returns why the store has stopped, or nil.
+func (s *Store) fault() error { return s.fs.fault() }
+
+// Close implements drivers.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return nil
+	}
+	return errors.Join(s.stop(), s.lock.Close())
+}
+
+// Capabilities implements drivers.Store.
+func (s *Store) Capabilities() drivers.Capabilities {
+	return drivers.Capabilities{
+		Engine:        "embedded",
+		Version:       version(),
+		Durability:    s.durability,
+		Atomic:        schemas.AtomicAll,
+		ReturnsNew:    true,
+		MaxBatchBytes: s.maxBatch,
+		InProcess:     true,
+	}
+}
+
+// version is Pebble's, as the build knows it.
+func version() string {
+	const module = "github.com/cockroachdb/pebble/v2"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == module {
+				return "pebble " + m.Version
+			}
+		}
+	}
+	return "pebble"
+}

@@ -1,0 +1,235 @@
+package pebble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+var (
+	errNotRead  = errors.New("it is a write: run it with Write, or Batch")
+	errNotWrite = errors.New("it is no single write: run it with Read, or Batch")
+	errNotBatch = errors.New("it is no batch")
+	errNullAdd  = errors.New("null cannot be added")
+)
+
+// Write implements drivers.Session.
+func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	st, err := s.enter(ctx, stmt, len(args))
+	if err != nil {
+		return drivers.Result{}, err
+	}
+	if st.pattern.Kind.Reads() || st.pattern.Kind == schemas.Batch {
+		return drivers.Result{}, named(st, errNotWrite)
+	}
+	s.begin(s.db)
+	if st.table.guarded.Load() {
+		if err := s.hold(st, args); err != nil {
+			return drivers.Result{}, named(st, err)
+		}
+		s.lock()
+	}
+	res, err := s.writeHeld(st, args)
+	if err != nil {
+		s.unlock()
+		s.discard()
+		return drivers.Result{}, named(st, err)
+	}
+	return res, named(st, s.commit())
+}
+
+// writeHeld puts one write into the batch. What it reads before is safe from
+// other writers: the row's lock is held.
+func (s *session) writeHeld(st *statement, args []drivers.Value) (drivers.Result, error) {
+	res := drivers.Result{Applied: true}
+	if st.locks {
+		present, err := s.readOld(st, args)
+		if err != nil {
+			return res, err
+		}
+		if st.pattern.Kind == schemas.PutIf && !s.holds(st, present, args[st.cond:]) {
+			return s.refused(st, present), nil
+		}
+		switch {
+		case st.pattern.Returns == schemas.ReturnsNew:
+			s.advance(st, args)
+			fallthrough
+		case st.pattern.Returns == schemas.ReturnsOld && present:
+			s.project(st)
+			res.Row = s.row
+		}
+	}
+	return res, s.apply(st, args)
+}
+
+// readOld reads the columns of the row that is about to be written.
+func (s *session) readOld(st *statement, args []drivers.Value) (present bool, err error) {
+	s.prepareRow(st)
+	copy(s.keyVals, args[:len(st.pattern.By)])
+	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
+		return false, err
+	}
+	data, err := find(s.db, s.key, s.old)
+	if err != nil {
+		return false, err
+	}
+	if data != nil {
+		s.old = data
+	}
+	return data != nil, st.fam.decodeRow(data, s.vals)
+}
+
+// holds reports whether a put-if's condition is met by the row in s.vals.
+func (s *session) holds(st *statement, present bool, want []drivers.Value) bool {
+	if st.pattern.Absent && present {
+		return false
+	}
+	for i, at := range st.conds {
+		if !s.vals[at].Equal(want[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// refused is the result of a put-if whose condition does not hold.
+func (s *session) refused(st *statement, present bool) drivers.Result {
+	if !present || len(st.conds) == 0 {
+		return drivers.Result{}
+	}
+	s.row = grow(s.row, len(st.conds))
+	for i, at := range st.conds {
+		s.row[i] = s.vals[at]
+	}
+	return drivers.Result{Row: s.row}
+}
+
+// advance turns the old columns in s.vals into what the write makes of them.
+func (s *session) advance(st *statement, args []drivers.Value) {
+	for _, op := range st.write {
+		switch st.pattern.Kind {
+		case schemas.Add:
+			s.vals[op.col] = drivers.Number(st.fam.columns[op.col].Type.Kind, s.vals[op.col].Int64()+args[op.arg].Int64())
+		case schemas.Delete:
+			s.vals[op.col] = drivers.Value{}
+		default:
+			s.vals[op.col] = args[op.arg]
+		}
+	}
+}
+
+// apply puts one write into the batch.
+func (s *session) apply(st *statement, args []drivers.Value) (err error) {
+	if st.pattern.Kind == schemas.Delete {
+		return s.delete(st, args)
+	}
+	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
+		return err
+	}
+	f := st.fam
+	switch st.pattern.Kind {
+	case schemas.Put, schemas.PutIf:
+		if err := s.writeRow(st, args, opSet, creates); err != nil {
+			return err
+		}
+		if err := s.replaceCells(st); err != nil {
+			return err
+		}
+		for _, op := range st.cells {
+			if err := s.appendCells(f, s.key, op.col, args[op.arg]); err != nil {
+				return err
+			}
+		}
+	case schemas.Add:
+		if err := s.writeRow(st, args, opAdd, creates); err != nil {
+			return err
+		}
+	case schemas.Append:
+		if err := s.writeRow(st, args, opSet, creates); err != nil {
+			return err
+		}
+		for _, op := range st.cells {
+			if err := s.appendCells(f, s.key, op.col, args[op.arg]); err != nil {
+				return err
+			}
+		}
+	case schemas.Remove:
+		for _, op := range st.cells {
+			if err := s.removeCells(f, s.key, op.col, args[op.arg]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if f == &st.table.rows {
+		return s.writeIndexes(st.table, args, false)
+	}
+	return nil
+}
+
+// replaceCells deletes the elements that a put replaces.
+func (s *session) replaceCells(st *statement) error {
+	if len(st.cells) == st.fam.collections && len(st.cells) > 0 {
+		return s.clearCells(st.fam, s.key, 0, len(st.fam.columns)-1)
+	}
+	for _, op := range st.cells {
+		if err := s.clearCells(st.fam, s.key, op.col, op.col); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeRow puts the scalar columns of a write into the batch: as the row, if
+// they are all it has, else as an operand to merge into it.
+func (s *session) writeRow(st *statement, args []drivers.Value, op uint64, exists byte) error {
+	size := 1
+	for _, w := range st.write {
+		tag, v, err := st.entry(w, args, op)
+		if err != nil {
+			return err
+		}
+		if v != nil || !st.replaces {
+			size += entryLen(tag, v)
+		}
+	}
+	if n := int64(s.batch.Len()) + int64(size); n > s.store.maxBatch {
+		return fmt.Errorf("one atomic write of %d bytes, at most %d fit: %w", n, s.store.maxBatch, drivers.ErrTooLarge)
+	}
+	var kv *pebble.DeferredBatchOp
+	if st.replaces {
+		kv = s.batch.SetDeferred(len(s.key), size)
+	} else {
+		kv = s.batch.MergeDeferred(len(s.key), size)
+	}
+	copy(kv.Key, s.key)
+	out := append(kv.Value[:0], exists)
+	for _, w := range st.write {
+		if tag, v, _ := st.entry(w, args, op); v != nil || !st.replaces {
+			out = appendEntryOf(out, tag, v)
+		}
+	}
+	return kv.Finish()
+}
+
+// entry returns what a write does to one column: the entry's tag, and its
+// value or nil.
+func (st *statement) entry(w operand, args []drivers.Value, op uint64) (tag uint64, v *drivers.Value, err error) {
+	tag = uint64(w.col) << opBits
+	if op == opDelete {
+		return tag | opDelete, nil, nil
+	}
+	v = &args[w.arg]
+	if v.IsNull() {
+		if op == opAdd {
+			return 0, nil, errNullAdd
+		}
+		return tag | opDelete, nil, nil
+	}
+	return tag | op, v, checkKind(st.fam.columns[w.col], v.Kind())
+}
