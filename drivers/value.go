@@ -57,8 +57,7 @@ func TimeUUID(u [16]byte) Value { return Value{kind: schemas.TimeUUID, id: u} }
 // Timestamp returns a timestamp value of microseconds since 1970 UTC.
 func Timestamp(micros int64) Value { return Value{kind: schemas.Timestamp, num: micros} }
 
-// SetOf, ListOf and MapOf return collections over their elements; a map's
-// elements are key, value, key, value.
+// SetOf returns a set value over its elements.
 func SetOf(elems []Value) Value { return Value{kind: schemas.Set, list: elems} }
 
 // ListOf returns a list value, or the argument of an in.
