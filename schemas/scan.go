@@ -13,8 +13,10 @@ func ScanOf(t *Table) *Pattern {
 // partition of a table that has some (partition key and static columns, one
 // row a partition): a partition may hold static values and no row.
 func StaticScanOf(t *Table) *Pattern {
-	return &Pattern{Name: "static-scan:" + t.Name, Doc: "the static columns of every partition",
-		Kind: Scan, Table: t, Static: true, Columns: allColumns(t, true)}
+	return &Pattern{
+		Name: "static-scan:" + t.Name, Doc: "the static columns of every partition",
+		Kind: Scan, Table: t, Static: true, Columns: allColumns(t, true),
+	}
 }
 
 // allColumns is what "*" stands for.

@@ -1,0 +1,60 @@
+# mailbench: make help lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+# Linters are pinned in a module file of their own, so that they are no
+# dependencies of mailbench.
+TOOL := $(GO) tool -modfile=.ci/tools/go.mod
+# The race detector needs cgo, which Go turns off where there is no C compiler.
+# The tests then run without the detector, and say so.
+RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+FUZZTIME ?= 30s
+BENCHTIME ?= 1s
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: ## run all tests (unit, contract, fuzz seeds, scripts) under the race detector
+	@$(if $(RACE),,echo 'make test: WITHOUT the race detector, which needs a C compiler (install gcc)' >&2)
+	$(GO) test $(RACE) -timeout 10m ./...
+
+.PHONY: lint
+lint: ## vet, staticcheck, gofumpt, import layers, go.mod, shell syntax
+	$(GO) vet ./...
+	$(TOOL) staticcheck ./...
+	@echo 'gofumpt -l .'; unformatted=$$($(TOOL) gofumpt -l .); \
+	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt does it):"; echo "$$unformatted"; exit 1; fi
+	$(GO) test -run Layers .
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+	bash -n .ci/run .ci/readme
+
+.PHONY: fmt
+fmt: ## format the Go files
+	$(TOOL) gofumpt -w .
+
+.PHONY: build
+build: ## build bin/mailbench
+	$(GO) build -trimpath -o bin/ ./cmd/mailbench
+
+.PHONY: bench
+bench: ## run the Go benchmarks (BENCHTIME=1s each)
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 60m ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz test (FUZZTIME=30s each)
+	@for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s "$$package"; \
+		done; \
+	done
+
+.PHONY: ci
+ci: ## what CI runs: tests, linters, the README's commands
+	.ci/run

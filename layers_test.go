@@ -1,0 +1,144 @@
+// Package mailbench_test holds what is true of the project as a whole.
+package mailbench_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/mailbench/mailbench/"
+
+// layers say what a package may import of this module. The first line whose
+// path matches counts; tests may import what tests adds. Imports go one way:
+// cmd → workloads/run → models → drivers → schemas, and only cmd knows the
+// lists of models and engines.
+var layers = []struct {
+	path    string
+	imports []string
+	tests   []string
+}{
+	{"schemas", nil, nil},
+	{"drivers/keys", []string{"schemas", "drivers"}, nil},
+	{"drivers", []string{"schemas"}, []string{"drivers/*"}},
+	{"drivers/*", []string{"schemas", "drivers", "drivers/keys"}, []string{"drivers/*"}},
+	{"models", []string{"schemas", "drivers"}, nil},
+	{"models/*", []string{"schemas", "drivers", "models"}, []string{"models/*", "drivers/*"}},
+	{"reports/latency", nil, nil},
+	{"reports", []string{"reports/latency"}, nil},
+	{
+		"workloads/run",
+		[]string{"schemas", "drivers", "models", "workloads", "workloads/*", "reports", "reports/latency"},
+		[]string{"models/*", "drivers/*"},
+	},
+	{"workloads", []string{"schemas", "models", "workloads/*"}, nil},
+	{"workloads/*", []string{"schemas", "models", "workloads/*"}, nil},
+	{"cmd/*", []string{"*", "*/*"}, nil},
+}
+
+func TestLayers(t *testing.T) {
+	packages := listPackages(t)
+	if len(packages) < len(layers)/2 {
+		t.Fatalf("go list found %d packages of the module; expected at least %d", len(packages), len(layers)/2)
+	}
+	for _, p := range packages {
+		for _, fault := range p.faults() {
+			t.Error(fault)
+		}
+	}
+}
+
+// TestLayersAreHeld shows that the check fails for what it forbids.
+func TestLayersAreHeld(t *testing.T) {
+	for from, to := range map[string]string{
+		"schemas":         "drivers",
+		"drivers":         "models",
+		"drivers/pebble":  "drivers/null",
+		"drivers/null":    "models/james",
+		"models":          "models/james",
+		"models/james":    "drivers/pebble",
+		"models/oracle":   "models/james",
+		"reports":         "workloads",
+		"workloads":       "drivers",
+		"workloads/run":   "drivers/pebble",
+		"reports/latency": "reports",
+		"tools/dump":      "schemas",
+	} {
+		if got := (goPackage{ImportPath: module + from, Imports: []string{module + to}}).faults(); len(got) != 1 {
+			t.Errorf("%s importing %s: faults %q, want one", from, to, got)
+		}
+	}
+	if got := (goPackage{ImportPath: module + "models/james", TestImports: []string{module + "drivers/pebble", "fmt"}}).faults(); len(got) != 0 {
+		t.Errorf("tests of a model may use an engine, but: %q", got)
+	}
+}
+
+// goPackage is what go list says of a package.
+type goPackage struct {
+	ImportPath   string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+}
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	var packages []goPackage
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(p.ImportPath, module) {
+			packages = append(packages, p)
+		}
+	}
+}
+
+// faults lists the imports that the package's layer forbids.
+func (p goPackage) faults() []string {
+	self := strings.TrimPrefix(p.ImportPath, module)
+	for _, l := range layers {
+		if !matches(self, l.path) {
+			continue
+		}
+		faults := forbidden(self, p.Imports, l.imports)
+		inTests := slices.Concat(l.imports, l.tests, []string{self})
+		return append(faults, forbidden("tests of "+self, slices.Concat(p.TestImports, p.XTestImports), inTests)...)
+	}
+	return []string{fmt.Sprintf("package %s stands in no layer; add a line to layers_test.go and say in ARCHITECTURE.md what it is for", self)}
+}
+
+func forbidden(who string, imports, allowed []string) []string {
+	var faults []string
+	for _, i := range imports {
+		other, ours := strings.CutPrefix(i, module)
+		if ours && !slices.ContainsFunc(allowed, func(pattern string) bool { return matches(other, pattern) }) {
+			faults = append(faults, fmt.Sprintf("%s must not import %s; expected only %s",
+				who, other, strings.Join(allowed, ", ")))
+		}
+	}
+	return faults
+}
+
+func matches(pkg, pattern string) bool {
+	ok, err := path.Match(pattern, pkg)
+	return ok && err == nil
+}
