@@ -128,11 +128,14 @@ func (p goPackage) faults() []string {
 
 func forbidden(who string, imports, allowed []string) []string {
 	var faults []string
+	expected := "nothing of this module"
+	if len(allowed) > 0 {
+		expected = "only " + strings.Join(allowed, ", ")
+	}
 	for _, i := range imports {
 		other, ours := strings.CutPrefix(i, module)
 		if ours && !slices.ContainsFunc(allowed, func(pattern string) bool { return matches(other, pattern) }) {
-			faults = append(faults, fmt.Sprintf("%s must not import %s; expected only %s",
-				who, other, strings.Join(allowed, ", ")))
+			faults = append(faults, fmt.Sprintf("%s must not import %s; expected %s", who, other, expected))
 		}
 	}
 	return faults
