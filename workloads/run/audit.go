@@ -1,0 +1,224 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports"
+)
+
+// auditor compares what a store gives back with a ledger of what it
+// acknowledged.
+type auditor struct {
+	store   drivers.Store
+	bound   models.Bound
+	promise promise
+	history *history
+	address func(account int) string
+	folder  func(account, folder int) string
+
+	mu    sync.Mutex
+	found reports.Audit
+}
+
+// maxNotes is how many faults an audit describes; it counts them all.
+const maxNotes = 10
+
+// audit reads every message of the ledger, and then everything the model has.
+func (a *auditor) audit(ctx context.Context) (reports.Audit, error) {
+	h := a.history
+	a.found.Delivered, a.found.Deleted, a.found.Unknown = h.delivered, h.deleted, h.unknown
+	if h.torn {
+		a.note("the ledger's last record is torn: what it told of counts as unknown")
+	}
+	order := make([]int32, len(h.entries))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(x, y int32) int {
+		return int(h.entries[x].place.account) - int(h.entries[y].place.account)
+	})
+	g, gctx := errgroup.WithContext(ctx)
+	accounts := make(chan []int32)
+	g.Go(func() error {
+		defer close(accounts)
+		for len(order) > 0 {
+			n := 1
+			for n < len(order) && h.entries[order[n]].place.account == h.entries[order[0]].place.account {
+				n++
+			}
+			select {
+			case accounts <- order[:n]:
+			case <-gctx.Done():
+				return gctx.Err()
+			}
+			order = order[n:]
+		}
+		return nil
+	})
+	for range 2 * runtime.GOMAXPROCS(0) {
+		g.Go(func() error { return a.work(gctx, accounts) })
+	}
+	if err := g.Wait(); err != nil {
+		return a.found, fmt.Errorf("audit: %w", err)
+	}
+	return a.found, a.model(ctx)
+}
+
+func (a *auditor) work(ctx context.Context, accounts <-chan []int32) error {
+	s, err := a.store.Session()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	w := &auditWorker{auditor: a, mb: a.bound.Mailbox(s), digester: newDigester(a.promise)}
+	for entries := range accounts {
+		if err := w.account(ctx, entries); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// model adds the model's own audit: its invariants, and its counters against a
+// recount.
+func (a *auditor) model(ctx context.Context) error {
+	s, err := a.store.Session()
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	defer s.Close()
+	m, err := a.bound.Mailbox(s).Audit(ctx)
+	if err != nil {
+		return fmt.Errorf("audit of the model: %w", err)
+	}
+	f := &a.found
+	f.Accounts, f.Folders, f.Messages, f.Purgeable = m.Accounts, m.Folders, m.Messages, m.Deleted
+	f.Unreferenced, f.Dangling, f.Duplicated = m.Unreferenced, m.Dangling, m.Duplicated
+	f.BrokenBodies, f.CounterDrift = m.BrokenBodies, m.CounterDrift
+	f.Notes = append(f.Notes, m.Notes...)
+	return nil
+}
+
+func (a *auditor) note(format string, args ...any) {
+	if len(a.found.Notes) < maxNotes {
+		a.found.Notes = append(a.found.Notes, fmt.Sprintf(format, args...))
+	}
+}
+
+// auditWorker checks one account at a time.
+type auditWorker struct {
+	*auditor
+	mb       models.Mailbox
+	digester *digester
+	listed   map[models.Handle]bool
+}
+
+// account checks all entries of one account, in any order of its folders.
+func (w *auditWorker) account(ctx context.Context, entries []int32) error {
+	number := int(w.history.entries[entries[0]].place.account)
+	account, err := w.mb.Login(ctx, w.address(number))
+	if err != nil && !errors.Is(err, models.ErrNotFound) {
+		return fmt.Errorf("login %s: %w", w.address(number), err)
+	}
+	slices.SortStableFunc(entries, func(x, y int32) int {
+		return int(w.history.entries[x].place.folder) - int(w.history.entries[y].place.folder)
+	})
+	for len(entries) > 0 {
+		n, in := 1, w.history.entries[entries[0]].place.folder
+		for n < len(entries) && w.history.entries[entries[n]].place.folder == in {
+			n++
+		}
+		var f *models.Folder
+		if account != nil {
+			f = account.Folder(w.folder(number, int(in)))
+		}
+		if err := w.check(ctx, f, entries[:n]); err != nil {
+			return fmt.Errorf("account %s, folder %s: %w", w.address(number), w.folder(number, int(in)), err)
+		}
+		entries = entries[n:]
+	}
+	return nil
+}
+
+// check compares one folder, which is nil if the store has lost it.
+func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int32) error {
+	w.listed = make(map[models.Handle]bool, len(entries))
+	if f != nil {
+		if err := w.list(ctx, f); err != nil {
+			return err
+		}
+	}
+	for _, i := range entries {
+		e := &w.history.entries[i]
+		if e.state == superseded || e.state == gone && !w.listed[e.handle] && f == nil {
+			continue
+		}
+		if f == nil {
+			w.judge(e, false, false, false)
+			continue
+		}
+		sum, err := w.digester.stored(ctx, w.mb, f, e.handle)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		w.judge(e, w.listed[e.handle], !errors.Is(err, models.ErrNotFound), err == nil && sum == e.digest)
+	}
+	return nil
+}
+
+func (w *auditWorker) list(ctx context.Context, f *models.Folder) error {
+	const page = 500
+	var last models.Handle
+	for {
+		n := 0
+		err := w.mb.List(ctx, f, last, page, func(e *models.Entry) error {
+			n++
+			last = e.Handle
+			w.listed[last] = true
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("list: %w", err)
+		}
+		if n < page {
+			return nil
+		}
+	}
+}
+
+// judge counts one message: whether the folder lists it, whether it can be
+// opened at all, and whether what is opened is what was delivered.
+func (w *auditWorker) judge(e *entry, listed, opens, whole bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a, fault := &w.found, ""
+	switch {
+	case e.state == gone:
+		if listed || opens {
+			a.Resurrected++
+			fault = "was deleted, and is still there"
+		}
+	case !listed && !opens && e.state != live: // unknown: it may be gone
+	case e.state == live && !(listed && opens):
+		a.Lost++
+		fault = map[bool]string{true: "is not listed", false: "cannot be found"}[opens]
+	case opens && !whole:
+		a.Corrupt++
+		fault = "is not what was delivered"
+	case e.state == live:
+		a.Verified++
+	}
+	if fault != "" {
+		w.note("message %d of account %s, folder %s %s", e.n, w.address(int(e.place.account)),
+			w.folder(int(e.place.account), int(e.place.folder)), fault)
+	}
+}

@@ -1,0 +1,104 @@
+package run
+
+import "github.com/mailbench/mailbench/models"
+
+// history is what a ledger comes to: which messages must be there, which must
+// not, and which may be either.
+type history struct {
+	entries []entry       // in order of delivery or arrival in their folder
+	at      map[key]int32 // the entry of a message
+	moving  uint64        // digest of the message that left in the record before
+
+	delivered, deleted int64 // acknowledged
+	unknown            int64 // deliveries and changes whose outcome nobody knows
+	torn               bool
+}
+
+type key struct {
+	place  place
+	handle models.Handle
+}
+
+type entry struct {
+	key
+	n, digest uint64
+	state     state
+}
+
+type state uint8
+
+const (
+	live state = iota
+	gone
+	// A change was begun, and its outcome is not known.
+	liveOrGone
+	goneOrLive
+	// The same handle came back to the folder: a later entry has it.
+	superseded
+)
+
+// readHistory folds a ledger, about 130 bytes of memory for each message.
+func readHistory(name string) (*history, error) {
+	h := &history{at: map[key]int32{}}
+	torn, err := readLedger(name, h.apply)
+	h.torn = torn
+	for i := range h.entries {
+		if s := h.entries[i].state; s == liveOrGone || s == goneOrLive {
+			h.unknown++
+		}
+	}
+	return h, err
+}
+
+func (h *history) apply(r *record) {
+	k := key{r.place, r.handle}
+	switch r.event {
+	case unsure:
+		h.unknown++
+		return
+	case delivered:
+		h.delivered++
+		h.add(entry{key: k, n: r.n, digest: r.digest})
+		return
+	case arrived:
+		h.add(entry{key: k, n: r.n, digest: h.moving})
+		return
+	}
+	i, ok := h.at[k]
+	if !ok {
+		return // its delivery was unsure
+	}
+	e := &h.entries[i]
+	switch r.event {
+	case taking:
+		if e.state == live {
+			e.state = liveOrGone
+		} else {
+			e.state = goneOrLive
+		}
+	case kept:
+		if e.state == liveOrGone {
+			e.state = live
+		} else {
+			e.state = gone
+		}
+	case deleted:
+		h.deleted++
+		e.state = gone
+	case restored:
+		e.state = live
+	case left:
+		h.moving, e.state = e.digest, gone
+	}
+}
+
+// add enters a message that is new in its folder. A handle that was there
+// before (moved away and back, in models where it stays the same) goes to the
+// end, where the newest are.
+func (h *history) add(e entry) {
+	if i, ok := h.at[e.key]; ok {
+		h.entries[i].state = superseded
+	}
+	h.at[e.key] = int32(len(h.entries))
+	h.entries = append(h.entries, e)
+}

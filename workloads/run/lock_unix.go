@@ -1,0 +1,28 @@
+//go:build unix
+
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// lock takes a file's lock, which ends with the process at the latest.
+func lock(name string) (unlock func() error, err error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = drivers.ErrLocked
+		}
+		return nil, errors.Join(err, f.Close())
+	}
+	return f.Close, nil
+}
