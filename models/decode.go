@@ -1,0 +1,251 @@
+package models
+
+import (
+	"errors"
+	"io"
+)
+
+var errBase64 = errors.New("not base64")
+
+// PartDecoder undoes a content transfer encoding. Encoded bytes are written to
+// it in pieces of any size; decoded ones go to its writer. It can be reused.
+//
+// It is lenient as mail needs it: base64 may be broken by white space anywhere
+// and lack its padding; quoted-printable is read as by mime/quotedprintable (a
+// bare '=' stands for itself), and control bytes pass. What cannot be undone is
+// an error, and whoever makes a Message calls such a part Identity.
+type PartDecoder struct {
+	w   io.Writer
+	enc Encoding
+	out []byte // decoded, not yet written
+	n   int64
+	err error
+
+	// Base64: the sextets of an unfinished group, and whether padding was seen.
+	group  uint32
+	digits int
+	padded bool
+	// Quoted-printable: bytes that cannot be decided before the next one comes:
+	// white space (dropped at a line's end), or '=' and what may belong to it.
+	held []byte
+}
+
+const (
+	decodeBuffer = 4 << 10
+	// No legal line has more trailing white space: lines end at 998 bytes.
+	maxHeld = 64 << 10
+)
+
+// Reset makes d decode enc to w.
+func (d *PartDecoder) Reset(w io.Writer, enc Encoding) {
+	*d = PartDecoder{w: w, enc: enc, out: d.out[:0], held: d.held[:0]}
+	if d.out == nil {
+		d.out = make([]byte, 0, decodeBuffer)
+	}
+}
+
+// Write takes the next encoded bytes.
+func (d *PartDecoder) Write(p []byte) (int, error) {
+	if d.err != nil {
+		return 0, d.err
+	}
+	switch d.enc {
+	case Base64:
+		d.base64(p)
+	case QuotedPrintable:
+		for _, c := range p {
+			d.quoted(c)
+		}
+	default:
+		d.flush()
+		d.write(p)
+	}
+	if d.err != nil {
+		return 0, d.err
+	}
+	return len(p), nil
+}
+
+// Close ends the part and returns how many decoded bytes were written.
+func (d *PartDecoder) Close() (int64, error) {
+	switch d.enc {
+	case Base64:
+		d.base64End()
+	case QuotedPrintable:
+		if len(d.held) == 2 && isHex(d.held[1]) { // "=4": no code
+			d.emitHeld()
+		}
+	}
+	d.flush()
+	return d.n, d.err
+}
+
+// DecodePart decodes all of r to w and returns how many bytes that were.
+func DecodePart(w io.Writer, enc Encoding, r io.Reader) (int64, error) {
+	var d PartDecoder
+	d.Reset(w, enc)
+	if _, err := io.Copy(&d, r); err != nil {
+		return d.n, err
+	}
+	return d.Close()
+}
+
+func (d *PartDecoder) emit(c byte) {
+	if len(d.out) == cap(d.out) {
+		d.flush()
+	}
+	d.out = append(d.out, c)
+}
+
+func (d *PartDecoder) flush() {
+	d.write(d.out)
+	d.out = d.out[:0]
+}
+
+func (d *PartDecoder) write(p []byte) {
+	if d.err != nil || len(p) == 0 {
+		return
+	}
+	n, err := d.w.Write(p)
+	d.n += int64(n)
+	d.err = err
+}
+
+func (d *PartDecoder) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+// base64 classes of a byte besides its sextet.
+const (
+	b64Space = 64 + iota
+	b64Pad
+	b64Bad
+)
+
+var base64Class = func() (t [256]byte) {
+	for i := range t {
+		t[i] = b64Bad
+	}
+	for i, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		t[c] = byte(i)
+	}
+	for _, c := range []byte(" \t\r\n") {
+		t[c] = b64Space
+	}
+	t['='] = b64Pad
+	return t
+}()
+
+func (d *PartDecoder) base64(p []byte) {
+	for _, c := range p {
+		switch v := base64Class[c]; {
+		case v == b64Space:
+		case v == b64Pad:
+			d.padded = true
+		case v == b64Bad || d.padded:
+			d.fail(errBase64)
+			return
+		default:
+			d.group = d.group<<6 | uint32(v)
+			if d.digits++; d.digits == 4 {
+				d.emit(byte(d.group >> 16))
+				d.emit(byte(d.group >> 8))
+				d.emit(byte(d.group))
+				d.group, d.digits = 0, 0
+			}
+		}
+	}
+}
+
+func (d *PartDecoder) base64End() {
+	switch d.digits {
+	case 1:
+		d.fail(errBase64)
+	case 2:
+		d.emit(byte(d.group >> 4))
+	case 3:
+		d.emit(byte(d.group >> 10))
+		d.emit(byte(d.group >> 2))
+	}
+}
+
+func (d *PartDecoder) quoted(c byte) {
+	h := d.held
+	switch {
+	case len(h) == 0:
+		d.quotedText(c)
+	case h[0] != '=': // white space
+		d.quotedSpace(c)
+	case len(h) == 1 && isHex(c):
+		d.held = append(h, c)
+	case len(h) == 2 && isHex(h[1]):
+		if isHex(c) {
+			d.held = h[:0]
+			d.emit(unhex(h[1])<<4 | unhex(c))
+			return
+		}
+		d.emitHeld()
+		d.quoted(c)
+	case c == '\n': // a soft line break
+		d.held = h[:0]
+	case isSpace(c):
+		d.hold(c)
+	default: // '=', perhaps with white space: itself
+		d.emit('=')
+		d.held = append(h[:0], h[1:]...)
+		d.quoted(c)
+	}
+}
+
+func (d *PartDecoder) quotedText(c byte) {
+	if c == '=' || isSpace(c) {
+		d.held = append(d.held, c)
+		return
+	}
+	d.emit(c)
+}
+
+func (d *PartDecoder) quotedSpace(c byte) {
+	switch {
+	case isSpace(c):
+		d.hold(c)
+		return
+	case c == '\n':
+		if d.held[len(d.held)-1] == '\r' {
+			d.emit('\r')
+		}
+		d.held = d.held[:0]
+	default:
+		d.emitHeld()
+	}
+	d.quotedText(c)
+}
+
+func (d *PartDecoder) hold(c byte) {
+	if len(d.held) == maxHeld {
+		d.emitHeld()
+	}
+	d.held = append(d.held, c)
+}
+
+func (d *PartDecoder) emitHeld() {
+	for _, c := range d.held {
+		d.emit(c)
+	}
+	d.held = d.held[:0]
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func unhex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c&^0x20 - 'A' + 10
+}

@@ -1,0 +1,90 @@
+package models_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io"
+	"mime/quotedprintable"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+func decode(t *testing.T, enc models.Encoding, in string) (string, error) {
+	t.Helper()
+	var whole, single bytes.Buffer
+	n, err := models.DecodePart(&whole, enc, strings.NewReader(in))
+	if err == nil && n != int64(whole.Len()) {
+		t.Errorf("%q: %d bytes counted, %d written", in, n, whole.Len())
+	}
+	_, err1 := models.DecodePart(&single, enc, iotest.OneByteReader(strings.NewReader(in)))
+	if (err == nil) != (err1 == nil) || err == nil && whole.String() != single.String() {
+		t.Errorf("%q decodes to %q (%v), and byte by byte to %q (%v)", in, whole.String(), err, single.String(), err1)
+	}
+	return whole.String(), err
+}
+
+func TestDecodePart(t *testing.T) {
+	const fails = "\x00fails"
+	for _, c := range []struct {
+		enc      models.Encoding
+		in, want string
+	}{
+		{models.Identity, "a=20b\r\n", "a=20b\r\n"},
+		{models.Base64, "", ""},
+		{models.Base64, "aGVsbG8=", "hello"},
+		{models.Base64, "aG Vs\r\n\tbG8", "hello"},
+		{models.Base64, "aGVsbA==\r\n", "hell"},
+		{models.Base64, "aGVsbA==aGVsbA==", fails},
+		{models.Base64, "aGVsb", fails},
+		{models.Base64, "not base64!", fails},
+		{models.QuotedPrintable, "a=3Db=c3=A9", "a=bé"},
+		{models.QuotedPrintable, "soft=\r\nbreak=  \nhere", "softbreakhere"},
+		{models.QuotedPrintable, "trailing \t \r\nkept  inside\n", "trailing\r\nkept  inside\n"},
+		{models.QuotedPrintable, "1 = 1, =4x =\rz =4", "1 = 1, =4x =\rz =4"},
+		{models.QuotedPrintable, "space =\nbefore", "space before"},
+		{models.QuotedPrintable, "==41= =42", "=A= B"},
+		{models.QuotedPrintable, "end  ", "end"},
+	} {
+		got, err := decode(t, c.enc, c.in)
+		if c.want == fails && err == nil || c.want != fails && (err != nil || got != c.want) {
+			t.Errorf("encoding %d of %q: %q, %v; want %q", c.enc, c.in, got, err, c.want)
+		}
+	}
+}
+
+func TestPartDecoderReportsItsWriter(t *testing.T) {
+	var d models.PartDecoder
+	d.Reset(brokenWriter{}, models.QuotedPrintable)
+	for range 3 {
+		d.Write(bytes.Repeat([]byte("x"), 5000))
+	}
+	if _, err := d.Close(); err != io.ErrClosedPipe {
+		t.Errorf("Close = %v", err)
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// What the standard readers accept decodes to the same bytes here.
+func FuzzDecodePart(f *testing.F) {
+	for _, s := range []string{"a=3Db =\r\n c \r\n=", "aGVsbG8=", "= \t\r\r\n=4", "aGVs\nbG8"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		if want, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(in))); err == nil {
+			if got, err := decode(t, models.QuotedPrintable, in); err != nil || got != string(want) {
+				t.Errorf("quoted-printable %q: %q, %v; want %q", in, got, err, want)
+			}
+		}
+		if want, err := base64.StdEncoding.DecodeString(in); err == nil {
+			if got, err := decode(t, models.Base64, in); err != nil || got != string(want) {
+				t.Errorf("base64 %q: %q, %v; want %q", in, got, err, want)
+			}
+		}
+	})
+}
