@@ -27,18 +27,27 @@ func (r *patternReader) batch(byName map[string]*patternReader, known []string) 
 			r.fail(p.key, "%s: parallel needs atomic: none; what is atomic is one call", r.where)
 		}
 	}
-	if !whole || len(r.errs) > before || r.Atomic == AtomicNone || r.Atomic == AtomicAll {
+	if whole && len(r.errs) == before {
+		r.holds(e.value.Content)
+	}
+}
+
+// holds judges whether the parts touch no more than atomic covers.
+func (r *patternReader) holds(parts []*yaml.Node) {
+	if r.Atomic == AtomicNone || r.Atomic == AtomicAll {
 		return
 	}
 	first := r.Parts[0].Pattern
+	root := first.Table.Root()
 	for i, part := range r.Parts {
 		p := part.Pattern
 		switch {
-		case p.Table.Root() != first.Table.Root():
-			r.fail(e.value.Content[i], "%s: atomic %s needs parts under one root table; %s writes %s, %s writes %s",
-				r.where, r.Atomic, first.Name, first.Table.Root().Name, p.Name, p.Table.Root().Name)
-		case r.Atomic == AtomicRow && (p.Table != first.Table || p.Static != first.Static || p.Kind == Delete && p.Scope > ScopeCell):
-			r.fail(e.value.Content[i], "%s: atomic row needs parts that touch one row of one table; %s does not", r.where, p.Name)
+		case p.Table.Root() != root:
+			r.fail(parts[i], "%s: atomic %s needs parts under one root table; %s writes under %s, %s under %s",
+				r.where, r.Atomic, first.Name, root.Name, p.Name, p.Table.Root().Name)
+		case r.Atomic == AtomicRow && len(p.By) < len(root.Key()):
+			r.fail(parts[i], "%s: atomic row needs parts that bind the whole primary key of %s (%s); %s binds %s",
+				r.where, root.Name, names(root.Key()), p.Name, names(p.By))
 		}
 	}
 }

@@ -86,7 +86,7 @@ type Atomicity uint8
 // Atomicities, each stronger than the one before.
 const (
 	AtomicNone      Atomicity = iota // parts may be applied one by one
-	AtomicRow                        // all parts touch one row
+	AtomicRow                        // all parts touch one row of a root table and rows nested in it
 	AtomicPartition                  // all parts touch one partition, in any table of it
 	AtomicShard                      // all parts share the root table's partition key
 	AtomicAll                        // any rows of any tables
