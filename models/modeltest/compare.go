@@ -118,7 +118,7 @@ func (tw *twin) checkOrder(name string, entries []models.Entry, want []mail) {
 
 // refOf returns the message behind a mail of the reference.
 func (tw *twin) refOf(m mail) *refMail {
-	return tw.ref.entryOf(m.ref).state.mail
+	return tw.ref.lookup(m.ref).state.mail
 }
 
 // pages lists a folder in pages. It gives up after max entries.
@@ -148,7 +148,7 @@ func pages(ctx context.Context, mb models.Mailbox, f *models.Folder, page, limit
 
 // equalEntry compares what the model could tell of a message.
 func (tw *twin) equalEntry(e *models.Entry, m mail) error {
-	r := tw.ref.entryOf(m.ref)
+	r := tw.ref.lookup(m.ref)
 	want, mail := r.entry(), r.state.mail
 	switch {
 	case e.Known.Has(models.KnowFrom) && string(e.From) != string(want.From):
@@ -173,7 +173,7 @@ func sameMilli(a, b time.Time) bool {
 // checkMessage opens a message and streams all that can be streamed of it.
 func (tw *twin) checkMessage(m mail) {
 	tw.t.Helper()
-	r := tw.ref.entryOf(m.ref)
+	r := tw.ref.lookup(m.ref)
 	want := r.state.mail
 	o := &tw.opened
 	if err := tw.got.Open(tw.ctx, m.in.got, m.got, o); err != nil {

@@ -132,6 +132,13 @@ func (r *reference) entryOf(h models.Handle) *refEntry {
 	return nil
 }
 
+// lookup is entryOf for the tests that compare with it.
+func (r *reference) lookup(h models.Handle) *refEntry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.entryOf(h)
+}
+
 // Expunge implements models.UIDs.
 func (r *reference) Expunge(ctx context.Context, f *models.Folder, from, to uint64) (int, error) {
 	r.mu.Lock()

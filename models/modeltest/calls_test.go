@@ -1,0 +1,302 @@
+package modeltest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// TestCalls pins the store calls of every operation of every model, and what
+// every table holds after them.
+func TestCalls(t *testing.T) {
+	for _, m := range all() {
+		t.Run(m.Name, func(t *testing.T) {
+			s := &suite{model: m, traits: traitsOf(m.Name), open: openEmbedded}
+			f := s.start(t, models.Options{})
+			sc := newScript(f)
+			sc.run()
+			golden(t, "calls/"+m.Name+".golden", sc.out.String())
+			golden(t, "tables/"+m.Name+".golden", f.dump())
+		})
+	}
+}
+
+// script is a fixed sequence of all operations on a metered session. The steps
+// of one kind begin with its name.
+type script struct {
+	*fixture
+	out   strings.Builder
+	meter *drivers.Meter
+	calls []string // patterns run since the last step
+	mb    models.Mailbox
+
+	ann, bob, cat *models.Account
+	in, work      *models.Folder  // ann's
+	hs            []models.Handle // of ann's inbox, newest first, once all is delivered
+}
+
+func newScript(f *fixture) *script {
+	sc := &script{fixture: f, meter: drivers.NewMeter(f.session())}
+	sc.meter.Trace = func(st drivers.Statement, calls int64) {
+		name := st.Pattern().Name
+		if p := drivers.Emulated(st); p != nil {
+			name += " for " + p.Name
+		}
+		if calls > 1 {
+			name += fmt.Sprintf(" (%d calls)", calls)
+		}
+		sc.calls = append(sc.calls, name)
+	}
+	sc.mb = f.bound.Mailbox(sc.meter)
+	return sc
+}
+
+// step runs one operation and writes down what it cost.
+func (sc *script) step(name string, op func() error) {
+	sc.t.Helper()
+	sc.clock.advance(time.Second)
+	sc.calls = sc.calls[:0]
+	sc.meter.Take()
+	err := op()
+	switch {
+	case errors.Is(err, models.ErrNotOffered):
+		name += " (not offered)"
+	case errors.Is(err, models.ErrNotFound):
+		name += " (not found)"
+	case errors.Is(err, models.ErrExists):
+		name += " (exists)"
+	case err != nil:
+		sc.t.Fatalf("%s: %v", name, err)
+	}
+	c := sc.meter.Take()
+	fmt.Fprintf(&sc.out, "%s: calls=%d rows_read=%d rows_written=%d bytes_read=%d bytes_written=%d\n",
+		name, c.Calls, c.RowsRead, c.RowsWritten, c.BytesRead, c.BytesWritten)
+	for len(sc.calls) > 0 {
+		n := 1
+		for n < len(sc.calls) && sc.calls[n] == sc.calls[0] {
+			n++
+		}
+		if n > 1 {
+			fmt.Fprintf(&sc.out, "\t%d × %s\n", n, sc.calls[0])
+		} else {
+			fmt.Fprintf(&sc.out, "\t%s\n", sc.calls[0])
+		}
+		sc.calls = sc.calls[n:]
+	}
+}
+
+func (sc *script) deliver(name string, d Draft, to ...*models.Folder) {
+	sc.t.Helper()
+	hs := make([]models.Handle, len(to))
+	sc.step("deliver "+name, func() error { return sc.mb.Deliver(sc.ctx, d.Message(), to, hs) })
+}
+
+func (sc *script) run() {
+	sc.t.Helper()
+	sc.accounts()
+	sc.deliveries()
+	sc.reads()
+	sc.changes()
+	sc.optional()
+	sc.step("stats", func() error {
+		_, err := sc.mb.Stats(sc.ctx, sc.in)
+		return err
+	})
+	sc.step("folders", func() error {
+		return sc.mb.Folders(sc.ctx, sc.ann, func(models.FolderInfo) error { return nil })
+	})
+	sc.step("audit", func() error {
+		_, err := sc.mb.Audit(sc.ctx)
+		return err
+	})
+}
+
+func (sc *script) accounts() {
+	for _, u := range []struct {
+		address string
+		a       **models.Account
+	}{{"ann@example.org", &sc.ann}, {"bob@example.org", &sc.bob}, {"cat@example.org", &sc.cat}} {
+		sc.step("create user with 2 folders", func() (err error) {
+			*u.a, err = sc.mb.CreateUser(sc.ctx, u.address, []string{"INBOX", "Work"})
+			return err
+		})
+	}
+	sc.step("create user", func() error {
+		_, err := sc.mb.CreateUser(sc.ctx, "ann@example.org", []string{"INBOX"})
+		return err
+	})
+	sc.step("create folder", func() error {
+		_, err := sc.mb.CreateFolder(sc.ctx, sc.ann, "Archive")
+		return err
+	})
+	sc.step("login", func() error {
+		_, err := sc.mb.Login(sc.ctx, "ann@example.org")
+		return err
+	})
+	sc.step("login", func() error {
+		_, err := sc.mb.Login(sc.ctx, "nobody@example.org")
+		return err
+	})
+	sc.in, sc.work = sc.ann.Folders[0], sc.ann.Folder("Work")
+}
+
+func (sc *script) deliveries() {
+	sc.deliver("1 recipient, no attachment", letter(0), sc.in)
+	sc.deliver("3 recipients, no attachment", letter(1), sc.in, sc.bob.Folders[0], sc.cat.Folders[0])
+	files := letter(2)
+	files.Files = []File{
+		{Name: "a.txt", Type: "text/plain", Encoding: models.QuotedPrintable, Content: []byte("Grüße\n")},
+		{Name: "b.bin", Encoding: models.Base64, Content: noise(3000, 2)},
+	}
+	sc.deliver("2 recipients, 2 small attachments", files, sc.in, sc.bob.Folders[0])
+	big := letter(3)
+	big.Files = []File{{Name: "big.bin", Encoding: models.Base64, Content: noise(2_416_000, 3)}}
+	sc.deliver("1 recipient, attachment of 2416 KB", big, sc.in)
+	for n := 4; n < 30; n++ {
+		sc.clock.advance(time.Second)
+		if err := sc.mb.Deliver(sc.ctx, letter(n).Message(), []*models.Folder{sc.in}, make([]models.Handle, 1)); err != nil {
+			sc.t.Fatalf("deliver: %v", err)
+		}
+	}
+	if err := sc.mb.List(sc.ctx, sc.in, models.Handle{}, 100, func(e *models.Entry) error {
+		sc.hs = append(sc.hs, e.Handle)
+		return nil
+	}); err != nil {
+		sc.t.Fatalf("list: %v", err)
+	}
+}
+
+func (sc *script) reads() {
+	var last models.Handle
+	keep := func(e *models.Entry) error {
+		last = e.Handle
+		return nil
+	}
+	sc.step("list the first 25 of 30", func() error { return sc.mb.List(sc.ctx, sc.in, models.Handle{}, 25, keep) })
+	sc.step("list the other 5", func() error { return sc.mb.List(sc.ctx, sc.in, last, 25, keep) })
+	sc.step("list an empty folder", func() error { return sc.mb.List(sc.ctx, sc.work, models.Handle{}, 25, keep) })
+
+	var o models.Opened
+	var withFiles, withBig models.Handle
+	for _, h := range sc.hs {
+		if err := sc.mb.Open(sc.ctx, sc.in, h, &o); err != nil {
+			sc.t.Fatalf("open: %v", err)
+		}
+		switch len(o.Attachments) {
+		case 1:
+			withBig = h
+		case 2:
+			withFiles = h
+		}
+	}
+	plain := sc.hs[slices.IndexFunc(sc.hs, func(h models.Handle) bool { return h != withFiles && h != withBig })]
+	for _, m := range []struct {
+		name, file string
+		h          models.Handle
+	}{{"without attachments", "", plain}, {"with 2 attachments", "b.bin", withFiles}, {"with an attachment of 2416 KB", "big.bin", withBig}} {
+		sc.step("open "+m.name, func() error { return sc.mb.Open(sc.ctx, sc.in, m.h, &o) })
+		sc.step("raw "+m.name, func() error {
+			_, err := sc.mb.Raw(sc.ctx, sc.in, m.h, io.Discard)
+			return err
+		})
+		if m.file != "" {
+			sc.step("attachment "+m.file, func() error {
+				_, err := sc.mb.Attachment(sc.ctx, sc.in, m.h, m.file, io.Discard)
+				return err
+			})
+		}
+	}
+	if r, ok := sc.mb.(models.RangeReader); ok {
+		sc.step("raw range of 1000 bytes at 2000000", func() error {
+			_, err := r.RawRange(sc.ctx, sc.in, withBig, 2_000_000, 1000, io.Discard)
+			return err
+		})
+	}
+}
+
+func (sc *script) changes() {
+	h := sc.hs
+	for _, flag := range []struct {
+		name string
+		flag models.Flag
+		on   bool
+	}{{"seen", models.Seen, true}, {"seen again", models.Seen, true}, {"unseen", models.Seen, false}, {"answered", models.Answered, true}} {
+		sc.step("flag "+flag.name, func() error { return sc.mb.Flag(sc.ctx, sc.in, h[0], flag.flag, flag.on) })
+	}
+	moved := make([]models.Handle, 3)
+	sc.step("move 1", func() error { return sc.mb.Move(sc.ctx, sc.in, sc.work, h[1:2], moved) })
+	sc.step("move 3", func() error { return sc.mb.Move(sc.ctx, sc.in, sc.work, h[2:5], moved) })
+	sc.step("delete 1", func() error { return sc.mb.Delete(sc.ctx, sc.in, h[5:6]) })
+	sc.step("delete 3", func() error { return sc.mb.Delete(sc.ctx, sc.in, h[6:9]) })
+	var o models.Opened
+	sc.step("open", func() error { return sc.mb.Open(sc.ctx, sc.in, h[5], &o) })
+	sc.step("flag", func() error { return sc.mb.Flag(sc.ctx, sc.in, h[5], models.Seen, true) })
+	sc.step("move", func() error { return sc.mb.Move(sc.ctx, sc.in, sc.work, h[5:6], moved) })
+	sc.step("delete", func() error { return sc.mb.Delete(sc.ctx, sc.in, h[5:6]) })
+}
+
+func (sc *script) optional() {
+	h := sc.hs
+	if l, ok := sc.mb.(models.Labeler); ok {
+		for _, step := range []struct {
+			name string
+			on   bool
+		}{{"label", true}, {"label again", true}, {"unlabel", false}} {
+			sc.step(step.name, func() error {
+				_, err := l.Label(sc.ctx, sc.in, h[10], sc.work, step.on)
+				return err
+			})
+		}
+	}
+	if p, ok := sc.mb.(models.Purger); ok {
+		sc.step("restore", func() error { return p.Restore(sc.ctx, sc.ann, h[6]) })
+		sc.step("purge 3", func() error {
+			_, err := p.Purge(sc.ctx, sc.ann, sc.clock.now())
+			return err
+		})
+	}
+	if r, ok := sc.mb.(models.Recounter); ok {
+		sc.step("recount", func() error { return r.Recount(sc.ctx, sc.ann) })
+	}
+	if u, ok := sc.mb.(models.UIDs); ok {
+		sc.step("expunge 3", func() error {
+			_, err := u.Expunge(sc.ctx, sc.in, u.UID(h[13]), u.UID(h[11]))
+			return err
+		})
+		sc.step("expunge all", func() error {
+			_, err := u.Expunge(sc.ctx, sc.bob.Folders[0], 0, 0)
+			return err
+		})
+	}
+	if s, ok := sc.mb.(models.Subscriber); ok {
+		sc.step("subscribe", func() error { return s.Subscribe(sc.ctx, sc.ann, "Work", true) })
+		sc.step("subscriptions", func() error {
+			return s.Subscriptions(sc.ctx, sc.ann, func(string) error { return nil })
+		})
+	}
+	yield := func(*models.Entry) error { return nil }
+	if s, ok := sc.mb.(models.SenderSearcher); ok {
+		sc.step("by sender in a folder", func() error { return s.BySender(sc.ctx, sc.in, "ann1@sender.example", 25, yield) })
+		sc.step("by sender everywhere", func() error { return s.BySender(sc.ctx, nil, "ann1@sender.example", 25, yield) })
+	}
+	if s, ok := sc.mb.(models.Slicer); ok {
+		sc.step("slice", func() error { return s.Slice(sc.ctx, sc.in, start, start.Add(20*time.Second), 25, yield) })
+	}
+	if s, ok := sc.mb.(models.Seer); ok {
+		sc.step("seen", func() error { return s.Seen(sc.ctx, sc.in, h[12], "bob@example.org") })
+		sc.step("seen by", func() error { return s.SeenBy(sc.ctx, sc.in, h[12], func(string) error { return nil }) })
+	}
+	if p, ok := sc.mb.(models.Poster); ok {
+		sc.step("join", func() error {
+			_, err := p.Join(sc.ctx, sc.bob, sc.work)
+			return err
+		})
+	}
+}

@@ -1,0 +1,44 @@
+package modeltest
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files of this package")
+
+// golden compares text with a file of testdata. What differs is written beside it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; go test ./models/modeltest -run %s -update writes it", err, t.Name())
+	}
+	if got == string(want) {
+		return
+	}
+	beside := path + ".new"
+	if err := os.WriteFile(beside, []byte(got), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			t.Fatalf("%s:%d: %s\nwant: %s\nall of it is in %s; -update if it is right", path, i+1, g[i], w[i], beside)
+		}
+	}
+	t.Fatalf("%s: %d lines, want %d; all of it is in %s", path, len(g), len(w), beside)
+}
