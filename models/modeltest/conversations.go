@@ -1,0 +1,215 @@
+package modeltest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+func testBySender(t *testing.T, s *suite) {
+	tw := s.start(t, models.Options{}).twin()
+	a, b := tw.user("ann@example.org", "INBOX", "Work"), tw.user("bob@example.org", "INBOX")
+	for n := range 23 {
+		tw.deliver(letter(n).Message(), a.folders[n%2], b.folders[0])
+	}
+	tw.delete(a.folders[0], tw.live(a.folders[0])[3])
+	tw.move(a.folders[0], a.folders[1], tw.live(a.folders[0])[4])
+	g := tw.got.(models.SenderSearcher)
+	for _, sender := range []string{"ann0@sender.example", "ann3@sender.example", "ann@sender.example", ""} {
+		for _, f := range []*folder{a.folders[0], a.folders[1], b.folders[0]} {
+			for _, limit := range []int{1, 2, 100} {
+				got := entries(t, func(y func(*models.Entry) error) error { return g.BySender(tw.ctx, f.got, sender, limit, y) })
+				tw.checkOrder("by sender", got, tw.mails(f, entries(t, func(y func(*models.Entry) error) error {
+					return tw.ref.BySender(tw.ctx, f.ref, sender, limit, y)
+				})))
+			}
+		}
+		// Everywhere, in no order.
+		got := entries(t, func(y func(*models.Entry) error) error { return g.BySender(tw.ctx, nil, sender, 1000, y) })
+		want := entries(t, func(y func(*models.Entry) error) error { return tw.ref.BySender(tw.ctx, nil, sender, 1000, y) })
+		if len(got) != len(want) {
+			t.Errorf("by sender %q everywhere: %d messages, want %d", sender, len(got), len(want))
+		}
+	}
+	tw.check()
+}
+
+func entries(t *testing.T, list func(yield func(*models.Entry) error) error) []models.Entry {
+	t.Helper()
+	var es []models.Entry
+	err := list(func(e *models.Entry) error {
+		c := *e
+		c.From, c.Subject = bytes.Clone(e.From), bytes.Clone(e.Subject)
+		es = append(es, c)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("list: %v", err)
+	}
+	return es
+}
+
+// mails pairs what the reference listed with the model's handles.
+func (tw *twin) mails(f *folder, es []models.Entry) []mail {
+	var ms []mail
+	for _, e := range es {
+		ms = append(ms, mail{f, tw.handles[e.Handle], e.Handle})
+	}
+	return ms
+}
+
+func testSlice(t *testing.T, s *suite) {
+	tw := s.start(t, models.Options{}).twin()
+	tw.tick = 0
+	a := tw.user("ann@example.org", "INBOX", "Work")
+	f := a.folders[0]
+	var at []time.Time
+	for n := range 12 {
+		if n%3 != 2 { // two of each three in one instant
+			tw.clock.advance(time.Minute)
+		}
+		tw.deliver(letter(n).Message(), f)
+		at = append(at, tw.clock.now())
+	}
+	tw.deliver(letter(12).Message(), a.folders[1])
+	ms := time.Millisecond
+	for _, r := range [][2]time.Time{
+		{at[0], at[11]}, {at[3], at[6]}, {at[3].Add(ms), at[6].Add(-ms)}, {at[3].Add(-ms), at[6].Add(ms)},
+		{at[4], at[4]}, {at[4].Add(ms), at[4].Add(2 * ms)}, {at[6], at[3]}, {time.Unix(0, 0), at[2]}, {at[9], at[11].Add(time.Hour)},
+	} {
+		for _, limit := range []int{1, 3, 100} {
+			got := entries(t, func(y func(*models.Entry) error) error {
+				return tw.got.(models.Slicer).Slice(tw.ctx, f.got, r[0], r[1], limit, y)
+			})
+			want := tw.mails(f, entries(t, func(y func(*models.Entry) error) error {
+				return tw.ref.Slice(tw.ctx, f.ref, r[0], r[1], limit, y)
+			}))
+			if len(got) != len(want) {
+				t.Fatalf("slice from %v to %v: %d messages, want %d", r[0], r[1], len(got), len(want))
+			}
+			tw.checkOrder(fmt.Sprintf("slice from %v to %v", r[0], r[1]), got, want)
+		}
+	}
+	tw.check()
+}
+
+func testSeenBy(t *testing.T, s *suite) {
+	tw := s.start(t, models.Options{}).twin()
+	f := tw.user("ann@example.org", "INBOX").folders[0]
+	for n := range 3 {
+		tw.deliver(letter(n).Message(), f)
+	}
+	g := tw.got.(models.Seer)
+	people := []string{"zoe@example.org", "bob@example.org", "yan@example.org", "amy@example.org", "cat@example.org"}
+	tw.tick = 0 // within one instant, too, order is kept
+	for i, who := range people {
+		for j, m := range tw.live(f) {
+			if j == 2 || i < 3 && j == 1 {
+				continue
+			}
+			if err := g.Seen(tw.ctx, f.got, m.got, who); err != nil {
+				t.Fatalf("seen: %v", err)
+			}
+			if err := tw.ref.Seen(tw.ctx, f.ref, m.ref, who); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, m := range tw.live(f) {
+		got, want := seenBy(t, tw, g, f.got, m.got), seenBy(t, tw, tw.ref, f.ref, m.ref)
+		if !slices.Equal(got, want) {
+			t.Errorf("seen by %q, want %q", got, want)
+		}
+	}
+	tw.check()
+}
+
+func seenBy(t *testing.T, tw *twin, s models.Seer, f *models.Folder, h models.Handle) []string {
+	t.Helper()
+	var who []string
+	err := s.SeenBy(tw.ctx, f, h, func(w string) error {
+		who = append(who, w)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("seen by: %v", err)
+	}
+	return who
+}
+
+// testSharedFolder shares one folder among accounts: what one posts, all see.
+func testSharedFolder(t *testing.T, s *suite) {
+	f := s.start(t, models.Options{})
+	mb := f.mailbox()
+	var shared []*models.Folder
+	for i := range 3 {
+		a, err := mb.CreateUser(f.ctx, fmt.Sprintf("user%d@example.org", i), []string{"INBOX"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			own, err := mb.CreateFolder(f.ctx, a, "Plans")
+			if err != nil {
+				t.Fatal(err)
+			}
+			shared = append(shared, own)
+			continue
+		}
+		joined, err := mb.(models.Poster).Join(f.ctx, a, shared[0])
+		if err != nil {
+			t.Fatalf("join: %v", err)
+		}
+		shared = append(shared, joined)
+		if again, err := mb.Login(f.ctx, a.Address); err != nil || again.Folder(joined.Name) == nil {
+			t.Errorf("a login of %s does not show the folder it joined (%v)", a.Address, err)
+		}
+	}
+	var want []models.Handle
+	for n := range 30 {
+		h := make([]models.Handle, 1)
+		if err := mb.Deliver(f.ctx, letter(n).Message(), []*models.Folder{shared[n%3]}, h); err != nil {
+			t.Fatalf("deliver: %v", err)
+		}
+		want = append(want, h[0])
+	}
+	slices.Reverse(want)
+	if err := mb.Delete(f.ctx, shared[1], want[4:5]); err != nil {
+		t.Fatalf("delete: %v", err)
+	}
+	want = slices.Delete(want, 4, 5)
+	var o models.Opened
+	for i, folder := range shared {
+		es, err := pages(f.ctx, mb, folder, 7, 100)
+		if err != nil {
+			t.Fatalf("list: %v", err)
+		}
+		var got []models.Handle
+		for _, e := range es {
+			got = append(got, e.Handle)
+			if err := mb.Open(f.ctx, folder, e.Handle, &o); err != nil {
+				t.Errorf("open as user %d: %v", i, err)
+			}
+			if _, err := mb.Raw(f.ctx, folder, e.Handle, io.Discard); err != nil && !errors.Is(err, models.ErrNotOffered) {
+				t.Errorf("raw as user %d: %v", i, err)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("user %d sees %d messages, want the same %d in the same order", i, len(got), len(want))
+		}
+	}
+	audit, err := mb.Audit(f.ctx)
+	if err != nil {
+		t.Fatalf("audit: %v", err)
+	}
+	for _, c := range append(broken(audit), count{"messages", audit.Messages, 29}) {
+		if c.got != c.want {
+			t.Errorf("audit: %d %s, want %d", c.got, c.what, c.want)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package modeltest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+var errBroken = errors.New("broken content")
+
+// brokenContent cannot be read from some byte on.
+type brokenContent struct {
+	models.Content
+	from int64
+	hit  func() error
+}
+
+func (c brokenContent) ReadAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) <= c.from {
+		return c.Content.ReadAt(p, off)
+	}
+	if err := c.hit(); err != nil {
+		return 0, err
+	}
+	return c.Content.ReadAt(p, off)
+}
+
+// breakContent makes a copy of m whose every content breaks at half its size.
+func breakContent(m *models.Message, hit func() error) *models.Message {
+	c := *m
+	half := func(x models.Content) models.Content { return brokenContent{x, x.Size() / 2, hit} }
+	c.Raw, c.Body.Content = half(m.Raw), half(m.Body.Content)
+	c.Attachments = nil
+	for _, p := range m.Attachments {
+		p.Content = half(p.Content)
+		c.Attachments = append(c.Attachments, p)
+	}
+	return &c
+}
+
+// testDeliveryFails delivers what cannot be read to its end: it is nowhere.
+func testDeliveryFails(t *testing.T, s *suite) {
+	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
+	a, b := tw.user("ann@example.org", "INBOX"), tw.user("bob@example.org", "INBOX")
+	tw.deliver(letter(0).Message(), a.folders[0], b.folders[0])
+	d := letter(1)
+	d.Text = noise(2500, 1)
+	d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(4200, 2)}}
+	broken := breakContent(d.Message(), func() error { return errBroken })
+	err := tw.got.Deliver(tw.ctx, broken, []*models.Folder{a.folders[0].got, b.folders[0].got}, make([]models.Handle, 2))
+	if !errors.Is(err, errBroken) {
+		t.Fatalf("deliver what cannot be read: error is %v, want %q", err, errBroken)
+	}
+	tw.leftovers = true
+	tw.check()
+	tw.deliver(letter(2).Message(), a.folders[0], b.folders[0])
+	tw.check()
+}
+
+// testCancelled calls everything with a context that is done: nothing happens.
+func testCancelled(t *testing.T, s *suite) {
+	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
+	a := tw.user("ann@example.org", "INBOX", "Work")
+	in, work := a.folders[0], a.folders[1]
+	d := letter(1)
+	d.Text = noise(3300, 1)
+	d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(4200, 2)}}
+	m := tw.deliver(d.Message(), in)[0]
+
+	done, cancel := context.WithCancel(tw.ctx)
+	cancel()
+	hs, one := []models.Handle{m.got}, make([]models.Handle, 1)
+	var o models.Opened
+	calls := map[string]func(ctx context.Context, mb models.Mailbox) error{
+		"create user": func(ctx context.Context, mb models.Mailbox) error {
+			_, err := mb.CreateUser(ctx, "bob@example.org", []string{"INBOX"})
+			return err
+		},
+		"create folder": func(ctx context.Context, mb models.Mailbox) error {
+			_, err := mb.CreateFolder(ctx, a.got, "More")
+			return err
+		},
+		"login": func(ctx context.Context, mb models.Mailbox) error {
+			_, err := mb.Login(ctx, "ann@example.org")
+			return err
+		},
+		"folders": func(ctx context.Context, mb models.Mailbox) error {
+			return mb.Folders(ctx, a.got, func(models.FolderInfo) error { return nil })
+		},
+		"deliver": func(ctx context.Context, mb models.Mailbox) error {
+			return mb.Deliver(ctx, letter(2).Message(), []*models.Folder{in.got}, one)
+		},
+		"list": func(ctx context.Context, mb models.Mailbox) error {
+			return mb.List(ctx, in.got, models.Handle{}, 25, func(*models.Entry) error { return nil })
+		},
+		"open": func(ctx context.Context, mb models.Mailbox) error { return mb.Open(ctx, in.got, m.got, &o) },
+		"raw": func(ctx context.Context, mb models.Mailbox) error {
+			_, err := mb.Raw(ctx, in.got, m.got, io.Discard)
+			return err
+		},
+		"attachment": func(ctx context.Context, mb models.Mailbox) error {
+			_, err := mb.Attachment(ctx, in.got, m.got, "f", io.Discard)
+			return err
+		},
+		"flag": func(ctx context.Context, mb models.Mailbox) error {
+			return mb.Flag(ctx, in.got, m.got, models.Seen, true)
+		},
+		"move":   func(ctx context.Context, mb models.Mailbox) error { return mb.Move(ctx, in.got, work.got, hs, one) },
+		"delete": func(ctx context.Context, mb models.Mailbox) error { return mb.Delete(ctx, in.got, hs) },
+		"stats": func(ctx context.Context, mb models.Mailbox) error {
+			_, err := mb.Stats(ctx, in.got)
+			return err
+		},
+		"audit": func(ctx context.Context, mb models.Mailbox) error {
+			_, err := mb.Audit(ctx)
+			return err
+		},
+	}
+	for name, call := range calls {
+		err := call(done, tw.got)
+		if !errors.Is(err, context.Canceled) && !errors.Is(err, models.ErrNotOffered) {
+			t.Errorf("%s with a cancelled context: error is %v, want %q", name, err, context.Canceled)
+		}
+	}
+	tw.leftovers = true
+	tw.check()
+
+	// Cancelled while the message is read: all of it is there, or nothing.
+	midway, cancel := context.WithCancel(tw.ctx)
+	broken := breakContent(d.Message(), func() error { cancel(); return nil })
+	if err := tw.got.Deliver(midway, broken, []*models.Folder{in.got}, one); err == nil {
+		if err := tw.got.Delete(tw.ctx, in.got, one); err != nil {
+			t.Fatalf("delete what was acknowledged: %v", err)
+		}
+		tw.leftovers = true
+		if has[models.Purger](tw.got) {
+			tw.got.(models.Purger).Purge(tw.ctx, a.got, tw.clock.now().Add(time.Hour))
+		}
+	}
+	tw.check()
+}
+
+// testStopEarly ends lists and streams from the caller's side.
+func testStopEarly(t *testing.T, s *suite) {
+	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
+	a := tw.user("ann@example.org", "INBOX", "Work")
+	in := a.folders[0]
+	d := letter(0)
+	d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(5000, 1)}}
+	for range 5 {
+		tw.deliver(d.Message(), in)
+	}
+	n := 0
+	err := tw.got.List(tw.ctx, in.got, models.Handle{}, 25, func(*models.Entry) error {
+		if n++; n == 3 {
+			return errBroken
+		}
+		return nil
+	})
+	if !errors.Is(err, errBroken) || n != 3 {
+		t.Errorf("list stopped at 3: error is %v after %d entries", err, n)
+	}
+	if err := tw.got.Folders(tw.ctx, a.got, func(models.FolderInfo) error { return errBroken }); !errors.Is(err, errBroken) {
+		t.Errorf("folders stopped: error is %v", err)
+	}
+	h := tw.live(in)[0].got
+	if _, err := tw.got.Attachment(tw.ctx, in.got, h, "f", brokenWriter{}); !errors.Is(err, errBroken) {
+		t.Errorf("attachment to a broken writer: error is %v", err)
+	}
+	if _, err := tw.got.Raw(tw.ctx, in.got, h, brokenWriter{}); !errors.Is(err, errBroken) && !errors.Is(err, models.ErrNotOffered) {
+		t.Errorf("raw to a broken writer: error is %v", err)
+	}
+	tw.check()
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
