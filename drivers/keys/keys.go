@@ -161,7 +161,7 @@ func decodeBytes(src []byte, flip byte, buf []byte) (raw, rest, grown []byte, er
 		switch src[i] ^ flip {
 		case terminator:
 			if shared {
-				return src[:i-1 : i-1], src[i+1:], buf, nil
+				return src[: i-1 : i-1], src[i+1:], buf, nil
 			}
 			return buf[at:len(buf):len(buf)], src[i+1:], buf, nil
 		case escaped:

@@ -87,24 +87,37 @@ func newEnv(t testing.TB, o drivers.Options) *env {
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
-	st, err := Engine().Open(context.Background(), o)
+	e, err := openEnv(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &env{t: t, store: st.(*Store)}
-	t.Cleanup(func() { e.store.Close() })
+	e.t = t
+	t.Cleanup(func() {
+		e.sess.Close()
+		e.store.Close()
+	})
+	return e
+}
+
+func openEnv(o drivers.Options) (*env, error) {
+	ctx := context.Background()
+	st, err := Engine().Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	e := &env{store: st.(*Store)}
 	sch, err := schemas.Parse("test.yaml", []byte(testSchema))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	if err := st.Apply(context.Background(), sch); err != nil {
-		t.Fatal(err)
+	if err := st.Apply(ctx, sch); err != nil {
+		return nil, err
 	}
-	if e.set, err = drivers.PrepareAll(context.Background(), st, sch); err != nil {
-		t.Fatal(err)
+	if e.set, err = drivers.PrepareAll(ctx, st, sch); err != nil {
+		return nil, err
 	}
-	e.sess = e.session()
-	return e
+	e.sess, err = st.Session()
+	return e, err
 }
 
 func (e *env) session() drivers.Session {

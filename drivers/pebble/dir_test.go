@@ -1,0 +1,194 @@
+package pebble
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+func tryOpen(dir string) error {
+	st, err := Engine().Open(context.Background(), drivers.Options{Dir: dir})
+	if err == nil {
+		err = st.Close()
+	}
+	return err
+}
+
+// oneLine checks that an error is what it should be and can be shown as it is.
+func oneLine(t *testing.T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("the error is %q, want %q in one line", err, want)
+	}
+}
+
+func TestForeignDirectory(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "precious")
+	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	oneLine(t, tryOpen(dir), drivers.ErrForeign)
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the folder holds %v, %v; want only what was there", entries, err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // an empty folder is taken, and then known
+		if err := tryOpen(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, markName), []byte("layout 99"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := tryOpen(dir); err == nil || !strings.Contains(err.Error(), "another version") {
+		t.Errorf("a folder of another layout: %v", err)
+	}
+}
+
+func TestLockedDirectory(t *testing.T) {
+	dir := t.TempDir()
+	e := newEnv(t, drivers.Options{Dir: dir})
+	oneLine(t, tryOpen(dir), drivers.ErrLocked)
+	// Another process meets the lock of the operating system.
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childDir+"="+dir, childClass+"=0")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), drivers.ErrLocked.Error()) {
+		t.Errorf("a second process said %q, %v", out, err)
+	}
+	e.write("add", "u", "a", 1) // the first goes on
+}
+
+func TestUnfitDirectory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"", file, filepath.Join(file, "below")} {
+		if err := tryOpen(dir); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("directory %q: %v", dir, err)
+		}
+	}
+	if _, err := Engine().Open(context.Background(), drivers.Options{Dir: t.TempDir(), Settings: map[string]string{"x": "1"}}); err == nil {
+		t.Error("an unknown setting was taken")
+	}
+	if _, err := Engine().Open(context.Background(), drivers.Options{Dir: t.TempDir(), Durability: drivers.Quorum}); err == nil {
+		t.Error("durability quorum was taken")
+	}
+}
+
+func TestCatalog(t *testing.T) {
+	dir := t.TempDir()
+	e := newEnv(t, drivers.Options{Dir: dir})
+	e.write("add", "u", "a", 1)
+	other, err := schemas.Parse("other.yaml", []byte(strings.Replace(testSchema, "name: test", "name: other", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	if err := e.store.Apply(ctx, other); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := schemas.Parse("test.yaml", []byte(testSchema+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.store.Apply(ctx, changed); err == nil {
+		t.Error("a different schema of the same name was applied")
+	}
+	// Another schema has key spaces of its own: its equal tables are empty.
+	slice, err := e.store.Prepare(ctx, other.Pattern("tallies"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = e.sess.Read(ctx, slice, values([]any{"u"}), func(row []drivers.Value) error {
+		t.Errorf("schema other reads %s", text(row))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.sess.Close()
+	if err := e.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	e = newEnv(t, drivers.Options{Dir: dir})
+	e.want("a 1", "tallies", "u")
+	for _, name := range []string{"test", "other"} {
+		if s, err := e.store.Inspect(ctx, name); err != nil || s.Name != name || s.Table("mail") == nil {
+			t.Errorf("inspect %s: %v, %v", name, s, err)
+		}
+	}
+	if _, err := e.store.Inspect(ctx, "none"); err == nil {
+		t.Error("a schema that is not there was inspected")
+	}
+	if _, err := e.store.Prepare(ctx, changed.Pattern("get")); err == nil {
+		t.Error("a pattern of a schema that was not applied was prepared")
+	}
+}
+
+// Cool forgets caches and keeps data and statements; Observe and Settle tell
+// of the store.
+func TestCoolAndObserve(t *testing.T) {
+	e := newEnv(t, drivers.Options{})
+	e.fill()
+	e.sess.(drivers.Bulk).Bulk(true)
+	e.write("add", "u", "a", 1)
+	if err := e.store.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o := e.store.Observe()
+	if o.DiskBytes <= 0 || o.WrittenBytes <= 0 || o.CacheBytes != defaultCache || o.CompactionDebt < 0 || o.Tombstones != 0 || o.Settings["durability"] != "power" {
+		t.Errorf("observed %+v", o)
+	}
+	e.sess.Close()
+	if err := e.store.Cool(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e.sess = e.session()
+	e.want("a 1", "tallies", "u")
+	e.want("6", "n", "b", "in")
+	e.write("drop", "b", "in", 1, 1)
+	if err := e.store.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := e.store.Settle(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("settle with a cancelled context: %v", err)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	e := newEnv(t, drivers.Options{})
+	e.sess.Close()
+	if err := e.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	_, sessErr := e.store.Session()
+	_, writeErr := e.sess.Write(ctx, e.stmt("add"), values([]any{"u", "a", 1}))
+	_, inspectErr := e.store.Inspect(ctx, "test")
+	for name, err := range map[string]error{
+		"session": sessErr, "write": writeErr, "inspect": inspectErr,
+		"settle": e.store.Settle(ctx), "cool": e.store.Cool(ctx),
+	} {
+		if !errors.Is(err, drivers.ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := e.store.Close(); err != nil {
+		t.Errorf("second close: %v", err)
+	}
+}
