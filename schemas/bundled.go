@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-//go:embed *.*
+//go:embed *.yaml
 var bundled embed.FS
 
 // BundledNames returns the names of the schemas that mailbench brings along,
