@@ -173,7 +173,10 @@ func testSharedFolder(t *testing.T, s *suite) {
 	var want []models.Handle
 	for n := range 30 {
 		h := make([]models.Handle, 1)
-		if err := mb.Deliver(f.ctx, letter(n).Message(), []*models.Folder{shared[n%3]}, h); err != nil {
+		d := letter(n)
+		d.Date = start.Add(time.Duration(n) * time.Minute) // one order, whatever a model sorts by
+		f.clock.advance(time.Second)
+		if err := mb.Deliver(f.ctx, d.Message(), []*models.Folder{shared[n%3]}, h); err != nil {
 			t.Fatalf("deliver: %v", err)
 		}
 		want = append(want, h[0])

@@ -214,8 +214,9 @@ func (tw *twin) move(from, to *folder, ms ...mail) ([]mail, error) {
 	}
 	moved := make([]mail, len(ms))
 	for i := range ms {
+		_, there := tw.handles[rh[i]] // as when another folder shows the message already
 		moved[i] = tw.learn(to, gh[i], rh[i])
-		if from != to {
+		if !there && from != to {
 			tw.newUID(moved[i])
 		}
 	}
