@@ -1,0 +1,158 @@
+package workloads
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// The streams of chance, one for each purpose.
+const (
+	streamArrivals uint64 = iota
+	streamOperation
+	streamPick
+	streamUser
+	streamFolder
+	streamLoad
+)
+
+// Operation is one operation as it is made before the clock starts. What it
+// does not need is left zero.
+type Operation struct {
+	N      uint64 // of its phase, from 0
+	Op     Op
+	User   int // whose mailbox
+	Folder int // of the user; 0 is the inbox
+	To     int // move: the folder to move to; label: the folder that shows the message, too
+	// Pick stands for the message that is asked for: Plan.Pick makes a place
+	// in a folder's live messages of it, and Plan.Window a span of time.
+	Pick uint64
+	Deep bool // list: begin behind the message picked, not at the newest
+	On   bool // flag, label, subscribe: set, or clear
+	// Message is the number of the message to deliver; for search-sender of
+	// one whose sender is asked for.
+	Message uint64
+	// Recipients are the users that a delivery goes to, into folder 0, each
+	// once; the first is User.
+	Recipients []int
+	// Date is when the message of a delivery arrives, as its header will say.
+	Date time.Time
+}
+
+// Plan makes the operations of one phase: a pure function of (seed, n), so
+// that a run replays exactly. It does not change once made; all workers share
+// it.
+type Plan struct {
+	census  *Census
+	seed    uint64
+	phase   uint64
+	mix     chooser
+	keys    Keys
+	users   random.Chooser
+	spread  random.Dist // recipients of a delivery
+	widest  int
+	arrived time.Time // when the phase's first delivery arrives
+}
+
+// Plan returns the plan of the workload's phase i, which runs operations.
+func (w *Workload) Plan(i int, c *Census) *Plan {
+	return &Plan{
+		census:  c,
+		seed:    w.Seed,
+		phase:   uint64(i),
+		mix:     w.Phases[i].Mix.chooser(),
+		keys:    w.Keys,
+		users:   w.Keys.Users.Chooser(c.Users()),
+		spread:  w.Mail.Recipients,
+		widest:  min(c.Users(), int(min(w.Mail.Recipients.Max(), maxRecipients))),
+		arrived: loadEnd.Add(time.Duration(i) * 24 * time.Hour),
+	}
+}
+
+// maxRecipients bounds how many mailboxes one delivery can go to.
+const maxRecipients = 1000
+
+// phaseMessages is where the message numbers of phase i begin: i+1 times this.
+// The load's are below, from 0.
+const phaseMessages = 1 << 40
+
+// Next makes operation n into o, whose buffers are used again.
+func (p *Plan) Next(n uint64, o *Operation) {
+	var r random.Rand
+	r.Seed(p.seed, streamOperation+p.phase<<8, n)
+	*o = Operation{N: n, Op: p.mix.choose(&r), Recipients: o.Recipients[:0]}
+	o.User = p.users.Choose(&r)
+	switch o.Op {
+	case Deliver:
+		o.Message = (p.phase+1)*phaseMessages + n
+		o.Date = p.arrived.Add(time.Duration(n) * time.Millisecond)
+		p.recipients(&r, o)
+		return
+	case Folders, Login, Purge, Recount:
+		return // of the account as a whole
+	}
+	o.Folder = p.folder(&r, o.User)
+	o.Pick = r.Uint64()
+	switch o.Op {
+	case List:
+		o.Deep = r.Chance(p.keys.Deep)
+	case Flag, Label, Subscribe:
+		o.On = r.Chance(0.5)
+	case SearchSender:
+		o.Message = uint64(r.IntN(max(1, p.census.Messages())))
+	}
+	if o.Op == Move || o.Op == Label {
+		if folders := p.census.FolderCount(o.User); folders > 1 {
+			o.To = (o.Folder + 1 + r.IntN(folders-1)) % folders
+		}
+	}
+}
+
+// folder draws one of a user's folders.
+func (p *Plan) folder(r *random.Rand, user int) int {
+	folders := p.census.FolderCount(user)
+	if folders == 1 {
+		return 0
+	}
+	c := p.keys.Folders.Chooser(folders)
+	return c.Choose(r)
+}
+
+// recipients draws who a delivery goes to: the user, and others as popular.
+// A user drawn again makes room for a neighbour, so that there are as many as were drawn.
+func (p *Plan) recipients(r *random.Rand, o *Operation) {
+	o.Recipients = append(o.Recipients, o.User)
+	if p.widest == 1 {
+		return
+	}
+	count := int(min(p.spread.Draw(r), int64(p.widest)))
+	for len(o.Recipients) < count {
+		u := p.users.Choose(r)
+		for slices.Contains(o.Recipients, u) {
+			if u++; u == p.census.Users() {
+				u = 0
+			}
+		}
+		o.Recipients = append(o.Recipients, u)
+	}
+}
+
+// Pick returns which of a folder's live messages the operation asks for: 0 is
+// the newest. There must be one at least.
+func (p *Plan) Pick(o *Operation, live int) int {
+	var r random.Rand
+	r.Seed(o.Pick, streamPick, 0)
+	c := p.keys.Messages.Chooser(live)
+	return c.Choose(&r)
+}
+
+// Window returns the span of time a slice asks for: a hundredth of the time
+// from first to last, anywhere in it.
+func (p *Plan) Window(o *Operation, first, last time.Time) (from, to time.Time) {
+	var r random.Rand
+	r.Seed(o.Pick, streamPick, 0)
+	width := last.Sub(first) / 100
+	from = first.Add(time.Duration(r.Float64() * float64(last.Sub(first)-width)))
+	return from, from.Add(width)
+}

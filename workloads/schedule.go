@@ -1,0 +1,81 @@
+package workloads
+
+import (
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// Schedule tells when the operations of an open loop are due. It neither
+// sleeps nor looks at a clock: it is a pure function of the phase and the seed.
+// One goroutine calls it.
+type Schedule interface {
+	// Next returns when the next operation (0, 1, 2 …) is due after the start
+	// of the phase; ok is false when the phase has no more.
+	Next() (due time.Duration, ok bool)
+}
+
+// Schedule returns the phase's schedule from its first operation. A closed
+// loop has none: nil.
+func (p *Phase) Schedule(seed uint64) Schedule {
+	s := limit{duration: p.Duration, operations: p.Operations}
+	switch p.Arrivals {
+	case Constant:
+		return &constant{limit: s, rate: p.Rate}
+	case Poisson:
+		return &poisson{limit: s, mean: 1e9 / p.Rate.PerSecond(), seed: seed}
+	}
+	return nil
+}
+
+// limit ends a schedule: at a duration, or after so many operations.
+type limit struct {
+	duration   time.Duration
+	operations uint64
+	n          uint64 // of the next operation
+}
+
+func (l *limit) next(due time.Duration) (time.Duration, bool) {
+	if l.operations > 0 && l.n >= l.operations || l.duration > 0 && due >= l.duration {
+		return 0, false
+	}
+	l.n++
+	return due, true
+}
+
+// constant is operation n at n/rate, computed anew for each: nothing adds up.
+type constant struct {
+	limit
+	rate Rate
+}
+
+// Next implements Schedule.
+func (c *constant) Next() (time.Duration, bool) {
+	hi, lo := bits.Mul64(c.n, uint64(c.rate.Per))
+	if hi >= c.rate.Count { // the due time would not fit in 64 bits
+		return 0, false
+	}
+	due, _ := bits.Div64(hi, lo, c.rate.Count)
+	if due > math.MaxInt64 {
+		return 0, false
+	}
+	return c.next(time.Duration(due))
+}
+
+// poisson is a Poisson process: the gaps between operations are exponentially
+// distributed and independent of each other. Gap n is drawn from (seed, n).
+type poisson struct {
+	limit
+	mean, sum float64 // nanoseconds; a float64 holds whole ones up to 104 days
+	seed      uint64
+	r         random.Rand
+}
+
+// Next implements Schedule.
+func (p *poisson) Next() (time.Duration, bool) {
+	p.r.Seed(p.seed, streamArrivals, p.n)
+	p.sum += p.mean * p.r.Exp()
+	return p.next(time.Duration(p.sum))
+}
