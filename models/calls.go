@@ -1,0 +1,20 @@
+package models
+
+import "github.com/mailbench/mailbench/drivers"
+
+// Calls collects the parts of a batch in buffers that are used again and again.
+type Calls struct {
+	List []drivers.Call
+	args []drivers.Value
+}
+
+// Reset empties the list.
+func (c *Calls) Reset() { c.List, c.args = c.List[:0], c.args[:0] }
+
+// Add adds a call of the batch's part of that position.
+func (c *Calls) Add(part int, args ...drivers.Value) {
+	at := len(c.args)
+	// When this moves to a larger array, earlier calls keep theirs.
+	c.args = append(c.args, args...)
+	c.List = append(c.List, drivers.Call{Part: part, Args: c.args[at:len(c.args):len(c.args)]})
+}
