@@ -115,16 +115,6 @@ func (s *session) readElement(t schemas.Type, it *pebble.Iterator, tail int) err
 	return err
 }
 
-// closeCells ends a call's reading of collections.
-func (s *session) closeCells() error {
-	if s.cellIter == nil {
-		return nil
-	}
-	err := s.cellIter.Close()
-	s.cellIter = nil
-	return err
-}
-
 // getElement yields one value of a map, if it is there.
 func (s *session) getElement(st *statement, key drivers.Value, yield func([]drivers.Value) error) error {
 	c := st.pattern.Element
@@ -133,19 +123,16 @@ func (s *session) getElement(st *statement, key drivers.Value, yield func([]driv
 	if err != nil {
 		return named(st, err)
 	}
-	data, closer, err := s.db.Get(k)
-	if err == pebble.ErrNotFound {
-		return nil
-	}
-	if err != nil {
+	data, found, err := s.lookup(k)
+	if !found || err != nil {
 		return named(st, err)
 	}
 	v, err := decodeScalar(c.Type.Elem.Kind, data)
-	if err == nil {
-		s.row = append(s.row[:0], v)
-		err = yield(s.row)
+	if err != nil {
+		return named(st, err)
 	}
-	return closeAfter(closer, err)
+	s.row = append(s.row[:0], v)
+	return yield(s.row)
 }
 
 // elementKey appends the key of one element of a set or map.

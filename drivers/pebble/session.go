@@ -35,8 +35,9 @@ type session struct {
 	elems   []drivers.Value // elements of its collections
 	row     []drivers.Value // what is yielded
 
-	iterOpts, cellOpts pebble.IterOptions
-	cellIter           *pebble.Iterator
+	iterOpts, rowOpts, cellOpts pebble.IterOptions
+
+	rowIter, cellIter *pebble.Iterator // of the call under way, or nil
 }
 
 var (
