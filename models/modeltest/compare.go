@@ -242,8 +242,10 @@ type count struct {
 // broken is what must be 0 in every store that nothing has damaged.
 func broken(a models.Audit) []count {
 	return []count{
-		{"dangling", a.Dangling, 0}, {"duplicated", a.Duplicated, 0},
-		{"broken bodies", a.BrokenBodies, 0}, {"counter drift", a.CounterDrift, 0},
+		{"dangling", a.Dangling, 0},
+		{"duplicated", a.Duplicated, 0},
+		{"broken bodies", a.BrokenBodies, 0},
+		{"counter drift", a.CounterDrift, 0},
 	}
 }
 

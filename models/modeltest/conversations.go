@@ -80,8 +80,15 @@ func testSlice(t *testing.T, s *suite) {
 	tw.deliver(letter(12).Message(), a.folders[1])
 	ms := time.Millisecond
 	for _, r := range [][2]time.Time{
-		{at[0], at[11]}, {at[3], at[6]}, {at[3].Add(ms), at[6].Add(-ms)}, {at[3].Add(-ms), at[6].Add(ms)},
-		{at[4], at[4]}, {at[4].Add(ms), at[4].Add(2 * ms)}, {at[6], at[3]}, {time.Unix(0, 0), at[2]}, {at[9], at[11].Add(time.Hour)},
+		{at[0], at[11]},
+		{at[3], at[6]},
+		{at[3].Add(ms), at[6].Add(-ms)},
+		{at[3].Add(-ms), at[6].Add(ms)},
+		{at[4], at[4]},
+		{at[4].Add(ms), at[4].Add(2 * ms)},
+		{at[6], at[3]},
+		{time.Unix(0, 0), at[2]},
+		{at[9], at[11].Add(time.Hour)},
 	} {
 		for _, limit := range []int{1, 3, 100} {
 			got := entries(t, func(y func(*models.Entry) error) error {

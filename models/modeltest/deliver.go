@@ -61,8 +61,10 @@ func testBytes(t *testing.T, s *suite) {
 			d := letter(i*3 + int(enc))
 			d.Text, d.TextEncoding, d.LF = text, enc, i%2 == 0
 			if i%3 == 0 {
-				html := File{Name: "part-2.html", Type: "text/html", Encoding: models.QuotedPrintable,
-					Content: []byte("<p>Grüße &amp; <b>more</b></p>\r\n")}
+				html := File{
+					Name: "part-2.html", Type: "text/html", Encoding: models.QuotedPrintable,
+					Content: []byte("<p>Grüße &amp; <b>more</b></p>\r\n"),
+				}
 				d.Files = []File{html, {Name: "same.bin", Encoding: enc, Content: text}}
 			}
 			tw.deliver(d.Message(), in)

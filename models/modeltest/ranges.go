@@ -25,8 +25,21 @@ func testRangeReads(t *testing.T, s *suite) {
 	meter := drivers.NewMeter(session)
 	metered := f.bound.Mailbox(meter).(models.RangeReader)
 	for _, r := range [][2]int64{
-		{0, 0}, {0, 1}, {chunk - 1, 1}, {chunk - 1, 2}, {chunk, 1}, {chunk, chunk}, {1, chunk}, {chunk + 500, 3 * chunk},
-		{size - 1, 1}, {size - 1, 100}, {size, 5}, {size + 5*chunk, 5}, {0, size}, {0, 10 * size}, {7, size},
+		{0, 0},
+		{0, 1},
+		{chunk - 1, 1},
+		{chunk - 1, 2},
+		{chunk, 1},
+		{chunk, chunk},
+		{1, chunk},
+		{chunk + 500, 3 * chunk},
+		{size - 1, 1},
+		{size - 1, 100},
+		{size, 5},
+		{size + 5*chunk, 5},
+		{0, size},
+		{0, 10 * size},
+		{7, size},
 	} {
 		off, n := r[0], r[1]
 		want := raw[min(off, size):min(off+n, size)]

@@ -65,8 +65,14 @@ func testSubscriptions(t *testing.T, s *suite) {
 		folder string
 		on     bool
 	}{
-		{a, "INBOX", true}, {a, "Work", true}, {a, "Work", true}, {b, "no folder of hers", true},
-		{a, "Entwürfe/2024", true}, {a, "Work", false}, {a, "Work", false}, {b, "INBOX", false},
+		{a, "INBOX", true},
+		{a, "Work", true},
+		{a, "Work", true},
+		{b, "no folder of hers", true},
+		{a, "Entwürfe/2024", true},
+		{a, "Work", false},
+		{a, "Work", false},
+		{b, "INBOX", false},
 	} {
 		if err := g.Subscribe(tw.ctx, step.a.got, step.folder, step.on); err != nil {
 			t.Fatalf("subscribe: %v", err)

@@ -69,9 +69,7 @@ func testWorkers(t *testing.T, s *suite) {
 	}
 	all := f.twinOf(ref, f.mailbox())
 	for _, tw := range twins {
-		for _, a := range tw.accounts {
-			all.accounts = append(all.accounts, a)
-		}
+		all.accounts = append(all.accounts, tw.accounts...)
 		for r, g := range tw.handles {
 			all.handles[r] = g
 		}
