@@ -24,7 +24,8 @@ var layers = []struct {
 	imports []string
 	tests   []string
 }{
-	{"schemas", nil, nil},
+	{"schemas/strict", nil, nil},
+	{"schemas", []string{"schemas/strict"}, nil},
 	{"drivers/keys", []string{"schemas", "drivers"}, nil},
 	{"drivers", []string{"schemas"}, []string{"drivers/*"}},
 	{"drivers/*", []string{"schemas", "drivers", "drivers/keys"}, []string{"drivers/*"}},
@@ -37,8 +38,9 @@ var layers = []struct {
 		[]string{"schemas", "drivers", "models", "workloads", "workloads/*", "reports", "reports/latency"},
 		[]string{"models/*", "drivers/*"},
 	},
-	{"workloads", []string{"schemas", "models", "workloads/*"}, nil},
-	{"workloads/*", []string{"schemas", "models", "workloads/*"}, nil},
+	{"workloads/random", []string{"schemas/strict"}, nil},
+	{"workloads/mail", []string{"models", "workloads", "workloads/random"}, nil},
+	{"workloads", []string{"schemas/strict", "workloads/random"}, nil},
 	{"cmd/*", []string{"*", "*/*"}, nil},
 }
 

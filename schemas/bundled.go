@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 //go:embed *.yaml
@@ -33,7 +35,7 @@ func Bundled(name string) (*Schema, error) {
 	src, err := bundled.ReadFile(file)
 	if err != nil {
 		known := BundledNames()
-		if near := Nearest(name, known); near != "" {
+		if near := strict.Nearest(name, known); near != "" {
 			return nil, fmt.Errorf("unknown schema %q; did you mean %q?", name, near)
 		}
 		return nil, fmt.Errorf("unknown schema %q; expected one of %s", name, strings.Join(known, ", "))

@@ -1,49 +1,10 @@
 package schemas
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
+import "github.com/mailbench/mailbench/schemas/strict"
+
+// What is wrong with a schema file, and where.
+type (
+	Pos    = strict.Pos
+	Error  = strict.Error
+	Errors = strict.Errors
 )
-
-// Error is one fault of a file, at its place.
-type Error struct {
-	File string
-	Pos  Pos
-	Msg  string // what was found and what was expected
-	Near string // the known word that was probably meant, or ""
-}
-
-// Error returns one line: file:line:column, the message and the nearest word.
-func (e *Error) Error() string {
-	s := fmt.Sprintf("%s:%d:%d: %s", e.File, e.Pos.Line, e.Pos.Column, e.Msg)
-	if e.Near != "" {
-		s += fmt.Sprintf("; did you mean %q?", e.Near)
-	}
-	return s
-}
-
-// Errors are all faults of a file, in the order of their places.
-type Errors []*Error
-
-// Error returns one line a fault.
-func (es Errors) Error() string {
-	lines := make([]string, len(es))
-	for i, e := range es {
-		lines[i] = e.Error()
-	}
-	return strings.Join(lines, "\n")
-}
-
-// Sorted returns the faults in the order of their places, or nil (an error that
-// is nil) if there are none.
-func (es Errors) Sorted() error {
-	if len(es) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(es, func(a, b *Error) int {
-		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
-	})
-	return es
-}

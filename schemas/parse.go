@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // EngineNames are the engines that a schema file may speak of (native, hints,
@@ -16,7 +18,7 @@ var schemaKeys = []string{"schema", "name", "doc", "native", "tables", "patterns
 
 // parser holds what is known while one file is read.
 type parser struct {
-	decoder
+	strict.Decoder
 	schema *Schema
 	broken map[*Table]bool // tables with faults: what leans on them is not judged
 }
@@ -25,45 +27,45 @@ type parser struct {
 // is one, is of type [Errors] and holds every fault that was found.
 func Parse(file string, src []byte) (*Schema, error) {
 	p := &parser{
-		decoder: decoder{file: file},
+		Decoder: strict.Decoder{File: file},
 		schema:  &Schema{File: file, Source: src},
 		broken:  make(map[*Table]bool),
 	}
-	if root := p.document(src); root != nil {
+	if root := p.Document(src, "a schema (schema, name, tables, patterns)"); root != nil {
 		p.parse(root)
 	}
-	if err := p.errs.Sorted(); err != nil {
+	if err := p.Errs.Sorted(); err != nil {
 		return nil, err
 	}
 	return p.schema, nil
 }
 
 func (p *parser) parse(root *yaml.Node) {
-	f := p.fields(root, "the schema", schemaKeys)
+	f := p.Fields(root, "the schema", schemaKeys)
 	if root.Kind != yaml.MappingNode {
 		return
 	}
 	if e, ok := f["schema"]; !ok {
-		p.fail(root, `no key "schema"; expected "schema: 1", the version of the language`)
-	} else if e.value.ShortTag() != "!!int" || e.value.Value != "1" {
-		p.fail(e.value, "schema must be 1, the version of the language, found %s", found(e.value))
+		p.Fail(root, `no key "schema"; expected "schema: 1", the version of the language`)
+	} else if e.Value.ShortTag() != "!!int" || e.Value.Value != "1" {
+		p.Fail(e.Value, "schema must be 1, the version of the language, found %s", strict.Found(e.Value))
 	}
 	if e, ok := f["name"]; !ok {
-		p.fail(root, `no key "name"; expected the name of the schema`)
+		p.Fail(root, `no key "name"; expected the name of the schema`)
 	} else {
-		p.schema.Name, _ = p.name(e.value, "schema")
+		p.schema.Name, _ = p.name(e.Value, "schema")
 	}
-	p.schema.Doc = p.textOf(f, "doc", "the schema")
-	if p.schema.Native = p.textOf(f, "native", "the schema"); p.schema.Native != "" {
-		p.engine(f["native"].value, p.schema.Native, "in native")
+	p.schema.Doc = p.TextOf(f, "doc", "the schema")
+	if p.schema.Native = p.TextOf(f, "native", "the schema"); p.schema.Native != "" {
+		p.engine(f["native"].Value, p.schema.Native, "in native")
 	}
 	if e, ok := f["tables"]; !ok {
-		p.fail(root, `no key "tables"; expected the tables of the schema`)
+		p.Fail(root, `no key "tables"; expected the tables of the schema`)
 	} else {
-		p.tables(e.value)
+		p.tables(e.Value)
 	}
 	if e, ok := f["patterns"]; ok {
-		p.patterns(e.value)
+		p.patterns(e.Value)
 	}
 }
 
@@ -75,7 +77,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 // name returns a name that can be given to a schema, table, column, index or
 // pattern.
 func (p *parser) name(n *yaml.Node, what string) (string, bool) {
-	s, ok := p.text(n, "the name of a "+what)
+	s, ok := p.Text(n, "the name of a "+what)
 	return s, ok && p.checkName(n, s, what)
 }
 
@@ -83,13 +85,13 @@ func (p *parser) checkName(n *yaml.Node, s, what string) bool {
 	if nameForm.MatchString(s) && len(s) <= maxName {
 		return true
 	}
-	p.fail(n, "%s name %q must be a letter, then letters, digits, _ . or -, %d at most", what, s, maxName)
+	p.Fail(n, "%s name %q must be a letter, then letters, digits, _ . or -, %d at most", what, s, maxName)
 	return false
 }
 
 func (p *parser) engine(n *yaml.Node, name, where string) {
 	if !slices.Contains(EngineNames, name) {
-		p.unknown(n, "engine", name, where, EngineNames)
+		p.Unknown(n, "engine", name, where, EngineNames)
 	}
 }
 
@@ -103,12 +105,12 @@ func (p *parser) typ(n *yaml.Node, text, where string) (Type, bool) {
 		if strings.Contains(text, "<") {
 			hint = `; inside {…} a type with a comma needs quotes: "map<text,int>"`
 		}
-		p.fail(n, "unknown type %q %s%s", text, where, hint)
+		p.Fail(n, "unknown type %q %s%s", text, where, hint)
 		return Type{}, false
 	}
 	kind := Kind(slices.Index(kindNames[:], m[1]))
 	if slices.Index(kindNames[:], m[1]) <= int(Null) {
-		p.unknown(n, "type", m[1], where, kindNames[1:])
+		p.Unknown(n, "type", m[1], where, kindNames[1:])
 		return Type{}, false
 	}
 	t := Type{Kind: kind}
@@ -118,7 +120,7 @@ func (p *parser) typ(n *yaml.Node, text, where string) (Type, bool) {
 	}
 	want := map[Kind]int{Set: 1, List: 1, Map: 2}[kind]
 	if len(inner) != want || (want == 0 && strings.Contains(text, "<")) {
-		p.fail(n, "type %q %s: expected %s", text, where, typeShape(kind))
+		p.Fail(n, "type %q %s: expected %s", text, where, typeShape(kind))
 		return Type{}, false
 	}
 	elems := make([]*Type, want)
@@ -128,7 +130,7 @@ func (p *parser) typ(n *yaml.Node, text, where string) (Type, bool) {
 			return Type{}, false
 		}
 		if e.Collection() || e.Kind == Counter {
-			p.fail(n, "type %q %s: a %s cannot be an element of a collection", text, where, e.Kind)
+			p.Fail(n, "type %q %s: a %s cannot be an element of a collection", text, where, e.Kind)
 			return Type{}, false
 		}
 		elems[i] = &e

@@ -5,30 +5,32 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // batch reads the parts of a batch and judges whether they can be as atomic as
 // it says.
 func (r *patternReader) batch(byName map[string]*patternReader, known []string) {
 	e := r.fields["batch"]
-	if e.value.Kind != yaml.SequenceNode || len(e.value.Content) == 0 {
-		r.fail(e.value, "batch of %s must be a list of patterns, found %s", r.where, found(e.value))
+	if e.Value.Kind != yaml.SequenceNode || len(e.Value.Content) == 0 {
+		r.Fail(e.Value, "batch of %s must be a list of patterns, found %s", r.where, strict.Found(e.Value))
 		return
 	}
-	before := len(r.errs)
+	before := len(r.Errs)
 	whole := true // all parts could be read
-	for _, n := range e.value.Content {
+	for _, n := range e.Value.Content {
 		whole = r.part(n, byName, known) && whole
 	}
 	r.atomic()
 	if p, ok := r.fields["parallel"]; ok {
-		r.Parallel = r.count(p.value, "parallel of "+r.where)
+		r.Parallel = r.Count(p.Value, "parallel of "+r.where)
 		if r.Atomic != AtomicNone {
-			r.fail(p.key, "%s: parallel needs atomic: none; what is atomic is one call", r.where)
+			r.Fail(p.Key, "%s: parallel needs atomic: none; what is atomic is one call", r.where)
 		}
 	}
-	if whole && len(r.errs) == before {
-		r.holds(e.value.Content)
+	if whole && len(r.Errs) == before {
+		r.holds(e.Value.Content)
 	}
 }
 
@@ -43,10 +45,10 @@ func (r *patternReader) holds(parts []*yaml.Node) {
 		p := part.Pattern
 		switch {
 		case p.Table.Root() != root:
-			r.fail(parts[i], "%s: atomic %s needs parts under one root table; %s writes under %s, %s under %s",
+			r.Fail(parts[i], "%s: atomic %s needs parts under one root table; %s writes under %s, %s under %s",
 				r.where, r.Atomic, first.Name, root.Name, p.Name, p.Table.Root().Name)
 		case r.Atomic == AtomicRow && len(p.By) < len(root.Key()):
-			r.fail(parts[i], "%s: atomic row needs parts that bind the whole primary key of %s (%s); %s binds %s",
+			r.Fail(parts[i], "%s: atomic row needs parts that bind the whole primary key of %s (%s); %s binds %s",
 				r.where, root.Name, names(root.Key()), p.Name, names(p.By))
 		}
 	}
@@ -56,27 +58,27 @@ func (r *patternReader) holds(parts []*yaml.Node) {
 func (r *patternReader) part(n *yaml.Node, byName map[string]*patternReader, known []string) bool {
 	run, each := n, ""
 	if n.Kind == yaml.MappingNode {
-		f := r.parser.fields(n, "a part of "+r.where, partKeys)
-		if run = f["run"].value; run == nil {
-			r.fail(n, `a part of %s has no key "run"; expected {run: PATTERN, each: WORD}`, r.where)
+		f := r.parser.Fields(n, "a part of "+r.where, partKeys)
+		if run = f["run"].Value; run == nil {
+			r.Fail(n, `a part of %s has no key "run"; expected {run: PATTERN, each: WORD}`, r.where)
 			return false
 		}
-		each = r.textOf(f, "each", "a part of "+r.where)
+		each = r.TextOf(f, "each", "a part of "+r.where)
 	}
-	name, ok := r.text(run, "a part of "+r.where)
+	name, ok := r.Text(run, "a part of "+r.where)
 	if !ok {
 		return false
 	}
 	part := byName[name]
 	switch {
 	case part == nil:
-		r.unknown(run, "pattern", name, "in "+r.where, known)
+		r.Unknown(run, "pattern", name, "in "+r.where, known)
 	case !part.ok:
 		return false
 	case part.Kind.Reads() || part.Kind == Batch || part.Kind == PutIf:
-		r.fail(run, "%s: %s is %s; a part must be a put, add, append, remove or delete", r.where, name, a(part.Kind))
+		r.Fail(run, "%s: %s is %s; a part must be a put, add, append, remove or delete", r.where, name, a(part.Kind))
 	case part.Returns != ReturnsNothing:
-		r.fail(run, "%s: %s returns values; a part of a batch cannot", r.where, name)
+		r.Fail(run, "%s: %s returns values; a part of a batch cannot", r.where, name)
 	default:
 		r.Parts = append(r.Parts, Part{Pattern: part.Pattern, Each: each})
 		return true
@@ -90,13 +92,13 @@ func (r *patternReader) atomic() {
 	if !ok {
 		return
 	}
-	name, ok := r.text(e.value, "atomic of "+r.where)
+	name, ok := r.Text(e.Value, "atomic of "+r.where)
 	if !ok {
 		return
 	}
 	i := slices.Index(atomicNames[:], name)
 	if i < 0 {
-		r.unknown(e.value, "atomicity", name, "in "+r.where, atomicNames[:])
+		r.Unknown(e.Value, "atomicity", name, "in "+r.where, atomicNames[:])
 		return
 	}
 	r.Atomic = Atomicity(i)
@@ -109,25 +111,25 @@ func (r *patternReader) fallbacks(byName map[string]*patternReader, known []stri
 		return
 	}
 	r.Fallback = make(map[string]*Pattern)
-	for _, f := range r.mapping(e.value, "fallback of "+r.where) {
-		r.engine(f.key, f.name, "in fallback of "+r.where)
-		name, ok := r.text(f.value, "fallback of "+r.where)
+	for _, f := range r.Mapping(e.Value, "fallback of "+r.where) {
+		r.engine(f.Key, f.Name, "in fallback of "+r.where)
+		name, ok := r.Text(f.Value, "fallback of "+r.where)
 		if !ok {
 			continue
 		}
 		fb := byName[name]
 		switch {
 		case fb == nil:
-			r.unknown(f.value, "pattern", name, "in fallback of "+r.where, known)
+			r.Unknown(f.Value, "pattern", name, "in fallback of "+r.where, known)
 			continue
 		case fb.has("fallback"):
-			r.fail(f.value, "%s: its fallback %s has a fallback itself; expected one that runs as it is", r.where, name)
+			r.Fail(f.Value, "%s: its fallback %s has a fallback itself; expected one that runs as it is", r.where, name)
 		case r.ok && fb.ok:
 			if why := differs(r.Pattern, fb.Pattern); why != "" {
-				r.fail(f.value, "%s: %s cannot stand in for it: %s", r.where, name, why)
+				r.Fail(f.Value, "%s: %s cannot stand in for it: %s", r.where, name, why)
 			}
 		}
-		r.Fallback[f.name] = fb.Pattern
+		r.Fallback[f.Name] = fb.Pattern
 	}
 }
 

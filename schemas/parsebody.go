@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // body reads a pattern of one table. Each step leans on those before it, so
@@ -37,10 +39,10 @@ func (r *patternReader) keys() bool {
 	case r.has("by"):
 		r.By = by
 	case r.Kind == Slice:
-		r.fail(r.name, "%s has no by; a slice needs %s", r.where, r.sliceNeeds())
+		r.Fail(r.name, "%s has no by; a slice needs %s", r.where, r.sliceNeeds())
 		return false
 	case r.Kind == Delete:
-		r.fail(r.name, "%s has no by; a delete needs at least the partition key (%s)", r.where, names(r.Table.Partition))
+		r.Fail(r.name, "%s has no by; a delete needs at least the partition key (%s)", r.where, names(r.Table.Partition))
 		return false
 	case r.Kind != Scan && r.Kind != Count:
 		r.By = r.order
@@ -49,7 +51,7 @@ func (r *patternReader) keys() bool {
 		return false
 	}
 	if len(r.By) > r.bound || !slices.Equal(r.By, r.order[:len(r.By)]) {
-		r.fail(r.at("by"), "%s: by (%s) must be the first columns of %s", r.where, names(r.By), r.ordering())
+		r.Fail(r.at("by"), "%s: by (%s) must be the first columns of %s", r.where, names(r.By), r.ordering())
 		return false
 	}
 	return r.boundEnough() && r.ranges()
@@ -58,11 +60,11 @@ func (r *patternReader) keys() bool {
 // in reads the key column bound to a list.
 func (r *patternReader) in() bool {
 	e := r.fields["in"]
-	name, ok := r.text(e.value, "in of "+r.where)
+	name, ok := r.Text(e.Value, "in of "+r.where)
 	if !ok {
 		return false
 	}
-	if r.In = r.column(e.value, name); r.In == nil {
+	if r.In = r.column(e.Value, name); r.In == nil {
 		return false
 	}
 	if !r.has("by") { // a get's by is then all before in
@@ -72,7 +74,7 @@ func (r *patternReader) in() bool {
 		}
 	}
 	if len(r.By) >= r.bound || r.order[len(r.By)] != r.In {
-		r.fail(e.value, "%s: in (%s) must be the next column after by (%s) of %s", r.where, name, names(r.By), r.ordering())
+		r.Fail(e.Value, "%s: in (%s) must be the next column after by (%s) of %s", r.where, name, names(r.By), r.ordering())
 		return false
 	}
 	return true
@@ -87,18 +89,18 @@ func (r *patternReader) boundEnough() bool {
 	switch r.Kind {
 	case Slice:
 		if len(r.By) < r.sliceMin() {
-			r.fail(r.at("by"), "%s: by (%s) is too short; a slice needs %s", r.where, names(r.By), r.sliceNeeds())
+			r.Fail(r.at("by"), "%s: by (%s) is too short; a slice needs %s", r.where, names(r.By), r.sliceNeeds())
 			return false
 		}
 	case Count, Delete:
 		if len(r.By) < len(r.Table.Partition) && (r.Kind == Delete || r.has("by")) {
-			r.fail(r.at("by"), "%s: by (%s) must bind the whole partition key (%s)", r.where, names(r.By), names(r.Table.Partition))
+			r.Fail(r.at("by"), "%s: by (%s) must bind the whole partition key (%s)", r.where, names(r.By), names(r.Table.Partition))
 			return false
 		}
 	case Scan:
 	default:
 		if bound < len(r.order) {
-			r.fail(r.at("by"), "%s: %s needs all of %s; not bound: %s", r.where, a(r.Kind), r.ordering(), names(r.order[bound:]))
+			r.Fail(r.at("by"), "%s: %s needs all of %s; not bound: %s", r.where, a(r.Kind), r.ordering(), names(r.order[bound:]))
 			return false
 		}
 	}
@@ -134,21 +136,21 @@ func (r *patternReader) ordering() string {
 
 // ranges reads from, to and after, which go on where by ends.
 func (r *patternReader) ranges() bool {
-	before := len(r.errs)
+	before := len(r.Errs)
 	r.From, r.To = r.end("from"), r.end("to")
 	r.After, _ = r.columnsOf("after")
-	if len(r.errs) > before {
+	if len(r.Errs) > before {
 		return false
 	}
 	if r.In != nil {
 		for _, field := range []string{"from", "to", "after"} {
 			if r.has(field) {
-				r.fail(r.fields[field].key, "%s: in and %s exclude each other; both bind the column after by", r.where, field)
+				r.Fail(r.fields[field].Key, "%s: in and %s exclude each other; both bind the column after by", r.where, field)
 			}
 		}
 	}
 	if r.Kind == Count && !r.has("by") && (r.From != nil || r.To != nil) {
-		r.fail(r.name, "%s: from and to of a count need by; expected the partition key (%s)", r.where, names(r.Table.Partition))
+		r.Fail(r.name, "%s: from and to of a count need by; expected the partition key (%s)", r.where, names(r.Table.Partition))
 		return false
 	}
 	rest := r.order[len(r.By):]
@@ -158,13 +160,13 @@ func (r *patternReader) ranges() bool {
 			if b == r.To {
 				field = "to"
 			}
-			r.fail(r.at(field), "%s: %s (%s) must be the next column after by (%s) of %s", r.where, field, b.Column.Name, names(r.By), r.ordering())
+			r.Fail(r.at(field), "%s: %s (%s) must be the next column after by (%s) of %s", r.where, field, b.Column.Name, names(r.By), r.ordering())
 		}
 	}
 	if len(r.After) > len(rest) || !slices.Equal(r.After, rest[:len(r.After)]) {
-		r.fail(r.at("after"), "%s: after (%s) must be the next columns after by (%s): %s", r.where, names(r.After), names(r.By), names(rest))
+		r.Fail(r.at("after"), "%s: after (%s) must be the next columns after by (%s): %s", r.where, names(r.After), names(r.By), names(rest))
 	}
-	return len(r.errs) == before
+	return len(r.Errs) == before
 }
 
 // end reads one end of a range: "column", "column open" or "column closed".
@@ -173,14 +175,14 @@ func (r *patternReader) end(field string) *Bound {
 	if !ok {
 		return nil
 	}
-	text, ok := r.text(e.value, field+" of "+r.where)
+	text, ok := r.Text(e.Value, field+" of "+r.where)
 	if !ok {
 		return nil
 	}
 	name, how, _ := strings.Cut(text, " ")
-	c := r.column(e.value, name)
+	c := r.column(e.Value, name)
 	if how != "" && how != "open" && how != "closed" {
-		r.unknown(e.value, "word", how, "in "+field+" of "+r.where, []string{"open", "closed"})
+		r.Unknown(e.Value, "word", how, "in "+field+" of "+r.where, []string{"open", "closed"})
 	}
 	if c == nil {
 		return nil
@@ -193,27 +195,27 @@ func (r *patternReader) filter() {
 	r.Filter, _ = r.columnsOf("filter")
 	for _, c := range r.Filter {
 		if c.Role != Plain || c.Type.Collection() {
-			r.fail(r.atColumn("filter", c), "%s: filter compares plain columns that are no collections; %s is %s", r.where, c.Name, describe(c))
+			r.Fail(r.atColumn("filter", c), "%s: filter compares plain columns that are no collections; %s is %s", r.where, c.Name, describe(c))
 		}
 	}
 }
 
 // limits reads reverse, limit and parallel.
 func (r *patternReader) limits() {
-	r.Reverse = r.flag(r.fields, "reverse", r.where)
+	r.Reverse = r.Flag(r.fields, "reverse", r.where)
 	if e, ok := r.fields["limit"]; ok {
-		if e.value.Kind == yaml.ScalarNode && e.value.Value == "arg" {
+		if e.Value.Kind == yaml.ScalarNode && e.Value.Value == "arg" {
 			r.LimitArg = true
-		} else if e.value.Kind == yaml.ScalarNode && e.value.ShortTag() == "!!str" {
-			r.unknown(e.value, "word", e.value.Value, "in limit of "+r.where+" (a number from 1 up, or arg)", []string{"arg"})
+		} else if e.Value.Kind == yaml.ScalarNode && e.Value.ShortTag() == "!!str" {
+			r.Unknown(e.Value, "word", e.Value.Value, "in limit of "+r.where+" (a number from 1 up, or arg)", []string{"arg"})
 		} else {
-			r.Limit = r.count(e.value, "limit of "+r.where)
+			r.Limit = r.Count(e.Value, "limit of "+r.where)
 		}
 	}
 	if e, ok := r.fields["parallel"]; ok {
-		r.Parallel = r.count(e.value, "parallel of "+r.where)
+		r.Parallel = r.Count(e.Value, "parallel of "+r.where)
 		if r.Kind == Get && (r.In == nil || r.In.Role != Partition) {
-			r.fail(e.key, "%s: parallel needs in over a partition column (%s)", r.where, names(r.Table.Partition))
+			r.Fail(e.Key, "%s: parallel needs in over a partition column (%s)", r.where, names(r.Table.Partition))
 		}
 	}
 }
@@ -224,16 +226,16 @@ func (r *patternReader) readColumns() {
 		r.element(e)
 		return
 	}
-	if e, ok := r.fields["columns"]; ok && !(e.value.Kind == yaml.ScalarNode && e.value.Value == "*") {
+	if e, ok := r.fields["columns"]; ok && !(e.Value.Kind == yaml.ScalarNode && e.Value.Value == "*") {
 		if r.Columns, ok = r.columnsOf("columns"); !ok {
 			return
 		}
 		if len(r.Columns) == 0 {
-			r.fail(e.value, "%s: columns is empty; %s yields at least one", r.where, a(r.Kind))
+			r.Fail(e.Value, "%s: columns is empty; %s yields at least one", r.where, a(r.Kind))
 		}
 		for _, c := range r.Columns {
 			if r.Static && c.Role != Partition && c.Role != Static {
-				r.fail(r.atColumn("columns", c), "%s: with static %s yields partition and static columns; %s is %s", r.where, a(r.Kind), c.Name, describe(c))
+				r.Fail(r.atColumn("columns", c), "%s: with static %s yields partition and static columns; %s is %s", r.where, a(r.Kind), c.Name, describe(c))
 			}
 		}
 		return
@@ -242,18 +244,18 @@ func (r *patternReader) readColumns() {
 }
 
 // element reads the map column of which one element is read.
-func (r *patternReader) element(e entry) {
+func (r *patternReader) element(e strict.Entry) {
 	for _, field := range []string{"columns", "in", "static"} {
 		if r.has(field) {
-			r.fail(r.fields[field].key, "%s: element and %s exclude each other; element reads one value of one row", r.where, field)
+			r.Fail(r.fields[field].Key, "%s: element and %s exclude each other; element reads one value of one row", r.where, field)
 		}
 	}
-	name, ok := r.text(e.value, "element of "+r.where)
+	name, ok := r.Text(e.Value, "element of "+r.where)
 	if !ok {
 		return
 	}
-	if r.Element = r.column(e.value, name); r.Element != nil && r.Element.Type.Kind != Map {
-		r.fail(e.value, "%s: element needs a map column; %s is %s", r.where, name, describe(r.Element))
+	if r.Element = r.column(e.Value, name); r.Element != nil && r.Element.Type.Kind != Map {
+		r.Fail(e.Value, "%s: element needs a map column; %s is %s", r.where, name, describe(r.Element))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // keysOf are the keys of each kind of pattern, beside the kind itself and
@@ -46,7 +48,7 @@ type patternReader struct {
 	*Pattern
 	where  string // "pattern NAME", for messages
 	name   *yaml.Node
-	fields map[string]entry
+	fields map[string]strict.Entry
 	// order is the columns in which the table, or the index, is sorted; by
 	// may name the first bound of them.
 	order []*Column
@@ -57,19 +59,19 @@ type patternReader struct {
 // patterns reads the patterns; those that name others come after those others.
 func (p *parser) patterns(n *yaml.Node) {
 	var readers []*patternReader
-	for _, e := range p.mapping(n, "patterns") {
-		p.checkName(e.key, e.name, "pattern")
+	for _, e := range p.Mapping(n, "patterns") {
+		p.checkName(e.Key, e.Name, "pattern")
 		r := &patternReader{
 			parser:  p,
-			Pattern: &Pattern{Name: e.name, Pos: pos(e.key)},
-			where:   "pattern " + e.name,
-			name:    e.key,
+			Pattern: &Pattern{Name: e.Name, Pos: strict.At(e.Key)},
+			where:   "pattern " + e.Name,
+			name:    e.Key,
 		}
-		before := len(p.errs)
-		if r.head(e.value) && r.Kind != Batch {
+		before := len(p.Errs)
+		if r.head(e.Value) && r.Kind != Batch {
 			r.body()
 		}
-		r.ok = len(p.errs) == before
+		r.ok = len(p.Errs) == before
 		readers = append(readers, r)
 		p.schema.Patterns = append(p.schema.Patterns, r.Pattern)
 	}
@@ -81,9 +83,9 @@ func (p *parser) patterns(n *yaml.Node) {
 	}
 	for _, r := range readers {
 		if r.Kind == Batch && r.fields != nil {
-			before := len(p.errs)
+			before := len(p.Errs)
 			r.batch(byName, names)
-			r.ok = r.ok && len(p.errs) == before
+			r.ok = r.ok && len(p.Errs) == before
 		}
 	}
 	for _, r := range readers {
@@ -94,14 +96,14 @@ func (p *parser) patterns(n *yaml.Node) {
 // head reads what all patterns have: kind, table and documentation. It reports
 // whether the rest can be judged.
 func (r *patternReader) head(n *yaml.Node) bool {
-	before := len(r.errs)
-	f := r.parser.fields(n, r.where, patternKeys)
-	strange := len(r.errs) > before // perhaps the kind, misspelt
+	before := len(r.Errs)
+	f := r.parser.Fields(n, r.where, patternKeys)
+	strange := len(r.Errs) > before // perhaps the kind, misspelt
 	if n.Kind != yaml.MappingNode {
 		return false
 	}
-	r.Doc = r.textOf(f, "doc", r.where)
-	r.Addition = r.textOf(f, "addition", r.where)
+	r.Doc = r.TextOf(f, "doc", r.where)
+	r.Addition = r.TextOf(f, "addition", r.where)
 	kinds := 0
 	for k, name := range patternKindNames {
 		if _, ok := f[name]; ok {
@@ -113,14 +115,14 @@ func (r *patternReader) head(n *yaml.Node) bool {
 		return false
 	}
 	if kinds != 1 {
-		r.fail(r.name, "%s must have exactly one of the keys %s, found %d", r.where, strings.Join(patternKindNames[:], ", "), kinds)
+		r.Fail(r.name, "%s must have exactly one of the keys %s, found %d", r.where, strings.Join(patternKindNames[:], ", "), kinds)
 		return false
 	}
 	kind := r.Kind.String()
 	allowed := slices.Concat(commonKeys, []string{kind}, keysOf[r.Kind])
 	for name, e := range f {
 		if !slices.Contains(allowed, name) {
-			r.fail(e.key, "%s: %s has no key %q; it may have %s", r.where, a(r.Kind), name, strings.Join(keysOf[r.Kind], ", "))
+			r.Fail(e.Key, "%s: %s has no key %q; it may have %s", r.where, a(r.Kind), name, strings.Join(keysOf[r.Kind], ", "))
 			delete(f, name)
 		}
 	}
@@ -128,12 +130,12 @@ func (r *patternReader) head(n *yaml.Node) bool {
 	if r.Kind == Batch {
 		return true
 	}
-	return r.table(f[kind].value)
+	return r.table(f[kind].Value)
 }
 
 // table finds the pattern's table and the order in which it is read.
 func (r *patternReader) table(n *yaml.Node) bool {
-	name, ok := r.text(n, r.Kind.String()+" of "+r.where)
+	name, ok := r.Text(n, r.Kind.String()+" of "+r.where)
 	if !ok {
 		return false
 	}
@@ -142,28 +144,28 @@ func (r *patternReader) table(n *yaml.Node) bool {
 		for _, t := range r.schema.Tables {
 			names = append(names, t.Name)
 		}
-		r.unknown(n, "table", name, "in "+r.where, names)
+		r.Unknown(n, "table", name, "in "+r.where, names)
 		return false
 	}
 	if r.broken[r.Table] {
 		return false
 	}
 	if r.Table.Header() {
-		r.fail(n, "%s: table %s is only a row header and stores nothing of its own; expected one of the tables nested in it", r.where, name)
+		r.Fail(n, "%s: table %s is only a row header and stores nothing of its own; expected one of the tables nested in it", r.where, name)
 		return false
 	}
 	r.order = r.Table.Key()
 	r.bound = len(r.order)
-	r.Static = r.flag(r.fields, "static", r.where)
+	r.Static = r.Flag(r.fields, "static", r.where)
 	if r.Static {
 		if len(r.Table.Static) == 0 {
-			r.fail(r.fields["static"].key, "%s: table %s has no static columns", r.where, name)
+			r.Fail(r.fields["static"].Key, "%s: table %s has no static columns", r.where, name)
 			return false
 		}
 		r.order, r.bound = r.Table.Partition, len(r.Table.Partition)
 	}
 	if x, ok := r.fields["index"]; ok {
-		return r.index(x.value)
+		return r.index(x.Value)
 	}
 	return true
 }
@@ -171,7 +173,7 @@ func (r *patternReader) table(n *yaml.Node) bool {
 // index makes the pattern read through an index: its order is the index's
 // columns, then what they leave of the primary key.
 func (r *patternReader) index(n *yaml.Node) bool {
-	name, ok := r.text(n, "index of "+r.where)
+	name, ok := r.Text(n, "index of "+r.where)
 	if !ok {
 		return false
 	}
@@ -184,9 +186,9 @@ func (r *patternReader) index(n *yaml.Node) bool {
 	}
 	if r.Index == nil {
 		if len(names) == 0 {
-			r.fail(n, "%s: table %s has no index", r.where, r.Table.Name)
+			r.Fail(n, "%s: table %s has no index", r.where, r.Table.Name)
 		} else {
-			r.unknown(n, "index", name, "in "+r.where, names)
+			r.Unknown(n, "index", name, "in "+r.where, names)
 		}
 		return false
 	}
@@ -207,7 +209,7 @@ func (r *patternReader) index(n *yaml.Node) bool {
 func (r *patternReader) column(n *yaml.Node, name string) *Column {
 	c := r.Table.Column(name)
 	if c == nil {
-		r.unknown(n, "column", name, "in "+r.where, columnNames(r.Table))
+		r.Unknown(n, "column", name, "in "+r.where, columnNames(r.Table))
 	}
 	return c
 }
@@ -219,21 +221,21 @@ func (r *patternReader) columnsOf(field string) (cs []*Column, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	before := len(r.errs)
-	for _, n := range r.list(e.value, field+" of "+r.where) {
-		name, isText := r.text(n, "a column in "+field+" of "+r.where)
+	before := len(r.Errs)
+	for _, n := range r.List(e.Value, field+" of "+r.where) {
+		name, isText := r.Text(n, "a column in "+field+" of "+r.where)
 		if !isText {
 			continue
 		}
 		switch c := r.column(n, name); {
 		case c == nil:
 		case slices.Contains(cs, c):
-			r.fail(n, "duplicate column %q in %s of %s", name, field, r.where)
+			r.Fail(n, "duplicate column %q in %s of %s", name, field, r.where)
 		default:
 			cs = append(cs, c)
 		}
 	}
-	return cs, len(r.errs) == before
+	return cs, len(r.Errs) == before
 }
 
 // has reports whether the pattern has the field.
@@ -245,7 +247,7 @@ func (r *patternReader) has(field string) bool {
 // at is the value of the field for a message, or the pattern's name.
 func (r *patternReader) at(field string) *yaml.Node {
 	if e, ok := r.fields[field]; ok {
-		return e.value
+		return e.Value
 	}
 	return r.name
 }
@@ -253,7 +255,7 @@ func (r *patternReader) at(field string) *yaml.Node {
 // atColumn is where the field names the column, or the pattern's name.
 func (r *patternReader) atColumn(field string, c *Column) *yaml.Node {
 	if e, ok := r.fields[field]; ok {
-		for _, n := range e.value.Content {
+		for _, n := range e.Value.Content {
 			if n.Value == c.Name {
 				return n
 			}

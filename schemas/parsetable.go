@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 var (
@@ -15,14 +17,14 @@ var (
 
 // tables reads the tables, parents before what is nested in them.
 func (p *parser) tables(n *yaml.Node) {
-	entries := p.mapping(n, "tables")
+	entries := p.Mapping(n, "tables")
 	if n.Kind == yaml.MappingNode && len(entries) == 0 {
-		p.fail(n, "tables is empty; expected at least one table")
+		p.Fail(n, "tables is empty; expected at least one table")
 	}
-	t := tableReader{parser: p, entries: make(map[string]entry), read: make(map[string]*Table)}
+	t := tableReader{parser: p, entries: make(map[string]strict.Entry), read: make(map[string]*Table)}
 	for _, e := range entries {
-		t.names = append(t.names, e.name)
-		t.entries[e.name] = e
+		t.names = append(t.names, e.Name)
+		t.entries[e.Name] = e
 	}
 	for _, e := range entries {
 		t.table(e)
@@ -33,81 +35,81 @@ func (p *parser) tables(n *yaml.Node) {
 type tableReader struct {
 	*parser
 	names   []string
-	entries map[string]entry
+	entries map[string]strict.Entry
 	read    map[string]*Table // nil while the table is being read
 }
 
-func (r *tableReader) table(e entry) *Table {
-	if t, ok := r.read[e.name]; ok {
+func (r *tableReader) table(e strict.Entry) *Table {
+	if t, ok := r.read[e.Name]; ok {
 		return t
 	}
-	r.read[e.name] = nil
-	before := len(r.errs)
-	t := &Table{Name: e.name, Pos: pos(e.key)}
-	where := "table " + e.name
-	r.checkName(e.key, e.name, "table")
-	f := r.fields(e.value, where, tableKeys)
-	t.Doc = r.textOf(f, "doc", where)
-	t.Addition = r.textOf(f, "addition", where)
+	r.read[e.Name] = nil
+	before := len(r.Errs)
+	t := &Table{Name: e.Name, Pos: strict.At(e.Key)}
+	where := "table " + e.Name
+	r.checkName(e.Key, e.Name, "table")
+	f := r.Fields(e.Value, where, tableKeys)
+	t.Doc = r.TextOf(f, "doc", where)
+	t.Addition = r.TextOf(f, "addition", where)
 	if in, ok := f["in"]; ok {
 		r.nest(t, in, f)
 	} else if part, ok := f["partition"]; ok {
-		t.Partition = r.keyColumns(t, part.value, Partition)
-		if len(t.Partition) == 0 && len(r.errs) == before {
-			r.fail(part.value, "partition of %s is empty; expected [name type, …]", where)
+		t.Partition = r.keyColumns(t, part.Value, Partition)
+		if len(t.Partition) == 0 && len(r.Errs) == before {
+			r.Fail(part.Value, "partition of %s is empty; expected [name type, …]", where)
 		}
-	} else if e.value.Kind == yaml.MappingNode {
-		r.fail(e.key, "%s has no primary key; expected partition: [name type, …] or in: TABLE", where)
+	} else if e.Value.Kind == yaml.MappingNode {
+		r.Fail(e.Key, "%s has no primary key; expected partition: [name type, …] or in: TABLE", where)
 	}
 	if cl, ok := f["clustering"]; ok {
-		t.Clustering = append(t.Clustering, r.keyColumns(t, cl.value, Clustering)...)
+		t.Clustering = append(t.Clustering, r.keyColumns(t, cl.Value, Clustering)...)
 	}
 	if st, ok := f["static"]; ok {
-		t.Static = r.columns(t, st.value, Static)
+		t.Static = r.columns(t, st.Value, Static)
 		switch {
 		case t.Parent != nil:
-			r.fail(st.key, "%s is nested and cannot have static columns; they belong to the root table %s", where, t.Root().Name)
+			r.Fail(st.Key, "%s is nested and cannot have static columns; they belong to the root table %s", where, t.Root().Name)
 		case len(t.Clustering) == 0:
-			r.fail(st.key, "%s has no clustering columns, so that a partition is one row; expected plain columns instead of static ones", where)
+			r.Fail(st.Key, "%s has no clustering columns, so that a partition is one row; expected plain columns instead of static ones", where)
 		}
 	}
 	if cs, ok := f["columns"]; ok {
-		t.Columns = r.columns(t, cs.value, Plain)
+		t.Columns = r.columns(t, cs.Value, Plain)
 	}
 	r.checkCounters(t)
 	if x, ok := f["indexes"]; ok {
-		r.indexes(t, x.value)
+		r.indexes(t, x.Value)
 	}
 	if h, ok := f["hints"]; ok {
-		r.hints(t, h.value)
+		r.hints(t, h.Value)
 	}
-	r.broken[t] = len(r.errs) > before || r.broken[t.Parent]
-	r.read[e.name] = t
+	r.broken[t] = len(r.Errs) > before || r.broken[t.Parent]
+	r.read[e.Name] = t
 	r.schema.Tables = append(r.schema.Tables, t)
 	return t
 }
 
 // nest gives t the whole primary key of the table it is in.
-func (r *tableReader) nest(t *Table, in entry, f map[string]entry) {
-	name, ok := r.text(in.value, "in of table "+t.Name)
+func (r *tableReader) nest(t *Table, in strict.Entry, f map[string]strict.Entry) {
+	name, ok := r.Text(in.Value, "in of table "+t.Name)
 	if !ok {
 		return
 	}
 	if part, ok := f["partition"]; ok {
-		r.fail(part.key, "table %s is nested and inherits its partition columns from %s; expected clustering columns only", t.Name, name)
+		r.Fail(part.Key, "table %s is nested and inherits its partition columns from %s; expected clustering columns only", t.Name, name)
 	}
 	pe, ok := r.entries[name]
 	if !ok {
-		r.unknown(in.value, "table", name, "in table "+t.Name, r.names)
+		r.Unknown(in.Value, "table", name, "in table "+t.Name, r.names)
 		return
 	}
 	parent := r.table(pe)
 	if parent == nil {
-		r.fail(in.value, "table %s is nested in itself, through %s", t.Name, name)
+		r.Fail(in.Value, "table %s is nested in itself, through %s", t.Name, name)
 		return
 	}
-	if cl, ok := f["clustering"]; !ok || (cl.value.Kind == yaml.SequenceNode && len(cl.value.Content) == 0) {
-		r.fail(in.key, "table %s is nested in %s and adds no key of its own; expected clustering: [name type, …]", t.Name, name)
+	if cl, ok := f["clustering"]; !ok || (cl.Value.Kind == yaml.SequenceNode && len(cl.Value.Content) == 0) {
+		r.Fail(in.Key, "table %s is nested in %s and adds no key of its own; expected clustering: [name type, …]", t.Name, name)
 	}
 	t.Parent = parent
 	t.Partition = parent.Partition
@@ -123,25 +125,25 @@ func (r *tableReader) keyColumns(t *Table, n *yaml.Node, role Role) []*Column {
 		what, form = "clustering of table "+t.Name, `"name type" or "name type desc"`
 	}
 	var cs []*Column
-	for _, item := range r.list(n, what) {
-		text, ok := r.text(item, "a column in "+what)
+	for _, item := range r.List(n, what) {
+		text, ok := r.Text(item, "a column in "+what)
 		if !ok {
 			continue
 		}
 		words := strings.Fields(text)
-		c := &Column{Role: role, Pos: pos(item)}
+		c := &Column{Role: role, Pos: strict.At(item)}
 		if role == Clustering && len(words) == 3 && words[2] == "desc" {
 			c.Desc, words = true, words[:2]
 		}
 		if len(words) != 2 {
-			r.fail(item, "%q in %s: expected %s", text, what, form)
+			r.Fail(item, "%q in %s: expected %s", text, what, form)
 			continue
 		}
 		c.Name = words[0]
 		r.checkName(item, c.Name, "column")
 		where := "of column " + c.Name + " in table " + t.Name
 		if c.Type, ok = r.typ(item, words[1], where); ok && (c.Type.Collection() || c.Type.Kind == Counter) {
-			r.fail(item, "type %s %s: key columns cannot be collections or counters", c.Type, where)
+			r.Fail(item, "type %s %s: key columns cannot be collections or counters", c.Type, where)
 		}
 		if r.fresh(t, cs, item, c.Name) {
 			cs = append(cs, c)
@@ -157,25 +159,25 @@ func (r *tableReader) columns(t *Table, n *yaml.Node, role Role) []*Column {
 		what = "static of table " + t.Name
 	}
 	var cs []*Column
-	for _, e := range r.mapping(n, what) {
-		c := &Column{Name: e.name, Role: role, Pos: pos(e.key)}
-		r.checkName(e.key, e.name, "column")
+	for _, e := range r.Mapping(n, what) {
+		c := &Column{Name: e.Name, Role: role, Pos: strict.At(e.Key)}
+		r.checkName(e.Key, e.Name, "column")
 		where := "of column " + c.Name + " in table " + t.Name
-		typeNode := e.value
-		if e.value.Kind == yaml.MappingNode {
-			f := r.fields(e.value, "column "+c.Name+" of table "+t.Name, columnKeys)
-			c.Addition = r.textOf(f, "addition", "column "+c.Name)
-			typeNode = f["type"].value
+		typeNode := e.Value
+		if e.Value.Kind == yaml.MappingNode {
+			f := r.Fields(e.Value, "column "+c.Name+" of table "+t.Name, columnKeys)
+			c.Addition = r.TextOf(f, "addition", "column "+c.Name)
+			typeNode = f["type"].Value
 			if typeNode == nil {
-				r.fail(e.value, `column %s of table %s has no type; expected {type: T, addition: reason}`, c.Name, t.Name)
+				r.Fail(e.Value, `column %s of table %s has no type; expected {type: T, addition: reason}`, c.Name, t.Name)
 			}
 		}
 		if typeNode != nil {
-			if text, ok := r.text(typeNode, "the type "+where); ok {
+			if text, ok := r.Text(typeNode, "the type "+where); ok {
 				c.Type, _ = r.typ(typeNode, text, where)
 			}
 		}
-		if r.fresh(t, cs, e.key, c.Name) {
+		if r.fresh(t, cs, e.Key, c.Name) {
 			cs = append(cs, c)
 		}
 	}
@@ -189,7 +191,7 @@ func (r *tableReader) fresh(t *Table, sofar []*Column, n *yaml.Node, name string
 		c = sofar[i]
 	}
 	if c != nil {
-		r.fail(n, "duplicate column %q in table %s; it stands in line %d already", name, t.Name, c.Pos.Line)
+		r.Fail(n, "duplicate column %q in table %s; it stands in line %d already", name, t.Name, c.Pos.Line)
 	}
 	return c == nil
 }
@@ -208,29 +210,29 @@ func (r *tableReader) checkCounters(t *Table) {
 		}
 	}
 	if counter != nil && other != nil {
-		r.errs = append(r.errs, &Error{File: r.file, Pos: counter.Pos, Msg: "counter " + counter.Name + " in table " + t.Name +
+		r.Errs = append(r.Errs, &Error{File: r.File, Pos: counter.Pos, Msg: "counter " + counter.Name + " in table " + t.Name +
 			" stands beside column " + other.Name + "; a table with counters holds nothing but counters and its key"})
 	}
 }
 
 // indexes reads "name: [column, column desc]" or "name: {columns: […], addition: reason}".
 func (r *tableReader) indexes(t *Table, n *yaml.Node) {
-	for _, e := range r.mapping(n, "indexes of table "+t.Name) {
-		where := "index " + e.name + " of table " + t.Name
-		x := &Index{Name: e.name, Pos: pos(e.key)}
-		r.checkName(e.key, e.name, "index")
-		list := e.value
-		if e.value.Kind == yaml.MappingNode {
-			f := r.fields(e.value, where, indexKeys)
-			x.Addition = r.textOf(f, "addition", where)
-			list = f["columns"].value
+	for _, e := range r.Mapping(n, "indexes of table "+t.Name) {
+		where := "index " + e.Name + " of table " + t.Name
+		x := &Index{Name: e.Name, Pos: strict.At(e.Key)}
+		r.checkName(e.Key, e.Name, "index")
+		list := e.Value
+		if e.Value.Kind == yaml.MappingNode {
+			f := r.Fields(e.Value, where, indexKeys)
+			x.Addition = r.TextOf(f, "addition", where)
+			list = f["columns"].Value
 		}
 		if list == nil || (list.Kind == yaml.SequenceNode && len(list.Content) == 0) {
-			r.fail(e.key, "%s has no columns; expected [column, column desc, …]", where)
+			r.Fail(e.Key, "%s has no columns; expected [column, column desc, …]", where)
 			continue
 		}
-		for _, item := range r.list(list, where) {
-			text, ok := r.text(item, "a column of "+where)
+		for _, item := range r.List(list, where) {
+			text, ok := r.Text(item, "a column of "+where)
 			if !ok {
 				continue
 			}
@@ -238,11 +240,11 @@ func (r *tableReader) indexes(t *Table, n *yaml.Node) {
 			c := t.Column(name)
 			switch {
 			case c == nil:
-				r.unknown(item, "column", name, "in "+where, columnNames(t))
+				r.Unknown(item, "column", name, "in "+where, columnNames(t))
 			case c.Type.Collection() || c.Type.Kind == Counter || c.Role == Static:
-				r.fail(item, "column %s in %s: static columns, collections and counters cannot be indexed", name, where)
+				r.Fail(item, "column %s in %s: static columns, collections and counters cannot be indexed", name, where)
 			case slices.ContainsFunc(x.Columns, func(ic IndexColumn) bool { return ic.Column == c }):
-				r.fail(item, "duplicate column %q in %s", name, where)
+				r.Fail(item, "duplicate column %q in %s", name, where)
 			default:
 				x.Columns = append(x.Columns, IndexColumn{c, desc})
 			}
@@ -256,17 +258,17 @@ func (r *tableReader) indexes(t *Table, n *yaml.Node) {
 func (r *tableReader) hints(t *Table, n *yaml.Node) {
 	t.Hints = make(map[string]map[string]string)
 	where := "hints of table " + t.Name
-	for _, e := range r.mapping(n, where) {
-		r.engine(e.key, e.name, "in "+where)
+	for _, e := range r.Mapping(n, where) {
+		r.engine(e.Key, e.Name, "in "+where)
 		settings := make(map[string]string)
-		for _, s := range r.mapping(e.value, e.name+" in "+where) {
-			if s.value.Kind != yaml.ScalarNode || s.value.ShortTag() == "!!null" {
-				r.fail(s.value, "%s in %s must be one value, found %s", s.name, where, found(s.value))
+		for _, s := range r.Mapping(e.Value, e.Name+" in "+where) {
+			if s.Value.Kind != yaml.ScalarNode || s.Value.ShortTag() == "!!null" {
+				r.Fail(s.Value, "%s in %s must be one value, found %s", s.Name, where, strict.Found(s.Value))
 				continue
 			}
-			settings[s.name] = s.value.Value
+			settings[s.Name] = s.Value.Value
 		}
-		t.Hints[e.name] = settings
+		t.Hints[e.Name] = settings
 	}
 }
 

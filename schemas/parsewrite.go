@@ -15,8 +15,8 @@ func (r *patternReader) writeColumns() {
 	}
 	e, given := r.fields["columns"]
 	switch {
-	case given && e.value.Kind == yaml.ScalarNode && e.value.Value == "*":
-		r.fail(e.value, `%s: "*" is for reads; %s lists its columns`, r.where, a(r.Kind))
+	case given && e.Value.Kind == yaml.ScalarNode && e.Value.Value == "*":
+		r.Fail(e.Value, `%s: "*" is for reads; %s lists its columns`, r.where, a(r.Kind))
 		return
 	case given:
 		var ok bool
@@ -27,19 +27,19 @@ func (r *patternReader) writeColumns() {
 		r.Columns = all
 	}
 	if len(r.Columns) == 0 && r.Kind != Put && r.Kind != PutIf {
-		r.fail(r.at("columns"), "%s: %s needs columns: the ones it changes", r.where, a(r.Kind))
+		r.Fail(r.at("columns"), "%s: %s needs columns: the ones it changes", r.where, a(r.Kind))
 	}
 	for _, c := range r.Columns {
 		at := r.atColumn("columns", c)
 		switch {
 		case c.Role != role:
-			r.fail(at, "%s: %s writes %s columns; %s is %s", r.where, a(r.Kind), [...]string{Plain: "plain", Static: "static"}[role], c.Name, describe(c))
+			r.Fail(at, "%s: %s writes %s columns; %s is %s", r.where, a(r.Kind), [...]string{Plain: "plain", Static: "static"}[role], c.Name, describe(c))
 		case r.Kind == Add && c.Type.Kind != Counter && c.Type.Kind != Bigint:
-			r.fail(at, "%s: an add needs counter or bigint columns; %s is %s", r.where, c.Name, describe(c))
+			r.Fail(at, "%s: an add needs counter or bigint columns; %s is %s", r.where, c.Name, describe(c))
 		case (r.Kind == Append || r.Kind == Remove) && !c.Type.Collection():
-			r.fail(at, "%s: %s needs set, list or map columns; %s is %s", r.where, a(r.Kind), c.Name, describe(c))
+			r.Fail(at, "%s: %s needs set, list or map columns; %s is %s", r.where, a(r.Kind), c.Name, describe(c))
 		case (r.Kind == Put || r.Kind == PutIf) && c.Type.Kind == Counter:
-			r.fail(at, "%s: counter %s cannot be put; expected an add", r.where, c.Name)
+			r.Fail(at, "%s: counter %s cannot be put; expected an add", r.where, c.Name)
 		}
 	}
 }
@@ -50,11 +50,11 @@ func (r *patternReader) scope() {
 	case r.has("columns"):
 		r.Scope, r.Columns = ScopeCell, cols
 		if len(r.By) < len(r.order) {
-			r.fail(r.at("by"), "%s: a delete of columns needs all of %s; not bound: %s", r.where, r.ordering(), names(r.order[len(r.By):]))
+			r.Fail(r.at("by"), "%s: a delete of columns needs all of %s; not bound: %s", r.where, r.ordering(), names(r.order[len(r.By):]))
 		}
 		for _, c := range cols {
 			if c.Role != Plain {
-				r.fail(r.atColumn("columns", c), "%s: a delete of columns needs plain columns; %s is %s", r.where, c.Name, describe(c))
+				r.Fail(r.atColumn("columns", c), "%s: a delete of columns needs plain columns; %s is %s", r.where, c.Name, describe(c))
 			}
 		}
 	case r.From != nil || r.To != nil:
@@ -70,17 +70,17 @@ func (r *patternReader) scope() {
 	if !ok {
 		return
 	}
-	name, ok := r.text(e.value, "scope of "+r.where)
+	name, ok := r.Text(e.Value, "scope of "+r.where)
 	if !ok {
 		return
 	}
 	switch said := slices.Index(scopeNames[:], name); {
 	case said < 0:
-		r.unknown(e.value, "scope", name, "in "+r.where, scopeNames[:])
+		r.Unknown(e.Value, "scope", name, "in "+r.where, scopeNames[:])
 	case Scope(said) == ScopePartition && r.Scope == ScopeRow && len(r.Table.Clustering) == 0:
 		r.Scope = ScopePartition // the row is its whole partition
 	case Scope(said) != r.Scope:
-		r.fail(e.value, "%s: scope %s does not fit by (%s), which makes it a delete of a %s", r.where, name, names(r.By), r.Scope)
+		r.Fail(e.Value, "%s: scope %s does not fit by (%s), which makes it a delete of a %s", r.where, name, names(r.By), r.Scope)
 	}
 }
 
@@ -91,10 +91,10 @@ func (r *patternReader) condition() {
 	}
 	e, ok := r.fields["if"]
 	if !ok {
-		r.fail(r.name, "%s has no condition; expected if: absent or if: [column, …]", r.where)
+		r.Fail(r.name, "%s has no condition; expected if: absent or if: [column, …]", r.where)
 		return
 	}
-	if e.value.Kind == yaml.ScalarNode && e.value.Value == "absent" {
+	if e.Value.Kind == yaml.ScalarNode && e.Value.Value == "absent" {
 		r.Absent = true
 		return
 	}
@@ -102,11 +102,11 @@ func (r *patternReader) condition() {
 		return
 	}
 	if len(r.If) == 0 {
-		r.fail(e.value, "%s: if is empty; expected absent or columns to compare", r.where)
+		r.Fail(e.Value, "%s: if is empty; expected absent or columns to compare", r.where)
 	}
 	for _, c := range r.If {
 		if c.Role != Plain || c.Type.Collection() || c.Type.Kind == Counter {
-			r.fail(r.atColumn("if", c), "%s: if compares plain columns that are no collections or counters; %s is %s", r.where, c.Name, describe(c))
+			r.Fail(r.atColumn("if", c), "%s: if compares plain columns that are no collections or counters; %s is %s", r.where, c.Name, describe(c))
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (r *patternReader) returns() {
 	if !ok {
 		return
 	}
-	name, ok := r.text(e.value, "returns of "+r.where)
+	name, ok := r.Text(e.Value, "returns of "+r.where)
 	if !ok {
 		return
 	}
@@ -127,10 +127,10 @@ func (r *patternReader) returns() {
 	case "new":
 		r.Returns = ReturnsNew
 	default:
-		r.unknown(e.value, "word", name, "in returns of "+r.where, []string{"old", "new"})
+		r.Unknown(e.Value, "word", name, "in returns of "+r.where, []string{"old", "new"})
 		return
 	}
 	if len(r.Columns) == 0 {
-		r.fail(e.value, "%s: returns needs columns: the ones whose values come back", r.where)
+		r.Fail(e.Value, "%s: returns needs columns: the ones whose values come back", r.where)
 	}
 }

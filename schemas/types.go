@@ -187,6 +187,3 @@ func (s *Schema) Pattern(name string) *Pattern {
 	}
 	return nil
 }
-
-// Pos is a place in a schema file; lines and columns count from 1.
-type Pos struct{ Line, Column int }

@@ -61,7 +61,7 @@ func TestValidDetails(t *testing.T) {
 	check("hints", mail.Hints, map[string]map[string]string{"hbase": {"compression": "zstd", "versions": "1"}})
 	check("additions", []string{mail.Addition, mail.Column("unread").Addition, mail.Indexes[1].Addition},
 		[]string{"made for this test", "not in the document", "needed by search"})
-	check("place of tags", mail.Column("tags").Pos, Pos{20, 7})
+	check("place of tags", mail.Column("tags").Pos, Pos{Line: 20, Column: 7})
 
 	p := s.Pattern("range")
 	check("from", *p.From, Bound{mail.Column("id"), true})
@@ -88,18 +88,6 @@ func TestScansOfATable(t *testing.T) {
 	static := StaticScanOf(mail)
 	if got, want := names(static.Columns), "user, folder, title"; got != want || !static.Static {
 		t.Errorf("StaticScanOf yields %s, static %t; want %s", got, static.Static, want)
-	}
-}
-
-func TestNearest(t *testing.T) {
-	known := []string{"label", "username", "id", "from", "n"}
-	for word, want := range map[string]string{
-		"lable": "label", "Label": "label", "labels": "label", "usrname": "username", "ix": "id",
-		"form": "from", "subject": "", "x": "", "": "", "m": "", "identity": "", "etikett-für-ordner": "",
-	} {
-		if got := Nearest(word, known); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
-		}
 	}
 }
 

@@ -1,0 +1,200 @@
+package strict
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Decoder reads YAML nodes strictly and gathers every fault it meets.
+type Decoder struct {
+	File string // its name in messages
+	Errs Errors
+}
+
+// Entry is one key of a mapping with its value.
+type Entry struct {
+	Name       string
+	Key, Value *yaml.Node
+}
+
+// Fail notes a fault at n.
+func (d *Decoder) Fail(n *yaml.Node, format string, args ...any) {
+	d.Errs = append(d.Errs, &Error{File: d.File, Pos: At(n), Msg: fmt.Sprintf(format, args...)})
+}
+
+// Unknown notes a word that is none of the known ones: what says what kind of
+// word it is and where it stands ("column", "in pattern page").
+func (d *Decoder) Unknown(n *yaml.Node, what, word, where string, known []string) {
+	d.Fail(n, "unknown %s %q %s", what, word, where)
+	e := d.Errs[len(d.Errs)-1]
+	if e.Near = Nearest(word, known); e.Near == "" && len(known) > 0 {
+		e.Msg += "; expected one of " + strings.Join(known, ", ")
+	}
+}
+
+// Document returns the root node of the file's one document, or nil; expected
+// says what a file holds.
+func (d *Decoder) Document(src []byte, expected string) *yaml.Node {
+	dec := yaml.NewDecoder(bytes.NewReader(src))
+	var doc yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		d.Fail(&yaml.Node{Line: 1, Column: 1}, "the file is empty; expected %s", expected)
+		return nil
+	case err != nil:
+		d.syntax(err)
+		return nil
+	}
+	var second yaml.Node
+	switch err := dec.Decode(&second); {
+	case err == nil:
+		d.Fail(&second, "a second YAML document; expected one a file")
+	case !errors.Is(err, io.EOF):
+		d.syntax(err)
+	}
+	return doc.Content[0]
+}
+
+var (
+	yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+	// fromZero are the errors in which yaml.v3 counts lines from 0: those of
+	// its parser, but not those of its scanner (see fail in its decode.go).
+	fromZero = regexp.MustCompile(`^did not find expected (<|node content|'-' indicator|key|',' or)`)
+)
+
+// syntax notes an error of the YAML reader, which names a line but no column.
+func (d *Decoder) syntax(err error) {
+	at, msg := &yaml.Node{Line: 1, Column: 1}, strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		at.Line, _ = strconv.Atoi(m[1])
+		msg = err.Error()[len(m[0]):]
+		if fromZero.MatchString(msg) {
+			at.Line++
+		}
+	}
+	d.Fail(at, "not YAML: %s", msg)
+}
+
+// Mapping returns the entries of a mapping in file order, without duplicates.
+func (d *Decoder) Mapping(n *yaml.Node, what string) []Entry {
+	if n.Kind != yaml.MappingNode {
+		d.Fail(n, "%s must be a mapping (key: value), found %s", what, Found(n))
+		return nil
+	}
+	var entries []Entry
+	lines := make(map[string]int)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		if k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" {
+			d.Fail(k, "a key of %s must be a name, found %s", what, Found(k))
+			continue
+		}
+		if line, ok := lines[k.Value]; ok {
+			d.Fail(k, "duplicate key %q in %s; it stands in line %d already", k.Value, what, line)
+			continue
+		}
+		lines[k.Value] = k.Line
+		entries = append(entries, Entry{k.Value, k, v})
+	}
+	return entries
+}
+
+// Fields returns the entries of a mapping whose keys are words of the language.
+func (d *Decoder) Fields(n *yaml.Node, what string, known []string) map[string]Entry {
+	fields := make(map[string]Entry)
+	for _, e := range d.Mapping(n, what) {
+		if !slices.Contains(known, e.Name) {
+			d.Unknown(e.Key, "key", e.Name, "in "+what, known)
+			continue
+		}
+		fields[e.Name] = e
+	}
+	return fields
+}
+
+// Text returns the text of a scalar; what names it in the message.
+func (d *Decoder) Text(n *yaml.Node, what string) (string, bool) {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || n.Value == "" {
+		d.Fail(n, "%s must be text, found %s", what, Found(n))
+		return "", false
+	}
+	return n.Value, true
+}
+
+// TextOf is the text of the field of that name, or "" if there is none.
+func (d *Decoder) TextOf(fields map[string]Entry, name, where string) string {
+	e, ok := fields[name]
+	if !ok {
+		return ""
+	}
+	s, _ := d.Text(e.Value, name+" of "+where)
+	return s
+}
+
+// List returns the nodes of a list; a single scalar stands for a list of one.
+func (d *Decoder) List(n *yaml.Node, what string) []*yaml.Node {
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		return n.Content
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str":
+		return []*yaml.Node{n}
+	}
+	d.Fail(n, "%s must be a name or a list of names, found %s", what, Found(n))
+	return nil
+}
+
+// Flag returns the field's true or false; absent is false.
+func (d *Decoder) Flag(fields map[string]Entry, name, where string) bool {
+	e, ok := fields[name]
+	if !ok {
+		return false
+	}
+	if e.Value.Kind != yaml.ScalarNode || e.Value.ShortTag() != "!!bool" {
+		d.Fail(e.Value, "%s of %s must be true or false, found %s", name, where, Found(e.Value))
+		return false
+	}
+	return strings.EqualFold(e.Value.Value, "true")
+}
+
+// Count returns a number from 1 up, or 0 after noting what is wrong.
+func (d *Decoder) Count(n *yaml.Node, what string) int {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" {
+		if i, err := strconv.Atoi(n.Value); err == nil && i > 0 {
+			return i
+		}
+	}
+	d.Fail(n, "%s must be a number from 1 up, found %s", what, Found(n))
+	return 0
+}
+
+// Found says what a node is, for messages.
+func Found(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "a YAML alias, which the language does not have"
+	}
+	switch n.ShortTag() {
+	case "!!null":
+		return "nothing"
+	case "!!int", "!!float":
+		return "the number " + n.Value
+	case "!!bool":
+		return "the truth value " + n.Value
+	}
+	return strconv.Quote(n.Value)
+}
+
+// At returns the place of a node.
+func At(n *yaml.Node) Pos { return Pos{n.Line, n.Column} }

@@ -1,0 +1,15 @@
+package strict
+
+import "testing"
+
+func TestNearest(t *testing.T) {
+	known := []string{"label", "username", "id", "from", "n"}
+	for word, want := range map[string]string{
+		"lable": "label", "Label": "label", "labels": "label", "usrname": "username", "ix": "id",
+		"form": "from", "subject": "", "x": "", "": "", "m": "", "identity": "", "etikett-für-ordner": "",
+	} {
+		if got := Nearest(word, known); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
