@@ -1,0 +1,255 @@
+package drivertest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// atomicBatches are the batches of batches.yaml that are all or nothing.
+var atomicBatches = []struct {
+	pattern string
+	needs   schemas.Atomicity
+}{
+	{"in_row", schemas.AtomicRow},
+	{"in_partition", schemas.AtomicPartition},
+	{"in_shard", schemas.AtomicShard},
+	{"in_all", schemas.AtomicAll},
+}
+
+// batches is about batches: all of their parts, in order, or none of them.
+func batches(t testing.TB, open Open) {
+	s := begin(t, open, "batches.yaml")
+	c := s.client()
+	for _, b := range atomicBatches {
+		offered := s.offers(b.pattern)
+		if offered != (s.caps.Atomic >= b.needs) {
+			t.Errorf("the engine's widest atomic batch is %q; a batch with atomic: %s can be prepared: %v", s.caps.Atomic, b.needs, offered)
+		}
+		if offered {
+			refusedWhole(c, b.pattern)
+		}
+	}
+	unordered(c)
+	if s.offers("in_row") {
+		oneRow(c)
+	}
+	if s.offers("in_partition") {
+		onePartition(c)
+	}
+	if s.offers("in_all") {
+		severalTables(c)
+	}
+}
+
+func must(c *client, err error) {
+	c.fail.Helper()
+	if err != nil {
+		c.fail.Fatalf("batch: %v", err)
+	}
+}
+
+// unordered is about batches whose parts may be applied one by one, but are.
+func unordered(c *client) {
+	for _, pattern := range []string{"in_none", "in_parallel"} {
+		var parts []part
+		var want []string
+		for k := range 20 {
+			parts = append(parts, with(0, pattern, k, "v", nil), with(1, fmt.Sprint(pattern, k), "w"))
+			want = append(want, row(k, "v", nil))
+		}
+		must(c, c.batch(pattern, parts...))
+		c.expect(want, "boxes", pattern)
+		for k := range 20 {
+			c.expect([]string{"w"}, "other", fmt.Sprint(pattern, k))
+		}
+		must(c, c.batch(pattern)) // nothing to do
+		must(c, c.batch(pattern, with(0, pattern+"2", 1, "x", "y")))
+		c.expect([]string{"1 x y"}, "boxes", pattern+"2")
+	}
+	must(c, c.batch("in_none", with(2, "sum", 2), with(2, "sum", 3), with(0, "sum", 1, "v", "w")))
+	c.expect([]string{"5"}, "counted", "sum")
+}
+
+// oneRow is about parts that touch one row, the later ones winning.
+func oneRow(c *client) {
+	must(c, c.batch("in_row", with(0, "row", 1, "v"), with(1, "row", 1, "w")))
+	c.expect([]string{"1 v w"}, "boxes", "row")
+	must(c, c.batch("in_row", with(0, "row", 1, "v1"), with(0, "row", 1, "v2"), with(1, "row", 1, "w2"), with(2, "row", 1)))
+	c.expect([]string{"1 v2 null"}, "boxes", "row")
+	must(c, c.batch("in_row", with(2, "row", 1), with(1, "row", 1, "w3"), with(0, "row", 1, nil)))
+	c.expect([]string{"1 null w3"}, "boxes", "row")
+}
+
+// onePartition is about parts in tables nested in each other, and their order.
+func onePartition(c *client) {
+	must(c, c.batch("in_partition", with(0, "part", 1, "a", nil), with(0, "part", 2, "b", nil), with(2, "part", 1, 1, []byte{1}), with(2, "part", 1, 2, []byte{2})))
+	c.expect([]string{"1 a null", "2 b null"}, "boxes", "part")
+	c.expect([]string{"1 1 0x01", "1 2 0x02"}, "bodies", "part")
+	// A move: out of one place, into another, at once.
+	must(c, c.batch("in_partition", with(1, "part", 1), with(3, "part", 1), with(0, "part", 3, "a", nil), with(2, "part", 3, 1, []byte{1})))
+	c.expect([]string{"2 b null", "3 a null"}, "boxes", "part")
+	c.expect([]string{"3 1 0x01"}, "bodies", "part")
+	// Put and delete of one row, either way round: what comes later counts.
+	must(c, c.batch("in_partition", with(0, "part", 2, "c", nil), with(1, "part", 2)))
+	must(c, c.batch("in_partition", with(1, "part", 3), with(0, "part", 3, "again", nil)))
+	c.expect([]string{"3 again null"}, "boxes", "part")
+	must(c, c.batch("in_partition", with(4, "part", 0), with(0, "part", 5, "behind the range", nil)))
+	c.expect([]string{row(5, "behind the range", nil)}, "boxes", "part")
+	var parts []part
+	for k := range 100 {
+		parts = append(parts, with(0, "many", k, "v", "w"))
+	}
+	must(c, c.batch("in_partition", parts...))
+	if got := c.read("boxes", "many"); len(got) != len(parts) {
+		c.fail.Fatalf("a batch of %d puts left %d rows", len(parts), len(got))
+	}
+}
+
+// severalTables is about parts in tables that have nothing to do with each other.
+func severalTables(c *client) {
+	must(c, c.batch("in_all", with(0, "all", 1, "a", nil), with(1, "all1", "b"), with(1, "all2", "c"), with(3, "all", 1, 1, []byte{1})))
+	c.expect([]string{"1 a null"}, "boxes", "all")
+	c.expect([]string{"b"}, "other", "all1")
+	c.expect([]string{"c"}, "other", "all2")
+	must(c, c.batch("in_all", with(2, "all1"), with(0, "all", 2, "d", nil)))
+	c.expect(nil, "other", "all1")
+	c.expect([]string{"1 a null", "2 d null"}, "boxes", "all")
+}
+
+// refusedWhole is about batches with a part that cannot be run.
+func refusedWhole(c *client, pattern string) {
+	c.fail.Helper()
+	p, good := "refused "+pattern, []any{"refused " + pattern, 1, "v", "w"}
+	bad := map[string][]any{
+		"a null key":              {p, nil, "v", "w"},
+		"a bigint for an int key": {p, drivers.Bigint(2), "v", "w"},
+		"a bigint for a text":     {p, 1, drivers.Bigint(2), "w"},
+	}
+	if pattern == "in_row" {
+		good = good[:3]
+		for what, vals := range bad {
+			bad[what] = vals[:3]
+		}
+	}
+	for what, vals := range bad {
+		for _, parts := range [][]part{{with(0, good...), with(0, vals...)}, {with(0, vals...), with(0, good...)}} {
+			err := c.batch(pattern, parts...)
+			if err == nil {
+				c.Errorf("%s with %s returned no error", pattern, what)
+			} else if errors.Is(err, drivers.ErrUnknown) {
+				c.Errorf("%s with %s: %v; it cannot have been sent", pattern, what, err)
+			}
+			c.expect(nil, "boxes", p)
+		}
+	}
+	limit := c.caps.MaxBatchBytes
+	if cell := c.caps.MaxCellBytes; limit == 0 || cell > 0 && cell < limit {
+		limit = cell
+	}
+	if limit == 0 || limit > biggest {
+		return
+	}
+	large := append([]any{p, 1}, string(make([]byte, limit+1)))
+	if len(good) > 3 {
+		large = append(large, nil)
+	}
+	if err := c.batch(pattern, with(0, good...), with(0, large...)); !errors.Is(err, drivers.ErrTooLarge) {
+		c.Errorf("%s with a part of %d bytes: %v, expected ErrTooLarge", pattern, limit+1, err)
+	}
+	c.expect(nil, "boxes", p)
+}
+
+// isolation is about readers while atomic batches run: they see a batch whole
+// or not at all. A reader is one get, or one slice of one partition; what
+// several reads see of a batch in between no engine promises.
+func isolation(t testing.TB, open Open) {
+	s := begin(t, open, "batches.yaml")
+	if s.offers("in_row") {
+		watch(s, "row",
+			func(c *client, v string) error {
+				return c.batch("in_row", with(0, "row", 0, v), with(1, "row", 0, v))
+			},
+			func(c *client) ([]string, error) { return c.lines("boxes", "row") },
+			func(v string) []string { return []string{row(0, v, v)} })
+	}
+	if s.offers("in_partition") {
+		const n = 10
+		watch(s, "partition",
+			func(c *client, v string) error {
+				var parts []part
+				for k := range n {
+					parts = append(parts, with(0, "partition", k, v, v))
+				}
+				return c.batch("in_partition", parts...)
+			},
+			func(c *client) ([]string, error) { return c.lines("boxes", "partition") },
+			func(v string) []string {
+				var want []string
+				for k := range n {
+					want = append(want, row(k, v, v))
+				}
+				return want
+			})
+		// A row that moves from place to place is always in exactly one.
+		c := s.client()
+		c.write("put_box", "move", 0, "m", nil)
+		watch(s, "move",
+			func(c *client, v string) error {
+				var at int
+				if _, err := fmt.Sscan(v, &at); err != nil {
+					return err
+				}
+				return c.batch("in_partition", with(1, "move", at), with(0, "move", at+1, fmt.Sprint(at+1), nil))
+			},
+			func(c *client) ([]string, error) {
+				rows, err := c.lines("boxes", "move")
+				if err == nil && len(rows) != 1 {
+					err = fmt.Errorf("a message that moves by atomic batches is in %d places: %q", len(rows), rows)
+				}
+				return nil, err
+			}, nil)
+	}
+}
+
+// watch writes values one after another while readers look on: they must see
+// what whole says of some value, or nothing yet.
+func watch(s *suite, name string, write func(*client, string) error, read func(*client) ([]string, error), whole func(string) []string) {
+	s.Helper()
+	const values = 60
+	done := make(chan struct{})
+	s.parallel(3, func(i int, c *client) error {
+		if i == 0 {
+			defer close(done)
+			for v := range values {
+				if err := write(c, fmt.Sprint(v)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		for seen := 0; ; {
+			select {
+			case <-done:
+				return nil
+			default:
+			}
+			got, err := read(c)
+			if err != nil {
+				return err
+			}
+			if len(got) == 0 {
+				continue
+			}
+			for seen < values && fmt.Sprint(got) != fmt.Sprint(whole(fmt.Sprint(seen))) {
+				seen++ // values only ever go up
+			}
+			if seen == values {
+				return fmt.Errorf("a reader saw half of an atomic batch over one %s: %q", name, got)
+			}
+		}
+	})
+}

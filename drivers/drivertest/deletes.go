@@ -1,0 +1,100 @@
+package drivertest
+
+import (
+	"fmt"
+	"testing"
+)
+
+// deletes is about every scope of delete: all that it names goes, and nothing
+// beside it.
+func deletes(t testing.TB, open Open) {
+	c := begin(t, open, "composite.yaml").client()
+	for i, d := range []struct {
+		pattern string
+		vals    []any
+		goes    func(k cell) bool
+	}{
+		{"drop", []any{0, "a", 0}, func(k cell) bool { return k == cell{0, "a", 0} }},
+		{"drop", []any{0, "a", 9}, func(k cell) bool { return false }},
+		{"drop", []any{300, "", 1}, func(k cell) bool { return k == cell{300, "", 1} }},
+		{"drop_x", []any{-1}, func(k cell) bool { return k.x == -1 }},
+		{"drop_x", []any{9}, func(k cell) bool { return false }},
+		{"drop_xy", []any{0, "a"}, func(k cell) bool { return k.x == 0 && k.y == "a" }},
+		{"drop_xy", []any{0, ""}, func(k cell) bool { return k.x == 0 && k.y == "" }},
+		{"drop_range_x", []any{-1, 1}, func(k cell) bool { return k.x >= -1 && k.x <= 1 }},
+		{"drop_range_x", []any{1, -1}, func(k cell) bool { return false }},
+		{"drop_range_x", []any{5, 7}, func(k cell) bool { return false }},
+		{"drop_range_x", []any{nil, nil}, everywhere},
+		{"drop_range_x", []any{nil, 0}, func(k cell) bool { return k.x <= 0 }},
+		{"drop_open_x", []any{-2, 1}, func(k cell) bool { return k.x > -2 && k.x < 1 }},
+		{"drop_open_x", []any{0, 1}, func(k cell) bool { return false }},
+		{"drop_from_x", []any{0}, func(k cell) bool { return k.x >= 0 }},
+		{"drop_to_x", []any{0}, func(k cell) bool { return k.x < 0 }},
+		{"drop_range_y", []any{1, "a", "aa"}, func(k cell) bool { return k.x == 1 && k.y >= "a" && k.y < "aa" }},
+		{"drop_range_z", []any{1, "b", -1, 0}, func(k cell) bool { return k.x == 1 && k.y == "b" && k.z == 0 }},
+		{"drop_all", nil, everywhere},
+	} {
+		a := fmt.Sprint("p", i)
+		neighbours := []any{a, -1, a, 1, a + "\x00", 0, a + "0", 0}
+		for j := 0; j < len(neighbours); j += 2 {
+			c.write("put", neighbours[j], neighbours[j+1], 0, "a", 0, "neighbour", nil)
+		}
+		fillGrid(c, a, 0)
+		c.write(d.pattern, append([]any{a, 0}, d.vals...)...)
+		stays := where(a, 0, func(k cell) bool { return !d.goes(k) })
+		c.expect(stays, "all", a, 0)
+		c.expect([]string{fmt.Sprint(len(stays))}, "count", a, 0)
+		for j := 0; j < len(neighbours); j += 2 {
+			c.expect([]string{row(neighbours[j], neighbours[j+1], 0, "a", 0, "neighbour", nil)}, "all", neighbours[j], neighbours[j+1])
+		}
+		c.write(d.pattern, append([]any{a, 0}, d.vals...)...) // again: nothing is there any more
+		c.expect(stays, "all", a, 0)
+		fillGrid(c, a, 0) // and what is put afterwards stays
+		c.expect(where(a, 0, everywhere), "all", a, 0)
+	}
+	c.write("put", "cells", 0, 1, "y", 1, "v", 5)
+	c.write("drop_v", "cells", 0, 1, "y", 1)
+	c.expect([]string{"cells 0 1 y 1 null 5"}, "all", "cells", 0)
+	c.write("put_v", "cells", 0, 1, "y", 1, "again")
+	c.expect([]string{"cells 0 1 y 1 again 5"}, "all", "cells", 0)
+}
+
+// ties is about writes that follow each other at once, within a clock tick of
+// any engine: the later one counts.
+func ties(t testing.TB, open Open) {
+	c := begin(t, open, "rows.yaml").client()
+	for i := range 100 {
+		k := i % 3
+		c.write("put_a", "p", k, fmt.Sprint("old", i))
+		c.write("drop", "p", k)
+		if i%10 == 0 {
+			c.expect(nil, "several", "p", list{k})
+		}
+		c.write("put_a", "p", k, fmt.Sprint(i))
+		c.expect([]string{row(k, fmt.Sprint(i))}, "several", "p", list{k})
+	}
+	c.write("drop_range", "p", 0, 9)
+	c.write("put_a", "p", 1, "after a range")
+	c.expect([]string{row(1, "after a range")}, "all", "p")
+	c.write("drop_all", "p")
+	c.write("put_a", "p", 2, "after a partition")
+	c.expect([]string{row(2, "after a partition")}, "all", "p")
+	c.write("drop_a", "p", 2)
+	c.write("put_a", "p", 2, "after a cell")
+	c.write("put_a", "p", 2, "z")
+	c.write("put_a", "p", 2, "a") // the smaller value, at the same time
+	c.expect([]string{"2 a"}, "all", "p")
+	c.write("put_a", "p", 2, nil)
+	c.write("put_a", "p", 2, "after null")
+	c.write("drop_all", "p")
+	c.expect(nil, "all", "p")
+	// Away and back, as a message that is moved twice.
+	for range 50 {
+		c.write("put_a", "q", 1, "m")
+		c.write("drop", "p", 1)
+		c.write("put_a", "p", 1, "m")
+		c.write("drop", "q", 1)
+	}
+	c.expect([]string{"1 m"}, "all", "p")
+	c.expect(nil, "all", "q")
+}

@@ -1,0 +1,75 @@
+// Package drivertest is the contract that every engine keeps, as one suite over
+// any [drivers.Store]. A driver's test is one call:
+//
+//	func TestContract(t *testing.T) { drivertest.Run(t, open) }
+//
+// Each topic reads one schema of this package, under a name that no other has,
+// and asks for a store with it applied: engines that are slow to start can be
+// shared by all topics. What an engine may leave out is asked of its
+// Capabilities and of Prepare, never of its name.
+//
+// The suite itself keeps the callers' side of the contract as strictly as the
+// contract allows: arguments are overwritten once a call is back, and rows are
+// copied before yield returns. Every call goes through a [drivers.Meter].
+package drivertest
+
+import (
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Open returns a store to which the schema was applied. The suite closes its
+// sessions, never the store: Open leaves that to t.Cleanup, or shares the store.
+type Open func(t testing.TB, s *schemas.Schema) drivers.Store
+
+// Topic is one part of the contract.
+type Topic struct {
+	Name string
+	Run  func(t testing.TB, open Open)
+}
+
+// Topics returns the parts of the contract, simple ones first.
+func Topics() []Topic {
+	return []Topic{
+		{"rows", rows},
+		{"apply", apply},
+		{"order", order},
+		{"composite", composite},
+		{"limits", limits},
+		{"paging", paging},
+		{"multiget", multiget},
+		{"filters", filters},
+		{"scans", scans},
+		{"keys", oddKeys},
+		{"values", oddValues},
+		{"large", large},
+		{"sets", sets},
+		{"lists", lists},
+		{"maps", maps},
+		{"counters", counters},
+		{"returns", returns},
+		{"conditions", conditions},
+		{"batches", batches},
+		{"isolation", isolation},
+		{"statics", statics},
+		{"nested", nested},
+		{"deletes", deletes},
+		{"ties", ties},
+		{"indexes", indexes},
+		{"fallbacks", fallbacks},
+		{"sessions", sessions},
+		{"contexts", contexts},
+		{"concurrency", concurrency},
+		{"meter", meter},
+		{"random", random},
+	}
+}
+
+// Run tests that the stores which open returns keep the contract.
+func Run(t *testing.T, open Open) {
+	for _, topic := range Topics() {
+		t.Run(topic.Name, func(t *testing.T) { topic.Run(t, open) })
+	}
+}

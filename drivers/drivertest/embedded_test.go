@@ -1,0 +1,33 @@
+package drivertest_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// TestEmbedded runs the suite over one store that all topics share, as the
+// engines do that are slow to start. Package pebble runs it over a new store
+// for each.
+func TestEmbedded(t *testing.T) {
+	ctx := context.Background()
+	st, err := pebble.Engine().Open(ctx, drivers.Options{Dir: t.TempDir() + "/data", Durability: drivers.Process})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	drivertest.Run(t, func(t testing.TB, s *schemas.Schema) drivers.Store {
+		if err := st.Apply(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+		return st
+	})
+}

@@ -1,0 +1,208 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// sessions is about what holds between a session and its caller.
+func sessions(t testing.TB, open Open) {
+	s := begin(t, open, "rows.yaml")
+	c := s.client()
+	numbered(c, "p", 30)
+	for i := range 5 {
+		c.write("put_single", "p", []byte{byte(i)}, strings.Repeat("v", 100), nil)
+	}
+	stopped(c)
+
+	// A row holds what it held until yield returns, whatever others do meanwhile.
+	other := s.client()
+	var rows int
+	err := c.session.Read(s.ctx, c.statement("all"), c.args("all", []any{"p"}), func(got []drivers.Value) error {
+		rows++
+		before := line(got)
+		other.write("put_a", "p", rows, "changed meanwhile")
+		other.expect(nil, "all", "nowhere")
+		other.read("scan")
+		if after := line(got); after != before {
+			return fmt.Errorf("a row was %q, and became %q before yield was back", before, after)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows != 30 {
+		t.Errorf("a slice of 30 rows, all of which are overwritten meanwhile, yields %d", rows)
+	}
+	other.write("drop_all", "p")
+	c.expect(nil, "all", "p") // what one session wrote, others see
+
+	closed, err := s.store.Session()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closed.Close(); err != nil {
+		t.Fatalf("close a session: %v", err)
+	}
+	never := func([]drivers.Value) error { return nil }
+	if err := closed.Read(s.ctx, c.statement("all"), c.args("all", []any{"p"}), never); !errors.Is(err, drivers.ErrClosed) {
+		t.Errorf("a read on a closed session: %v, expected ErrClosed", err)
+	}
+	if _, err := closed.Write(s.ctx, c.statement("put_a"), c.args("put_a", []any{"p", 1, "x"})); !errors.Is(err, drivers.ErrClosed) {
+		t.Errorf("a write on a closed session: %v, expected ErrClosed", err)
+	}
+	c.expect(nil, "all", "p")
+}
+
+// stopped is about errors of yield: they end the read and come back as they are.
+func stopped(c *client) {
+	stop := errors.New("stop")
+	for pattern, vals := range map[string][]any{
+		"get":         {"p", 1},
+		"all":         {"p"},
+		"several":     {"p", list{3, 2, 1}},
+		"get_singles": {"p", list{[]byte{3}, []byte{1}, []byte{0}}},
+		"scan":        nil,
+		"count":       {"p"},
+		"page":        {"p", nil, 10},
+		"with_a":      {"p", "x"},
+	} {
+		for _, at := range []int{1, 2} {
+			n := 0
+			err := c.session.Read(c.ctx, c.statement(pattern), c.args(pattern, vals), func([]drivers.Value) error {
+				if n++; n == at {
+					return stop
+				}
+				return nil
+			})
+			if single := pattern == "get" || pattern == "count"; single && at == 2 {
+				if n != 1 || err != nil {
+					c.Errorf("%s yields %d rows and returns %v, expected one row", pattern, n, err)
+				}
+			} else if err != stop || n != at {
+				c.Errorf("%s, stopped at row %d, yields %d rows and returns %v", pattern, at, n, err)
+			}
+		}
+		c.expect([]string{"3 x", "1 y"}, "several", "p", list{3, 1}) // the session goes on
+	}
+}
+
+// contexts is about contexts that end: so does the call, and says so.
+func contexts(t testing.TB, open Open) {
+	s := begin(t, open, "rows.yaml")
+	c := s.client()
+	const n = 2000
+	for k := 0; k < n; k += 100 {
+		var parts []part
+		for i := range 100 {
+			parts = append(parts, with(0, "p", k+i, "v"))
+		}
+		must(c, c.batch("several_puts", parts...))
+	}
+	cancelled, cancel := context.WithCancel(s.ctx)
+	cancel()
+	expired, cancel := context.WithDeadline(s.ctx, time.Unix(0, 0))
+	defer cancel()
+	for want, ctx := range map[error]context.Context{context.Canceled: cancelled, context.DeadlineExceeded: expired} {
+		gone := *c.suite
+		gone.ctx = ctx
+		late := &client{suite: &gone, fail: t, session: c.session}
+		for _, pattern := range []string{"all", "count", "drop_all"} {
+			var rows []string
+			var err error
+			if pattern == "drop_all" {
+				_, err = late.try(pattern, "p")
+			} else {
+				rows, err = late.lines(pattern, "p")
+			}
+			if !errors.Is(err, want) || len(rows) > 0 {
+				t.Errorf("%s under a context that is done: %d rows and %v, expected %v", pattern, len(rows), err, want)
+			}
+		}
+		if err := late.batch("several_puts", with(0, "p", -1, "v")); !errors.Is(err, want) {
+			t.Errorf("a batch under a context that is done: %v, expected %v", err, want)
+		}
+	}
+	c.expect([]string{fmt.Sprint(n)}, "count", "p") // nothing of it was applied
+
+	for _, pattern := range []string{"all", "scan"} {
+		ctx, cancel := context.WithCancel(s.ctx)
+		rows := 0
+		var args []any
+		if pattern == "all" {
+			args = []any{"p"}
+		}
+		err := c.session.Read(ctx, c.statement(pattern), c.args(pattern, args), func([]drivers.Value) error {
+			rows++
+			cancel()
+			return nil
+		})
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s of %d rows, cancelled at the first: %d rows and %v, expected %v", pattern, n, rows, err, context.Canceled)
+		}
+	}
+	c.expect([]string{fmt.Sprint(n)}, "count", "p") // the session goes on
+}
+
+// concurrency is about many sessions at once, on rows of their own and on the same.
+func concurrency(t testing.TB, open Open) {
+	s := begin(t, open, "rows.yaml")
+	const workers, each = 8, 40
+	s.parallel(workers, func(i int, c *client) error {
+		own := fmt.Sprint("own", i)
+		for n := range each {
+			v := fmt.Sprintf("%d.%d", i, n)
+			steps := []struct {
+				pattern string
+				vals    []any
+			}{
+				{"put_a", []any{own, n, v}},
+				{"put_ab", []any{"shared", n % 5, v, []byte(v)}},
+				{"drop", []any{"shared", (n + i) % 5}},
+				{"drop", []any{own, n - 10}},
+			}
+			for _, step := range steps {
+				if _, err := c.try(step.pattern, step.vals...); err != nil {
+					return err
+				}
+			}
+			got, err := c.lines("all", own) // what a session wrote, it sees
+			if err != nil {
+				return err
+			}
+			if want := min(n+1, 10); len(got) != want || got[len(got)-1] != row(n, v) {
+				return fmt.Errorf("worker %d after step %d sees %d rows of its own, expected %d: %q", i, n, len(got), want, got)
+			}
+			for k := range 5 {
+				got, err := c.lines("get_shuffled", "shared", k)
+				if err != nil {
+					return err
+				}
+				if len(got) == 0 {
+					continue
+				}
+				words := strings.Fields(got[0])
+				if want := row([]byte(words[2])); words[0] != want {
+					return fmt.Errorf("two columns that are always put together differ: %q", got[0])
+				}
+			}
+		}
+		return nil
+	})
+	c := s.client()
+	for i := range workers {
+		want := []string{}
+		for n := each - 10; n < each; n++ {
+			want = append(want, row(n, fmt.Sprintf("%d.%d", i, n)))
+		}
+		c.expect(want, "all", fmt.Sprint("own", i))
+	}
+}

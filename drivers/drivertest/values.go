@@ -1,0 +1,195 @@
+package drivertest
+
+import (
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// list is a collection as the tests write it: elements, or key, value, key, value.
+type list []any
+
+// valueOf turns a Go value into one of the type, over memory of its own.
+func valueOf(t schemas.Type, v any) drivers.Value {
+	switch v := v.(type) {
+	case nil:
+		return drivers.Value{}
+	case drivers.Value:
+		return v.Clone()
+	case string:
+		return drivers.Bytes(t.Kind, []byte(v))
+	case []byte:
+		return drivers.Bytes(t.Kind, slices.Clone(v))
+	case int:
+		return drivers.Number(t.Kind, int64(v))
+	case int64:
+		return drivers.Number(t.Kind, v)
+	case bool:
+		return drivers.Boolean(v)
+	case [16]byte:
+		return drivers.ID(t.Kind, v)
+	case list:
+		elems := make([]drivers.Value, len(v))
+		for i, e := range v {
+			elem := t.Elem
+			if t.Kind == schemas.Map && i%2 == 0 {
+				elem = t.Key
+			}
+			elems[i] = valueOf(*elem, e)
+		}
+		switch t.Kind {
+		case schemas.Set:
+			return drivers.SetOf(elems)
+		case schemas.Map:
+			return drivers.MapOf(elems)
+		}
+		return drivers.ListOf(elems)
+	}
+	panic(fmt.Sprintf("drivertest cannot make a %s of a %T", t, v))
+}
+
+// poison overwrites arguments after a call, as a worker does that reuses its
+// buffers: a store that kept some of them now holds this.
+func poison(args []drivers.Value) {
+	for i := range args {
+		for b := args[i].Raw(); len(b) > 0; b = b[1:] {
+			b[0] = '!'
+		}
+		poison(args[i].Elems())
+		args[i] = drivers.Text("poisoned")
+	}
+}
+
+// columnTypes are the types of a read's rows.
+func columnTypes(p *schemas.Pattern) []schemas.Type {
+	switch {
+	case p.Kind == schemas.Count:
+		return []schemas.Type{{Kind: schemas.Bigint}}
+	case p.Element != nil:
+		return []schemas.Type{*p.Element.Type.Elem}
+	}
+	types := make([]schemas.Type, len(p.Columns))
+	for i, c := range p.Columns {
+		types[i] = c.Type
+	}
+	return types
+}
+
+// check reports a row that is not of the types. A counter may come as the
+// bigint that it is.
+func check(types []schemas.Type, row []drivers.Value) error {
+	if len(row) != len(types) {
+		return fmt.Errorf("a row of %d columns, expected %d: %s", len(row), len(types), line(row))
+	}
+	for i, v := range row {
+		k := v.Kind()
+		if k == schemas.Null || k == types[i].Kind || k == schemas.Bigint && types[i].Kind == schemas.Counter {
+			continue
+		}
+		return fmt.Errorf("column %d is a %s, expected a %s: %s", i+1, k, types[i], line(row))
+	}
+	return nil
+}
+
+// line writes a row as a text that tells different rows apart. An empty
+// collection is written as null: whether there is a difference is left to the
+// engine (Cassandra knows none).
+func line(row []drivers.Value) string {
+	words := make([]string, len(row))
+	for i, v := range row {
+		words[i] = word(v)
+	}
+	return strings.Join(words, " ")
+}
+
+// row writes Go values as line writes a row of them.
+func row(vals ...any) string {
+	words := make([]string, len(vals))
+	for i, v := range vals {
+		switch v := v.(type) {
+		case int:
+			words[i] = strconv.Itoa(v)
+		case int64:
+			words[i] = strconv.FormatInt(v, 10)
+		case []byte:
+			words[i] = word(drivers.Blob(v))
+		case string:
+			words[i] = word(drivers.Text(v))
+		case [16]byte:
+			words[i] = word(drivers.UUID(v))
+		default:
+			words[i] = word(valueOf(schemas.Type{}, v))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// longest is how many bytes of a value are written out; of longer ones,
+// length and checksum.
+const longest = 64
+
+func word(v drivers.Value) string {
+	switch v.Kind() {
+	case schemas.Null:
+		return "null"
+	case schemas.Boolean:
+		return strconv.FormatBool(v.Bool())
+	case schemas.Text, schemas.Blob:
+		b := v.Raw()
+		switch {
+		case len(b) > longest:
+			return fmt.Sprintf("%s(%d bytes, %08x)", v.Kind(), len(b), crc32.ChecksumIEEE(b))
+		case v.Kind() == schemas.Blob:
+			return fmt.Sprintf("0x%x", b)
+		case len(b) == 0 || string(b) == "null" || strings.ContainsFunc(string(b), func(r rune) bool { return r <= ' ' || r > '~' || r == '"' }):
+			return strconv.Quote(string(b))
+		}
+		return string(b)
+	case schemas.UUID, schemas.TimeUUID:
+		return fmt.Sprintf("%x", v.UUIDBytes())
+	case schemas.List, schemas.Set, schemas.Map:
+		return collection(v)
+	}
+	return strconv.FormatInt(v.Int64(), 10)
+}
+
+// collection writes sets and maps sorted, lists as they are.
+func collection(v drivers.Value) string {
+	if len(v.Elems()) == 0 {
+		return "null"
+	}
+	var words []string
+	for i, e := range v.Elems() {
+		if v.Kind() == schemas.Map && i%2 == 1 {
+			words[len(words)-1] += ":" + word(e)
+			continue
+		}
+		words = append(words, word(e))
+	}
+	if v.Kind() == schemas.List {
+		return "[" + strings.Join(words, ",") + "]"
+	}
+	slices.Sort(words)
+	return "{" + strings.Join(words, ",") + "}"
+}
+
+// clip writes arguments for messages, long ones in short.
+func clip(vals []any) string {
+	words := make([]string, len(vals))
+	for i, v := range vals {
+		switch v := v.(type) {
+		case string:
+			words[i] = row(v)
+		case []byte:
+			words[i] = row(v)
+		default:
+			words[i] = fmt.Sprint(v)
+		}
+	}
+	return "(" + strings.Join(words, ", ") + ")"
+}
