@@ -1,0 +1,78 @@
+package models
+
+import (
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// KeepBuffer is the size in bytes from which on a mailbox lets go of a buffer
+// after use: one message of 25 MB must not stay with each of many workers.
+const KeepBuffer = 1 << 20
+
+// Reuse returns b for its next use: empty, or nil if it has grown too large.
+func Reuse(b []byte) []byte {
+	if cap(b) > KeepBuffer {
+		return nil
+	}
+	return b[:0]
+}
+
+// Arena keeps copies of what a store yields, which is gone once the yield
+// returns. What it has given out is valid until Reset.
+type Arena struct {
+	bytes  []byte
+	values []drivers.Value
+}
+
+// Reset makes the arena empty.
+func (a *Arena) Reset() {
+	a.bytes = Reuse(a.bytes)
+	clear(a.values) // they hold on to bytes
+	a.values = a.values[:0]
+}
+
+// Bytes returns a copy of b.
+func (a *Arena) Bytes(b []byte) []byte {
+	at := len(a.bytes)
+	// When this moves to a larger array, earlier copies keep theirs.
+	a.bytes = append(a.bytes, b...)
+	return slices.Clip(a.bytes[at:])
+}
+
+// Value returns a copy of v and of all that it refers to.
+func (a *Arena) Value(v drivers.Value) drivers.Value {
+	switch v.Kind() {
+	case schemas.Text, schemas.Blob:
+		return drivers.Bytes(v.Kind(), a.Bytes(v.Raw()))
+	case schemas.Set:
+		return drivers.SetOf(a.Values(v.Elems()))
+	case schemas.List:
+		return drivers.ListOf(a.Values(v.Elems()))
+	case schemas.Map:
+		return drivers.MapOf(a.Values(v.Elems()))
+	default:
+		return v
+	}
+}
+
+// Values returns copies of vs. They are no collections.
+func (a *Arena) Values(vs []drivers.Value) []drivers.Value {
+	at := len(a.values)
+	for i := range vs {
+		a.values = append(a.values, a.Value(vs[i]))
+	}
+	return slices.Clip(a.values[at:])
+}
+
+// Row returns a copy of a row, collections and all.
+func (a *Arena) Row(row []drivers.Value) []drivers.Value {
+	at := len(a.values)
+	a.values = append(a.values, row...)
+	copied := slices.Clip(a.values[at:])
+	for i := range row {
+		copied[i] = a.Value(row[i])
+	}
+	return copied
+}

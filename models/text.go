@@ -1,0 +1,70 @@
+package models
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+)
+
+// textMarker begins a text column whose content is not its bytes but their
+// base64: mail holds bytes that are no UTF-8, and text columns hold nothing
+// else. Content that begins like the marker is kept as base64 too.
+const textMarker = "=?base64?"
+
+// EncodeText appends c to dst as what a text column can hold.
+func EncodeText(dst []byte, c Content) ([]byte, error) {
+	at := len(dst)
+	dst, err := AppendContent(dst, c)
+	if err != nil {
+		return dst, err
+	}
+	if b := dst[at:]; utf8.Valid(b) && !bytes.HasPrefix(b, []byte(textMarker)) {
+		return dst, nil
+	}
+	return encodeInPlace(dst, at), nil
+}
+
+// encodeInPlace makes marked base64 of dst[at:], which may be many megabytes.
+func encodeInPlace(dst []byte, at int) []byte {
+	n := len(dst) - at
+	total := len(textMarker) + base64.StdEncoding.EncodedLen(n)
+	dst = slices.Grow(dst, total-n)[:at+total]
+	// From the far end, the bytes are read faster than they are overwritten.
+	rest := dst[at+total-n:]
+	copy(rest, dst[at:at+n])
+	out := dst[at+copy(dst[at:], textMarker):]
+	var piece [768]byte // a multiple of 3, so that only the last is padded
+	for len(rest) > 0 {
+		k := copy(piece[:], rest)
+		base64.StdEncoding.Encode(out, piece[:k])
+		rest, out = rest[k:], out[base64.StdEncoding.EncodedLen(k):]
+	}
+	return dst
+}
+
+// DecodeText appends the content that a text column holds to dst.
+func DecodeText(dst, text []byte) ([]byte, error) {
+	enc, ok := bytes.CutPrefix(text, []byte(textMarker))
+	if !ok {
+		return append(dst, text...), nil
+	}
+	dst, err := base64.StdEncoding.AppendDecode(dst, enc)
+	if err != nil {
+		return dst, fmt.Errorf("text behind the marker %s: %w", textMarker, err)
+	}
+	return dst, nil
+}
+
+// WriteText writes the content that a text column holds to w and returns its
+// size in bytes.
+func WriteText(w io.Writer, text []byte) (int64, error) {
+	enc, ok := bytes.CutPrefix(text, []byte(textMarker))
+	if !ok {
+		n, err := w.Write(text)
+		return int64(n), err
+	}
+	return io.Copy(w, base64.NewDecoder(base64.StdEncoding, bytes.NewReader(enc)))
+}
