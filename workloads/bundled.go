@@ -1,0 +1,42 @@
+package workloads
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+)
+
+//go:embed *.yaml
+var bundled embed.FS
+
+// BundledNames returns the names of the workloads that mailbench brings along,
+// in alphabetical order.
+func BundledNames() []string {
+	entries, err := bundled.ReadDir(".")
+	if err != nil {
+		panic(err) // the embedded root is always there
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = strings.TrimSuffix(e.Name(), ".yaml")
+	}
+	return names
+}
+
+// Bundled returns the workload of that name that mailbench brings along, with
+// overrides as for [Parse].
+func Bundled(name string, overrides ...string) (*Workload, error) {
+	file := name + ".yaml"
+	src, err := bundled.ReadFile(file)
+	if err != nil {
+		known := BundledNames()
+		if near := strict.Nearest(name, known); near != "" {
+			return nil, fmt.Errorf("unknown workload %q; did you mean %q?", name, near)
+		}
+		return nil, fmt.Errorf("unknown workload %q; expected one of %s, or a file NAME.yaml", name, strings.Join(known, ", "))
+	}
+	return Parse(path.Join("workloads", file), src, overrides...)
+}

@@ -1,0 +1,122 @@
+package workloads
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+)
+
+// override puts values over what the file says, before it is read, so that
+// both are checked alike. A node that override i brings lies in line -(i+1), where
+// blame finds it.
+func (d *decoder) override(root *yaml.Node, overrides []string) {
+	faults := len(d.Errs)
+	for i, o := range overrides {
+		at := &yaml.Node{Line: -(i + 1), Column: 1}
+		path, value, ok := strings.Cut(o, "=")
+		if !ok || path == "" {
+			d.Fail(at, "expected KEY=VALUE, such as population.users=10")
+			continue
+		}
+		var doc yaml.Node
+		if err := yaml.Unmarshal([]byte(value), &doc); err != nil || len(doc.Content) == 0 {
+			at.Column = len(path) + 2
+			d.Fail(at, "%q is not a value; expected a number, text or YAML such as {constant: 8KB}", value)
+			continue
+		}
+		v := doc.Content[0]
+		place(v, at.Line, len(path)+1)
+		d.set(root, strings.Split(path, "."), v, at)
+	}
+	if len(d.Errs) > faults {
+		return
+	}
+	src, err := yaml.Marshal(root)
+	if err != nil {
+		d.Fail(root, "the overridden workload cannot be written: %s", err)
+	}
+	d.w.Source = src
+}
+
+// place moves a node and all below it behind the key of its override.
+func place(n *yaml.Node, line, column int) {
+	n.Line, n.Column = line, n.Column+column
+	for _, c := range n.Content {
+		place(c, line, column)
+	}
+}
+
+// set puts v at the path below n, making what is not there on the way.
+func (d *decoder) set(n *yaml.Node, path []string, v *yaml.Node, at *yaml.Node) {
+	word, rest := path[0], path[1:]
+	switch n.Kind {
+	case yaml.SequenceNode:
+		d.setPhase(n, word, rest, v, at)
+	case yaml.MappingNode:
+		i := 0
+		for i < len(n.Content) && n.Content[i].Value != word {
+			i += 2
+		}
+		if i >= len(n.Content) {
+			key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: word, Line: at.Line, Column: at.Column}
+			n.Content = append(n.Content, key, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: at.Line, Column: at.Column})
+		}
+		if len(rest) == 0 {
+			n.Content[i+1] = v
+			return
+		}
+		if child := n.Content[i+1]; child.Kind == yaml.ScalarNode { // the path goes on below a plain value
+			n.Content[i+1] = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: at.Line, Column: at.Column}
+		}
+		at.Column += len(word) + 1
+		d.set(n.Content[i+1], rest, v, at)
+	default:
+		d.Fail(at, "%s is below %s", word, strict.Found(n))
+	}
+}
+
+// setPhase goes on in every phase of that kind or name.
+func (d *decoder) setPhase(list *yaml.Node, word string, rest []string, v, at *yaml.Node) {
+	var known []string
+	found := false
+	for _, item := range list.Content {
+		if item.Kind != yaml.MappingNode || len(item.Content) != 2 {
+			continue
+		}
+		names := []string{item.Content[0].Value}
+		if body := item.Content[1]; body.Kind == yaml.MappingNode {
+			for i := 0; i < len(body.Content); i += 2 {
+				if body.Content[i].Value == "name" {
+					names = append(names, body.Content[i+1].Value)
+				}
+			}
+		}
+		known = append(known, names...)
+		if slices.Contains(names, word) && len(rest) > 0 {
+			found = true
+			deeper := *at
+			deeper.Column += len(word) + 1
+			d.set(item.Content[1], rest, v, &deeper)
+		}
+	}
+	switch {
+	case len(rest) == 0:
+		d.Fail(at, "expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s")
+	case !found:
+		d.Unknown(at, "phase", word, "in phases", known)
+	}
+}
+
+// blame gives faults in overridden values their place in the override.
+func blame(errs strict.Errors, overrides []string) {
+	for _, e := range errs {
+		if e.Pos.Line < 0 {
+			e.File = "--set " + strconv.Quote(overrides[-e.Pos.Line-1])
+			e.Pos.Line = 1
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package workloads
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// decoder reads one workload file.
+type decoder struct {
+	strict.Decoder
+	w *Workload
+}
+
+// Parse reads a workload file; file is its name in messages. Overrides are
+// KEY=VALUE texts such as population.users=10, applied to the file before it
+// is read; phases are named by kind or name (phases.measure.rate=100/s). The error, if
+// there is one, is of type [strict.Errors] and holds every fault that was found.
+func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
+	d := &decoder{Decoder: strict.Decoder{File: file}, w: &Workload{Source: src}}
+	root := d.Document(src, "a workload (version, name, population, phases)")
+	if root == nil {
+		return nil, d.Errs.Sorted()
+	}
+	if len(overrides) > 0 {
+		d.override(root, overrides)
+	}
+	d.workload(root)
+	if err := d.Errs.Sorted(); err != nil {
+		blame(d.Errs, overrides)
+		return nil, err
+	}
+	return d.w, nil
+}
+
+// MaxMessage bounds body and attachment sizes: larger mail no server takes.
+// What is drawn above it is cut to it.
+const MaxMessage = 50 * random.MB
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
+
+func (d *decoder) workload(root *yaml.Node) {
+	f := d.Fields(root, "the workload", []string{"version", "name", "doc", "seed", "mail", "population", "keys", "phases"})
+	if root.Kind != yaml.MappingNode {
+		return
+	}
+	if e, ok := f["version"]; !ok {
+		d.Fail(root, `no key "version"; expected "version: 1", the version of the language`)
+	} else if e.Value.ShortTag() != "!!int" || e.Value.Value != "1" {
+		d.Fail(e.Value, "version must be 1, the version of the language, found %s", strict.Found(e.Value))
+	}
+	if e, ok := f["name"]; !ok {
+		d.Fail(root, `no key "name"; expected the name of the workload`)
+	} else {
+		d.w.Name = d.name(e.Value, "the name of the workload")
+	}
+	d.w.Doc = d.TextOf(f, "doc", "the workload")
+	d.w.Seed = 1
+	if e, ok := f["seed"]; ok {
+		d.w.Seed = d.whole(e.Value, "seed", 0, math.MaxUint64)
+	}
+	d.mail(f)
+	d.population(root, f)
+	d.keys(f)
+	if e, ok := f["phases"]; !ok {
+		d.Fail(root, `no key "phases"; expected a list such as [load: {}, settle: {}, measure: {…}]`)
+	} else {
+		d.phases(e.Value)
+	}
+}
+
+func (d *decoder) mail(root map[string]strict.Entry) {
+	m := &d.w.Mail
+	*m = Mail{
+		Body:        random.Lognormal{Median: 6 * random.KB, P99: 200 * random.KB},
+		Attachments: Attachments{Count: random.Constant{Value: 1}, Size: random.Constant{Value: 0}},
+		Recipients:  random.Constant{Value: 1},
+	}
+	e, ok := root["mail"]
+	if !ok {
+		return
+	}
+	f := d.Fields(e.Value, "mail", []string{"body", "html", "attachments", "recipients"})
+	d.dist(f, "body", "mail.body", &m.Body, 0, MaxMessage)
+	d.dist(f, "recipients", "mail.recipients", &m.Recipients, 1, maxRecipients)
+	if e, ok := f["html"]; ok {
+		m.HTML = d.share(e.Value, "mail.html")
+	}
+	e, ok = f["attachments"]
+	if !ok {
+		return
+	}
+	f = d.Fields(e.Value, "mail.attachments", []string{"share", "count", "size"})
+	d.dist(f, "count", "mail.attachments.count", &m.Attachments.Count, 1, maxAttachments)
+	d.dist(f, "size", "mail.attachments.size", &m.Attachments.Size, 0, MaxMessage)
+	if s, ok := f["share"]; !ok {
+		d.Fail(e.Value, "mail.attachments has no share; expected which part of the messages has any, such as 0.15")
+	} else if m.Attachments.Share = d.share(s.Value, "mail.attachments.share"); m.Attachments.Share > 0 && f["size"].Value == nil {
+		d.Fail(e.Value, "mail.attachments has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}")
+	}
+}
+
+const maxAttachments = 100
+
+func (d *decoder) population(n *yaml.Node, root map[string]strict.Entry) {
+	p := &d.w.Population
+	p.Folders = random.Constant{Value: 1}
+	e, ok := root["population"]
+	if !ok {
+		d.Fail(n, `no key "population"; expected {users: …, folders: …, messages: …}`)
+		return
+	}
+	f := d.Fields(e.Value, "population", []string{"users", "folders", "messages", "shared"})
+	if u, ok := f["users"]; ok {
+		p.Users = int(d.whole(u.Value, "population.users", 1, maxUsers))
+	} else {
+		d.Fail(e.Value, "population has no users; expected how many there are")
+	}
+	d.dist(f, "folders", "population.folders", &p.Folders, 1, maxFolders)
+	if _, ok := f["messages"]; !ok {
+		d.Fail(e.Value, "population has no messages; expected how many are in a folder, such as 200 or {lognormal: {median: 200, p99: 5000}}")
+	}
+	d.dist(f, "messages", "population.messages", &p.Messages, 0, maxFolderMessages)
+	if p.Shared = d.Flag(f, "shared", "population"); p.Shared {
+		if _, ok := f["folders"]; ok {
+			d.Fail(f["folders"].Key, "a shared population has one folder in common; leave folders out")
+		}
+	}
+}
+
+func (d *decoder) keys(root map[string]strict.Entry) {
+	k := &d.w.Keys
+	*k = Keys{
+		Users:    random.Keys{Theta: random.DefaultTheta},
+		Folders:  random.Keys{Theta: random.DefaultTheta, Latest: true},
+		Messages: random.Keys{Theta: random.DefaultTheta, Latest: true},
+	}
+	e, ok := root["keys"]
+	if !ok {
+		return
+	}
+	f := d.Fields(e.Value, "keys", []string{"users", "folders", "messages", "deep"})
+	for name, into := range map[string]*random.Keys{"users": &k.Users, "folders": &k.Folders, "messages": &k.Messages} {
+		if e, ok := f[name]; ok {
+			*into = random.DecodeKeys(&d.Decoder, e.Value, "keys."+name)
+		}
+	}
+	if e, ok := f["deep"]; ok {
+		k.Deep = d.share(e.Value, "keys.deep")
+	}
+}
+
+// dist reads a distribution into *into, if there is one. A value that is
+// constant must lie within the bounds; others are cut to them when drawn.
+func (d *decoder) dist(f map[string]strict.Entry, key, what string, into *random.Dist, least, most random.Size) {
+	e, ok := f[key]
+	if !ok {
+		return
+	}
+	v := random.DecodeDist(&d.Decoder, e.Value, what)
+	if v == nil {
+		return
+	}
+	if c, ok := v.(random.Constant); ok && (c.Value < least || c.Value > most) {
+		d.Fail(e.Value, "%s must be from %s to %s, found %s", what, least, most, c)
+	}
+	*into = v
+}
+
+func (d *decoder) share(n *yaml.Node, what string) float64 {
+	v, err := random.DecodeNumber(n, 0, 1)
+	if err != nil {
+		d.Fail(n, "%s %s", what, err)
+	}
+	return v
+}
+
+func (d *decoder) whole(n *yaml.Node, what string, least, most uint64) uint64 {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" {
+		v, err := strconv.ParseUint(strings.ReplaceAll(n.Value, "_", ""), 10, 64)
+		if err == nil && v >= least && v <= most {
+			return v
+		}
+	}
+	d.Fail(n, "%s must be a whole number from %d to %d, found %s", what, least, most, strict.Found(n))
+	return least
+}
+
+// name reads a name that may stand in a file name and a table.
+func (d *decoder) name(n *yaml.Node, what string) string {
+	s, ok := d.Text(n, what)
+	if ok && !nameForm.MatchString(s) {
+		d.Fail(n, "%s must be letters, digits, _ . or -, at most 48, found %q", what, s)
+	}
+	return s
+}
+
+func (d *decoder) duration(n *yaml.Node, what string) time.Duration {
+	v, err := time.ParseDuration(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil || v <= 0 || v > maxDuration {
+		d.Fail(n, "%s must be a time such as 30s or 5m, above 0 and up to %s, found %s", what, maxDuration, strict.Found(n))
+		return 0
+	}
+	return v
+}
+
+const maxDuration = 30 * 24 * time.Hour

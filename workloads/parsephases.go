@@ -1,0 +1,207 @@
+package workloads
+
+import (
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+var phaseKeys = map[PhaseKind][]string{
+	Load:    {"clients"},
+	Warmup:  {"name", "rate", "arrivals", "clients", "duration", "operations", "mix"},
+	Measure: {"name", "rate", "arrivals", "clients", "duration", "operations", "mix"},
+}
+
+// phases reads the list of phases and checks that each finds what it needs.
+func (d *decoder) phases(n *yaml.Node) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		d.Fail(n, "phases must be a list such as [load: {}, settle: {}, measure: {…}], found %s", strict.Found(n))
+		return
+	}
+	faults := len(d.Errs)
+	places := make([]*yaml.Node, 0, len(n.Content))
+	for _, item := range n.Content {
+		if place := d.phase(item); place != nil {
+			places = append(places, place)
+		}
+	}
+	if len(d.Errs) > faults {
+		return // what is missing may only be misspelt
+	}
+	d.inherit(places)
+	measured := false
+	for i, p := range d.w.Phases {
+		measured = measured || p.Kind == Measure
+		if (p.Kind == Load) != (i == 0) {
+			d.Fail(places[i], "phase %s: the first phase, and no other, must be load: the mail that the others work on", p.Name)
+			return
+		}
+		if p.Runs() {
+			d.possible(&d.w.Phases[i], places[i])
+		}
+		for j := range i {
+			if p.Runs() && d.w.Phases[j].Name == p.Name {
+				d.Fail(places[i], "two phases are called %s; give this one a name of its own (name: …)", p.Name)
+			}
+		}
+	}
+	if !measured {
+		d.Fail(n, "no phase measures anything; expected a phase measure: {duration: 30s, rate: 2000/s, mix: {…}}")
+	}
+}
+
+// phase reads one phase and returns its place, or nil if it has faults.
+func (d *decoder) phase(n *yaml.Node) *yaml.Node {
+	faults := len(d.Errs)
+	key, value := n, &yaml.Node{Kind: yaml.MappingNode}
+	switch {
+	case n.Kind == yaml.MappingNode && len(n.Content) == 2:
+		key, value = n.Content[0], n.Content[1]
+	case n.Kind != yaml.ScalarNode:
+		d.Fail(n, "a phase must be one key, such as measure: {…}, found %s", strict.Found(n))
+		return nil
+	}
+	i := slices.Index(phaseNames[:], key.Value)
+	if i < 0 {
+		d.Unknown(key, "phase", key.Value, "in phases", phaseNames[:])
+		return nil
+	}
+	p := Phase{Kind: PhaseKind(i), Name: key.Value}
+	where := "phase " + p.Name
+	f := d.Fields(value, where, phaseKeys[p.Kind])
+	if e, ok := f["name"]; ok {
+		p.Name = d.name(e.Value, "the name of "+where)
+		where = "phase " + p.Name
+	}
+	if e, ok := f["clients"]; ok {
+		p.Clients = int(d.whole(e.Value, "clients of "+where, 1, maxClients))
+	}
+	if p.Runs() {
+		d.pace(&p, key, f, where)
+		d.bound(&p, key, f, where)
+		if e, ok := f["mix"]; ok {
+			p.Mix = d.mix(e.Value, where)
+		}
+	}
+	if len(d.Errs) > faults {
+		return nil
+	}
+	d.w.Phases = append(d.w.Phases, p)
+	return key
+}
+
+const maxClients = 10_000
+
+// pace reads rate and arrivals, or clients.
+func (d *decoder) pace(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
+	rate, open := f["rate"]
+	_, closed := f["clients"]
+	arrivals, named := f["arrivals"]
+	switch {
+	case open && closed:
+		d.Fail(f["clients"].Key, "%s has both rate and clients; rate is an open loop, clients a closed one: keep one of them", where)
+	case closed && named:
+		d.Fail(arrivals.Key, "%s: arrivals need a rate; a closed loop (clients) has none", where)
+	case closed:
+		p.Arrivals = Closed
+	case !open && (p.Kind == Measure || named):
+		d.Fail(at, "%s has neither rate nor clients; expected rate: 2000/s (open loop) or clients: 32 (closed loop)", where)
+	}
+	if open {
+		r, err := ParseRate(rate.Value.Value)
+		if err != nil {
+			d.Fail(rate.Value, "%s: %s", where, err)
+		}
+		p.Rate = r
+	}
+	if named {
+		switch a := arrivals.Value.Value; a {
+		case "constant":
+		case "poisson":
+			p.Arrivals = Poisson
+		default:
+			d.Unknown(arrivals.Value, "arrivals", a, "of "+where, arrivalNames[:Closed])
+		}
+	}
+}
+
+// bound reads duration or operations.
+func (d *decoder) bound(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
+	duration, timed := f["duration"]
+	operations, counted := f["operations"]
+	switch {
+	case timed && counted:
+		d.Fail(operations.Key, "%s has both duration and operations; keep one of them", where)
+	case timed:
+		p.Duration = d.duration(duration.Value, "duration of "+where)
+	case counted:
+		p.Operations = d.whole(operations.Value, "operations of "+where, 1, phaseMessages)
+	default:
+		d.Fail(at, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)
+	}
+}
+
+func (d *decoder) mix(n *yaml.Node, where string) (m Mix) {
+	var sum float64
+	faults := len(d.Errs)
+	for name, e := range d.Fields(n, "mix of "+where, opNames[:]) {
+		op, _ := ParseOp(name)
+		w, err := random.DecodeNumber(e.Value, 0, maxWeight)
+		if err != nil {
+			d.Fail(e.Value, "%s in mix of %s %s", name, where, err)
+		}
+		m[op] = w
+		sum += w
+	}
+	if sum == 0 && len(d.Errs) == faults {
+		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in {list: 50, open: 25, deliver: 10}", where)
+	}
+	return m
+}
+
+// inherit gives a warmup the mix and pace of the measure phase that follows.
+func (d *decoder) inherit(places []*yaml.Node) {
+	var next *Phase
+	for i, p := range slices.Backward(d.w.Phases) {
+		switch {
+		case p.Kind == Measure && p.Mix == Mix{}:
+			d.Fail(places[i], "phase %s has no mix; expected the operations and their weights, as in {list: 50, open: 25, deliver: 10}", p.Name)
+		case p.Kind == Warmup && next == nil:
+			d.Fail(places[i], "phase %s: no measure phase follows that it could prepare", p.Name)
+		case p.Kind == Warmup:
+			w := &d.w.Phases[i]
+			if w.Mix == (Mix{}) {
+				w.Mix = next.Mix
+			}
+			if w.Rate.Count == 0 && w.Clients == 0 {
+				w.Arrivals, w.Rate, w.Clients = next.Arrivals, next.Rate, next.Clients
+			}
+		}
+		if p.Kind == Measure {
+			next = &d.w.Phases[i]
+		}
+	}
+}
+
+// possible refuses a mix whose operations can find nothing to work on.
+func (d *decoder) possible(p *Phase, at *yaml.Node) {
+	w := d.w
+	var faults []string
+	needs := func(op Op, met bool, what string) {
+		if p.Mix.Has(op) && !met {
+			faults = append(faults, op.String()+" needs "+what)
+		}
+	}
+	folders := !w.Population.Shared && w.Population.Folders.Max() > 1
+	needs(Move, folders, "users with two folders or more (population.folders)")
+	needs(Label, folders, "users with two folders or more (population.folders)")
+	needs(Attachment, w.Mail.Attachments.Share > 0, "messages with attachments (mail.attachments.share)")
+	needs(Restore, p.Mix.Has(Delete), "delete in the same mix")
+	if len(faults) > 0 {
+		d.Fail(at, "impossible mix of phase %s: %s", p.Name, strings.Join(faults, "; "))
+	}
+}

@@ -1,0 +1,209 @@
+package random
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+)
+
+var (
+	distNames = []string{"constant", "uniform", "lognormal", "pareto", "zipf", "empirical"}
+	keysNames = []string{"uniform", "zipf", "latest"}
+)
+
+const distForms = "expected a size such as 8KB or one of " +
+	"constant, uniform, lognormal, pareto, zipf, empirical, as in {lognormal: {median: 6KB, p99: 200KB}}"
+
+// reader reads one distribution; what names it in messages.
+type reader struct {
+	*strict.Decoder
+	what string
+}
+
+// DecodeDist reads a distribution, or notes its faults and returns nil; what
+// names it in messages.
+func DecodeDist(d *strict.Decoder, n *yaml.Node, what string) Dist {
+	r := reader{d, what}
+	if n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
+		if v, ok := r.size(n, what); ok {
+			return Constant{v}
+		}
+		return nil
+	}
+	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
+		d.Fail(n, "%s must be one distribution, found %s; %s", what, strict.Found(n), distForms)
+		return nil
+	}
+	for name, e := range d.Fields(n, what, distNames) {
+		faults := len(d.Errs)
+		if dist := r.dist(name, e.Value); len(d.Errs) == faults {
+			return dist
+		}
+	}
+	return nil
+}
+
+func (r reader) dist(name string, n *yaml.Node) Dist {
+	switch name {
+	case "constant":
+		v, _ := r.size(n, r.what)
+		return Constant{v}
+	case "empirical":
+		return r.empirical(n)
+	}
+	keys := map[string][]string{
+		"uniform":   {"min", "max"},
+		"lognormal": {"median", "p99"},
+		"pareto":    {"min", "alpha", "max"},
+		"zipf":      {"s", "max"},
+	}[name]
+	f := r.Fields(n, name+" of "+r.what, keys)
+	for _, k := range keys {
+		if _, ok := f[k]; !ok {
+			r.Fail(n, "%s of %s has no %s; expected %s", name, r.what, k, strings.Join(keys, " and "))
+			return nil
+		}
+	}
+	size := func(key string, least Size) Size {
+		v, ok := r.size(f[key].Value, key+" of "+r.what)
+		if ok && v < least {
+			r.Fail(f[key].Value, "%s of %s must be at least %s, found %s", key, r.what, least, v)
+		}
+		return v
+	}
+	ascending := func(low, high Size, key string) {
+		if low > high {
+			r.Fail(f[key].Value, "%s of %s is %s, below %s", key, r.what, high, low)
+		}
+	}
+	switch name {
+	case "uniform":
+		d := Uniform{size("min", 0), size("max", 0)}
+		ascending(d.Low, d.High, "max")
+		return d
+	case "lognormal":
+		d := Lognormal{size("median", 1), size("p99", 1)}
+		ascending(d.Median, d.P99, "p99")
+		return d
+	case "pareto":
+		d := Pareto{size("min", 1), r.exponent(f["alpha"].Value, "alpha"), size("max", 1)}
+		ascending(d.Low+1, d.High, "max")
+		return d
+	default: // zipf
+		s, most := r.exponent(f["s"].Value, "s"), size("max", 1)
+		if most > maxCount {
+			r.Fail(f["max"].Value, "max of %s must be at most %d, found %s", r.what, maxCount, most)
+			most = 1
+		}
+		return NewCounts(s, max(1, most))
+	}
+}
+
+// maxCount bounds what is counted by Zipf's law.
+const maxCount = 1_000_000
+
+func (r reader) empirical(n *yaml.Node) Dist {
+	if n.Kind != yaml.SequenceNode || len(n.Content) < 2 {
+		r.Fail(n, "empirical of %s must be a list of at least two points [size, fraction], found %s", r.what, strict.Found(n))
+		return nil
+	}
+	var d Empirical
+	for _, item := range n.Content {
+		if item.Kind != yaml.SequenceNode || len(item.Content) != 2 {
+			r.Fail(item, "a point of %s must be [size, fraction], found %s", r.what, strict.Found(item))
+			return nil
+		}
+		v, ok := r.size(item.Content[0], "the size of a point of "+r.what)
+		f, fok := r.number(item.Content[1], "the fraction of a point of "+r.what, 0, 1)
+		if !ok || !fok {
+			return nil
+		}
+		if v < 1 {
+			r.Fail(item.Content[0], "sizes of %s must be at least 1, found %s", r.what, v)
+		}
+		if i := len(d); i > 0 && (v <= d[i-1].Value || f <= d[i-1].Fraction) {
+			r.Fail(item, "points of %s must ascend in size and fraction; [%s, %s] follows [%s, %s]",
+				r.what, v, number(f), d[i-1].Value, number(d[i-1].Fraction))
+		}
+		d = append(d, Point{v, f})
+	}
+	if first, last := d[0], d[len(d)-1]; first.Fraction != 0 || last.Fraction != 1 {
+		r.Fail(n, "points of %s must go from fraction 0 to fraction 1, found %s to %s", r.what, number(first.Fraction), number(last.Fraction))
+	}
+	return d
+}
+
+// DecodeKeys reads a choice among keys; what names it in messages.
+func DecodeKeys(d *strict.Decoder, n *yaml.Node, what string) Keys {
+	r := reader{d, what}
+	name, fields := n.Value, map[string]strict.Entry(nil)
+	at := n
+	if n.Kind == yaml.MappingNode && len(n.Content) == 2 {
+		at, name = n.Content[0], n.Content[0].Value
+		if name == "zipf" || name == "latest" {
+			fields = d.Fields(n.Content[1], name+" of "+what, []string{"theta"})
+		} else if name == "uniform" {
+			d.Fields(n.Content[1], name+" of "+what, nil)
+		}
+	} else if n.Kind != yaml.ScalarNode {
+		d.Fail(n, "%s must be uniform, zipf or latest, found %s", what, strict.Found(n))
+		return Keys{}
+	}
+	k := Keys{Theta: DefaultTheta, Latest: name == "latest"}
+	switch name {
+	case "uniform":
+		return Keys{}
+	case "zipf", "latest":
+		if e, ok := fields["theta"]; ok {
+			k.Theta = r.exponent(e.Value, "theta")
+		}
+	default:
+		d.Unknown(at, "distribution", name, "of "+what, keysNames)
+	}
+	return k
+}
+
+// size reads a size that is not negative.
+func (r reader) size(n *yaml.Node, what string) (Size, bool) {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" || n.ShortTag() == "!!bool" {
+		r.Fail(n, "%s must be a size, found %s", what, strict.Found(n))
+		return 0, false
+	}
+	v, err := ParseSize(n.Value)
+	if err != nil {
+		r.Fail(n, "%s: %s", what, err)
+	}
+	return v, err == nil
+}
+
+// exponent reads the exponent of a power law. Above 20 all but the first key
+// is beyond what a float64 can tell from 0.
+func (r reader) exponent(n *yaml.Node, key string) float64 {
+	v, _ := r.number(n, key+" of "+r.what, 0.01, 20)
+	return v
+}
+
+func (r reader) number(n *yaml.Node, what string, least, most float64) (float64, bool) {
+	v, err := DecodeNumber(n, least, most)
+	if err != nil {
+		r.Fail(n, "%s %s", what, err)
+	}
+	return v, err == nil
+}
+
+// DecodeNumber reads a number from least to most.
+func DecodeNumber(n *yaml.Node, least, most float64) (float64, error) {
+	tag := n.ShortTag()
+	if n.Kind == yaml.ScalarNode && (tag == "!!int" || tag == "!!float") {
+		v, err := strconv.ParseFloat(n.Value, 64)
+		if err == nil && !math.IsNaN(v) && v >= least && v <= most {
+			return v, nil
+		}
+	}
+	return 0, fmt.Errorf("must be a number from %s to %s, found %s", number(least), number(most), strict.Found(n))
+}
