@@ -7,6 +7,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/mail"
 )
 
 // Config is all that a run is told. Workload, Models and Engines are needed;
@@ -21,8 +22,7 @@ type Config struct {
 	Null    *drivers.Engine
 	NoFloor bool
 
-	Seed   uint64 // 0: the workload's own
-	Trials int    // how often each cell is run, on a fresh store; 0 is 1
+	Trials int // how often each cell is run, on a fresh store; 0 is 1
 
 	// DataDir keeps the stores, ledgers and directories of live messages, one
 	// folder for each model and engine; a data set that is there and fits is
@@ -33,10 +33,13 @@ type Config struct {
 	Settings   map[string]map[string]string // by engine: driver settings
 	Model      models.Options
 
-	Workers  int           // of open-loop phases and of the load; 0 is DefaultWorkers
-	MaxLag   time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxLag
-	Audit    AuditMode
-	MailFile string // read in place of generated mail: mbox or mbox.gz
+	// Mail is where messages come from; nil: generated as the workload says.
+	// Whoever opened it closes it.
+	Mail mail.Source
+
+	Workers int           // of open-loop phases and of the load; 0 is DefaultWorkers
+	MaxLag  time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxLag
+	Audit   AuditMode
 
 	// LatencyLog, if set, gets the HDR interval log of the measured phases.
 	LatencyLog io.Writer
@@ -64,6 +67,11 @@ const (
 	AuditAfter           // when a cell has been measured
 	AuditOnly            // of a DataDir as an earlier run left it, also one that was killed
 )
+
+var auditNames = [...]string{"no", "after", "only"}
+
+// String returns the mode's name in results.
+func (m AuditMode) String() string { return auditNames[m] }
 
 // Progress is how far a run is.
 type Progress struct {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -102,14 +103,15 @@ func (d *dataDir) cellDir(model, engine string, trial int) string {
 // dataset says what a store was loaded with. It is written before the load
 // begins and again when it is complete.
 type dataset struct {
-	Model    string `json:"model"`
-	Engine   string `json:"engine"`
-	Workload string `json:"workload"` // its name, for messages
-	Mail     string `json:"mail"`     // digest of what mail and population come from
-	Schema   string `json:"schema"`   // digest of the schema's source
-	Seed     uint64 `json:"seed"`
-	Accounts int    `json:"accounts"`
-	Complete bool   `json:"complete"`
+	Model    string    `json:"model"`
+	Engine   string    `json:"engine"`
+	Workload string    `json:"workload"` // its name, for messages
+	Mail     string    `json:"mail"`     // digest of what mail and population come from
+	Schema   string    `json:"schema"`   // digest of the schema's source
+	Seed     uint64    `json:"seed"`
+	Began    time.Time `json:"began"`
+	Complete bool      `json:"complete"`
+	Promise  promise   `json:"promise"`
 }
 
 // readDataset returns nil if the folder holds none.

@@ -14,7 +14,10 @@ import (
 // promise is what a model must give back of a message, byte for byte: the raw
 // message where it keeps that, else the text body and, where it keeps them,
 // the attachments.
-type promise struct{ raw, attachments bool }
+type promise struct {
+	Raw         bool `json:"raw"`
+	Attachments bool `json:"attachments"`
+}
 
 // digester computes 64-bit digests (XXH64) of what a model was given and of
 // what it gives back. Attachments are added up, since not every model keeps
@@ -30,11 +33,11 @@ func newDigester(p promise) *digester { return &digester{promise: p, buf: make([
 
 // message is the digest of what is delivered.
 func (d *digester) message(m *models.Message) (uint64, error) {
-	if d.promise.raw {
+	if d.promise.Raw {
 		return d.content("", m.Raw)
 	}
 	sum, err := d.content("", m.Body.Content)
-	if !d.promise.attachments {
+	if !d.promise.Attachments {
 		return sum, err
 	}
 	for i := range m.Attachments {
@@ -65,7 +68,7 @@ func (d *digester) begin(name string) {
 
 // stored is the digest of what the model gives back.
 func (d *digester) stored(ctx context.Context, mb models.Mailbox, f *models.Folder, h models.Handle) (uint64, error) {
-	if d.promise.raw {
+	if d.promise.Raw {
 		return d.stream("", func(w io.Writer) (int64, error) { return mb.Raw(ctx, f, h, w) })
 	}
 	if err := mb.Open(ctx, f, h, &d.opened); err != nil {
@@ -74,7 +77,7 @@ func (d *digester) stored(ctx context.Context, mb models.Mailbox, f *models.Fold
 	d.begin("")
 	d.hash.Write(d.opened.Body)
 	sum := d.hash.Sum64()
-	if !d.promise.attachments {
+	if !d.promise.Attachments {
 		return sum, nil
 	}
 	for _, a := range d.opened.Attachments {

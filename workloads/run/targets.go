@@ -65,12 +65,23 @@ func (t *targets) read(rank int) (models.Handle, bool) {
 	}
 	c, i := t.at(rank % t.n)
 	h := t.chunks[c][i]
+	t.addReader(h)
+	return h, true
+}
+
+// pin pins a live message for reading.
+func (t *targets) pin(h models.Handle) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.addReader(h)
+}
+
+func (t *targets) addReader(h models.Handle) {
 	if p := t.pinned(h); p >= 0 {
 		t.pins[p].readers++
 	} else {
 		t.pins = append(t.pins, pin{handle: h, readers: 1})
 	}
-	return h, true
 }
 
 // own pins the message of that rank, or the next older one that nobody has

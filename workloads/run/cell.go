@@ -1,0 +1,446 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/mail"
+)
+
+// cell is one model on one engine: a store with a data set in it, and the
+// phases that are run on that.
+type cell struct {
+	config   *Config
+	model    models.Model
+	engine   drivers.Engine
+	trial    int
+	path     string // its folder
+	source   mail.Source
+	census   *workloads.Census
+	log      *latency.Log
+	progress func(Progress)
+	large    *semaphore.Weighted // bytes of large messages under way in a load
+
+	schema *schemas.Schema
+	store  drivers.Store
+	bound  models.Bound
+	caps   drivers.Capabilities
+
+	dataset *dataset
+	reused  bool
+	dir     *directory
+	ledger  *ledger
+	loaded  time.Time // when the load began
+	// What the model has, found out once.
+	offers  [workloads.NumOps]bool
+	lacking string // why the workload's population cannot be loaded at all, or ""
+
+	service time.Duration // median service time of the warm-up
+	settled bool
+
+	cells []reports.Cell
+	audit *reports.Audit
+}
+
+// run carries out all phases. The cells of phases that were run are kept
+// whatever happens; the error of one that could not be is in its cell.
+func (c *cell) run(ctx context.Context) {
+	c.settled = true
+	at := 0 // the phase under way
+	err := c.open(ctx)
+	if err == nil {
+		at, err = c.phases(ctx)
+		if err == nil && c.config.Audit == AuditAfter && ctx.Err() == nil {
+			err = c.runAudit(ctx)
+		}
+		err = errors.Join(err, c.close())
+	}
+	if err != nil && ctx.Err() == nil {
+		c.fail(at, err)
+	}
+}
+
+// fail records that a phase could not be carried out.
+func (c *cell) fail(at int, err error) {
+	spec := &c.config.Workload.Phases[min(at, len(c.config.Workload.Phases)-1)]
+	cell := c.blank(spec)
+	cell.Verdict, cell.Reason = reports.Failed, err.Error()
+	c.cells = append(c.cells, cell)
+}
+
+// open opens the store and binds the model, and finds out what it offers.
+func (c *cell) open(ctx context.Context) (err error) {
+	if c.schema, err = c.model.Schema(); err != nil {
+		return fmt.Errorf("schema of %s: %w", c.model.Name, err)
+	}
+	if err := os.MkdirAll(c.path, 0o755); err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	if err := c.openDataset(); err != nil {
+		return err
+	}
+	c.store, err = c.engine.Open(ctx, drivers.Options{
+		Dir: filepath.Join(c.path, storeFolder), Durability: c.config.Durability,
+		CacheBytes: c.config.CacheBytes, Settings: c.config.Settings[c.engine.Name],
+	})
+	if err != nil {
+		return fmt.Errorf("open %s: %w", c.engine.Name, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.close())
+		}
+	}()
+	c.caps = c.store.Capabilities()
+	if err := c.store.Apply(ctx, c.schema); err != nil {
+		return fmt.Errorf("apply schema %s: %w", c.schema.Name, err)
+	}
+	if c.bound, err = c.model.Bind(ctx, c.store, c.config.Model); err != nil {
+		return fmt.Errorf("bind %s to %s: %w", c.model.Name, c.engine.Name, err)
+	}
+	if c.ledgered() {
+		if c.ledger, err = openLedger(c.ledgerName()); err != nil {
+			return err
+		}
+	}
+	return c.probe(ctx)
+}
+
+// openDataset looks at what an earlier run left.
+func (c *cell) openDataset() error {
+	want := &dataset{
+		Model: c.model.Name, Engine: c.engine.Name, Workload: c.config.Workload.Name, Seed: c.config.Workload.Seed,
+		Mail: mailDigest(c.config.Workload, c.source), Schema: digest(c.schema.Source), Began: time.Now().UTC(),
+	}
+	have, err := readDataset(c.path)
+	if err != nil {
+		return err
+	}
+	if have == nil && c.config.Audit == AuditOnly {
+		return fmt.Errorf("there is no data set in %s to audit", c.path)
+	}
+	if c.dataset = want; have == nil {
+		return nil
+	}
+	if c.config.Audit != AuditOnly {
+		if err := have.fits(want, c.path); err != nil {
+			return err
+		}
+	}
+	c.dataset, c.reused = have, true
+	return nil
+}
+
+// ledgered: what a null engine acknowledges it does not keep, and a data set
+// that is removed at the end without an audit needs no ledger.
+func (c *cell) ledgered() bool {
+	return !c.caps.Discards && (c.config.DataDir != "" || c.config.Audit != NoAudit)
+}
+
+func (c *cell) ledgerName() string { return filepath.Join(c.path, ledgerFile) }
+
+// probe asks the model for what it lacks, by interface and by calls without a
+// target, and so before anything is measured.
+func (c *cell) probe(ctx context.Context) error {
+	s, err := c.store.Session()
+	if err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	defer s.Close()
+	mb := c.bound.Mailbox(s)
+	for op := range c.offers {
+		offered := operations[op].offered
+		c.offers[op] = offered == nil || offered(mb)
+	}
+	if _, ok := mb.(models.Poster); c.census.Shared() && !ok {
+		c.lacking = fmt.Sprintf("%s has no folder that several accounts share", c.model.Name)
+	}
+	return nil
+}
+
+// close releases the store and the ledger.
+func (c *cell) close() error {
+	var err error
+	if c.ledger != nil {
+		err = c.ledger.close()
+		c.ledger = nil
+	}
+	if c.store != nil {
+		if cerr := c.store.Close(); cerr != nil {
+			err = errors.Join(err, fmt.Errorf("close %s: %w", c.engine.Name, cerr))
+		}
+		c.store = nil
+	}
+	return err
+}
+
+// phases runs the workload's phases in order and says how far it came.
+func (c *cell) phases(ctx context.Context) (at int, err error) {
+	all := c.config.Workload.Phases
+	for at = range all {
+		spec := &all[at]
+		if ctx.Err() != nil {
+			return at, nil
+		}
+		if c.lacking != "" {
+			if spec.Kind == workloads.Measure {
+				c.cells = append(c.cells, c.notOffered(spec))
+			}
+			continue
+		}
+		c.progress(Progress{Phase: spec.Name, Fraction: -1})
+		switch spec.Kind {
+		case workloads.Load:
+			err = c.load(ctx, at)
+			c.offersOfPromise()
+		case workloads.Settle:
+			err = c.settle(ctx, spec)
+		case workloads.Cold:
+			err = c.cool(ctx, spec)
+		default:
+			err = c.mixed(ctx, at)
+		}
+		if err != nil {
+			return at, err
+		}
+	}
+	return at, nil
+}
+
+// load makes the data set, or takes the one that is there.
+func (c *cell) load(ctx context.Context, at int) error {
+	c.makeDirectory()
+	if c.reused {
+		return c.reload(ctx)
+	}
+	if err := c.dataset.write(c.path); err != nil {
+		return err
+	}
+	if err := c.createAccounts(ctx); err != nil {
+		return err
+	}
+	if err := c.findPromise(ctx); err != nil {
+		return err
+	}
+	// An audit must know it, also if this process is killed meanwhile.
+	if err := c.dataset.write(c.path); err != nil {
+		return err
+	}
+	p := newPhase(c, at)
+	p.load = c.census.LoadOrder()
+	before := c.observe()
+	err := p.run(ctx)
+	c.cells = append(c.cells, p.result(before, c.observe()))
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	c.dataset.Complete = true
+	return c.dataset.write(c.path)
+}
+
+// makeDirectory makes an empty directory for the population.
+func (c *cell) makeDirectory() {
+	c.dir = &directory{accounts: make([]account, c.census.Users())}
+	for i := range c.config.Workload.Phases {
+		mix := &c.config.Workload.Phases[i].Mix
+		c.dir.keepDeleted = c.dir.keepDeleted || mix.Has(workloads.Restore)
+		c.dir.keepAttached = c.dir.keepAttached || mix.Has(workloads.Attachment)
+	}
+}
+
+// reload fills the directory from the ledger of the runs before.
+func (c *cell) reload(ctx context.Context) error {
+	if err := c.loginAccounts(ctx); err != nil {
+		return err
+	}
+	h, err := readHistory(c.ledgerName())
+	if err != nil {
+		return err
+	}
+	for i := range h.entries {
+		if e := &h.entries[i]; e.state == live {
+			c.dir.accounts[e.place.account].folders[e.place.folder].targets.add(e.handle)
+		}
+	}
+	if c.dir.keepAttached {
+		return c.learnAttachments(ctx)
+	}
+	return nil
+}
+
+// learnAttachments opens some of the newest messages of each folder, to know
+// of a few that have attachments: a ledger does not tell.
+func (c *cell) learnAttachments(ctx context.Context) error {
+	return c.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
+		var o models.Opened
+		for _, f := range c.dir.accounts[u].folders {
+			for rank := range min(attachedMost, f.len()) {
+				h, _ := f.read(rank)
+				f.release(h)
+				if err := mb.Open(ctx, f.ref, h, &o); err != nil {
+					return fmt.Errorf("open a message of the data set: %w", err)
+				}
+				if len(o.Attachments) > 0 {
+					f.attach(h, o.Attachments[0].Name)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// findPromise asks for the raw message and the attachment of no message: a
+// model that keeps them does not find it, one that does not says so.
+func (c *cell) findPromise(ctx context.Context) error {
+	s, err := c.store.Session()
+	if err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	defer s.Close()
+	mb, f := c.bound.Mailbox(s), c.dir.accounts[0].folders[0].ref
+	_, rawErr := mb.Raw(ctx, f, models.Handle{}, discard{})
+	_, attErr := mb.Attachment(ctx, f, models.Handle{}, "", discard{})
+	c.dataset.Promise = promise{Raw: !errors.Is(rawErr, models.ErrNotOffered), Attachments: !errors.Is(attErr, models.ErrNotOffered)}
+	return nil
+}
+
+// offersOfPromise says which reads the model offers of what it promises.
+func (c *cell) offersOfPromise() {
+	c.offers[workloads.Raw], c.offers[workloads.Attachment] = c.dataset.Promise.Raw, c.dataset.Promise.Attachments
+}
+
+// discard is a writer that is asked to write nothing.
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// settleAtMost is how long a store may take to come to rest.
+const settleAtMost = 5 * time.Minute
+
+// settle waits until the store is quiet.
+func (c *cell) settle(ctx context.Context, spec *workloads.Phase) error {
+	start := time.Now()
+	if s, ok := c.store.(drivers.Settler); ok {
+		sctx, cancel := context.WithTimeout(ctx, settleAtMost)
+		defer cancel()
+		err := s.Settle(sctx)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			c.settled = false
+		case err != nil && ctx.Err() == nil:
+			return fmt.Errorf("settle %s: %w", c.engine.Name, err)
+		}
+	}
+	return c.pause(spec, start)
+}
+
+// cool reopens the store without what its caches held.
+func (c *cell) cool(ctx context.Context, spec *workloads.Phase) error {
+	start := time.Now()
+	s, ok := c.store.(drivers.Cooler)
+	if !ok {
+		cell := c.blank(spec)
+		cell.Doubts = append(cell.Doubts, fmt.Sprintf("not cold: %s cannot drop its caches; what follows ran warm", c.engine.Name))
+		c.cells = append(c.cells, cell)
+		return nil
+	}
+	if err := s.Cool(ctx); err != nil {
+		return fmt.Errorf("drop the caches of %s: %w", c.engine.Name, err)
+	}
+	return c.pause(spec, start)
+}
+
+// pause adds the cell of a phase without operations.
+func (c *cell) pause(spec *workloads.Phase, start time.Time) error {
+	cell := c.blank(spec)
+	cell.Seconds = time.Since(start).Seconds()
+	cell.Engines = c.observe()
+	c.cells = append(c.cells, cell)
+	return nil
+}
+
+// mixed runs a warm-up or a measured phase.
+func (c *cell) mixed(ctx context.Context, at int) error {
+	p := newPhase(c, at)
+	before := c.observe()
+	err := p.run(ctx)
+	if p.spec.Kind == workloads.Warmup {
+		c.settled = c.settled && p.warmedUp
+		c.service = p.medianService()
+		return err
+	}
+	c.cells = append(c.cells, p.result(before, c.observe()))
+	return err
+}
+
+// observe is the engine's state, or nil if it tells none.
+func (c *cell) observe() *reports.EngineInfo {
+	o, ok := c.store.(drivers.Observer)
+	if !ok {
+		return &reports.EngineInfo{Version: c.caps.Version, DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, Tombstones: -1}
+	}
+	s := o.Observe()
+	return &reports.EngineInfo{
+		Version: c.caps.Version, DiskBytes: s.DiskBytes, CacheBytes: s.CacheBytes, CompactionDebt: s.CompactionDebt,
+		WrittenBytes: s.WrittenBytes, Tombstones: s.Tombstones, Settings: s.Settings,
+	}
+}
+
+// auditOnly audits the data set that an earlier run left in the folder.
+func (c *cell) auditOnly(ctx context.Context) {
+	err := c.open(ctx)
+	if err == nil {
+		err = errors.Join(c.runAudit(ctx), c.close())
+	}
+	if err != nil && ctx.Err() == nil {
+		c.fail(0, err)
+		c.cells[0].Phase = "audit"
+	}
+}
+
+// runAudit compares the store with the ledger.
+func (c *cell) runAudit(ctx context.Context) error {
+	if c.ledger == nil || c.lacking != "" {
+		return nil // nothing is kept, or nothing was loaded
+	}
+	c.progress(Progress{Phase: "audit", Fraction: -1})
+	h, err := readHistory(c.ledgerName())
+	if err != nil {
+		return err
+	}
+	a := auditor{store: c.store, bound: c.bound, promise: c.dataset.Promise, history: h,
+		address: workloads.Address, folder: func(_, f int) string { return workloads.FolderName(f) }}
+	found, err := a.audit(ctx)
+	found.Model, found.Engine = c.model.Name, c.engine.Name
+	c.audit = &found
+	return err
+}
+
+// digest is the SHA-256 of b in hex.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// mailDigest is of what a data set is made from: a workload's mail and
+// population, and the mail file.
+func mailDigest(w *workloads.Workload, s mail.Source) string {
+	m, p := &w.Mail, &w.Population
+	return digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
+		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
+		p.Users, p.Folders, p.Messages, p.Shared, s.Info().SHA256))
+}
