@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 )
@@ -76,8 +77,8 @@ func conditions(t testing.TB, open Open) {
 				return err
 			}
 			var now int
-			if _, err := fmt.Sscanf(rows[0], "null %d null", &now); err != nil {
-				return fmt.Errorf("row %q: %w", rows[0], err)
+			if _, err := fmt.Sscanf(strings.Join(rows, "; "), "null %d null", &now); err != nil {
+				return fmt.Errorf("rows %q: %w", rows, err)
 			}
 			r, err := c.try("change_n", "cas", 0, now+1, now)
 			if err != nil {

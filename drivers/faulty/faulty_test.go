@@ -1,0 +1,129 @@
+package faulty_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
+	"github.com/mailbench/mailbench/drivers/faulty"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+var all = flag.Bool("all", false, "run all topics over each fault and log which of them see it")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Failing is what is wanted here: no time for finding the shortest example.
+	flag.Set("rapid.shrinktime", "0s")
+	flag.Set("rapid.nofailfile", "true")
+	os.Exit(m.Run())
+}
+
+// sees names the topics of drivertest that are there to see each fault.
+var sees = map[string][]string{}
+
+// open returns what applies schemas to one store that all share.
+func open(t *testing.T, f faulty.Fault) drivertest.Open {
+	ctx := context.Background()
+	st, err := pebble.Engine().Open(ctx, drivers.Options{Dir: t.TempDir() + "/data", Durability: drivers.Process})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	wrapped := faulty.Wrap(st, f)
+	return func(t testing.TB, s *schemas.Schema) drivers.Store {
+		if err := wrapped.Apply(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+		return wrapped
+	}
+}
+
+// TestNoFault: what breaks nothing passes, so that what is seen is the fault.
+func TestNoFault(t *testing.T) { drivertest.Run(t, open(t, faulty.Fault{})) }
+
+// TestFaults: each fault is seen by the topics that are there for it.
+func TestFaults(t *testing.T) {
+	topics := make(map[string]drivertest.Topic)
+	for _, topic := range drivertest.Topics() {
+		topics[topic.Name] = topic
+	}
+	for _, f := range faulty.Faults() {
+		t.Run(f.Name, func(t *testing.T) {
+			open := open(t, f)
+			if *all {
+				for _, topic := range drivertest.Topics() {
+					if why := failure(t, topic, open); why != "" {
+						t.Logf("%s: %.200s", topic.Name, why)
+					}
+				}
+			}
+			if len(sees[f.Name]) == 0 {
+				t.Errorf("no topic is there to see it")
+			}
+			for _, name := range sees[f.Name] {
+				topic, ok := topics[name]
+				if !ok {
+					t.Fatalf("drivertest has no topic %s", name)
+				}
+				if failure(t, topic, open) == "" {
+					t.Errorf("%s did not see it: %s", name, f.Doc)
+				}
+			}
+		})
+	}
+}
+
+// failure runs one topic and returns why it failed, or "".
+func failure(t *testing.T, topic drivertest.Topic, open drivertest.Open) string {
+	r := &recorder{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer r.clean()
+		topic.Run(r, open)
+	}()
+	<-done
+	return strings.Join(r.said, "; ")
+}
+
+// recorder is a test that may fail. Topics report from their own goroutine only.
+type recorder struct {
+	testing.TB
+	said     []string
+	cleanups []func()
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.said = append(r.said, fmt.Sprintf(format, args...))
+}
+func (r *recorder) Error(args ...any) { r.said = append(r.said, fmt.Sprintln(args...)) }
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	runtime.Goexit()
+}
+func (r *recorder) Fatal(args ...any)   { r.Error(args...); runtime.Goexit() }
+func (r *recorder) FailNow()            { r.Fatal("failed") }
+func (r *recorder) Fail()               { r.Error("failed") }
+func (r *recorder) Failed() bool        { return len(r.said) > 0 }
+func (r *recorder) Logf(string, ...any) {}
+func (r *recorder) Log(...any)          {}
+func (r *recorder) Cleanup(f func())    { r.cleanups = append(r.cleanups, f) }
+
+func (r *recorder) clean() {
+	for _, f := range slices.Backward(r.cleanups) {
+		f()
+	}
+}

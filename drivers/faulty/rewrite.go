@@ -1,0 +1,188 @@
+package faulty
+
+import (
+	"slices"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// places are where groups of a pattern's arguments begin, in the order of
+// schemas.Pattern.Args.
+type places struct{ filter, to, after, limit, columns, cond int }
+
+func placesOf(p *schemas.Pattern) (at places) {
+	n := len(p.By)
+	for _, present := range []bool{p.In != nil, p.Element != nil} {
+		if present {
+			n++
+		}
+	}
+	at.filter = n
+	n += len(p.Filter)
+	if p.From != nil {
+		n++
+	}
+	at.to = n
+	if p.To != nil {
+		n++
+	}
+	at.after = n
+	n += len(p.After)
+	at.limit = n
+	if p.LimitArg {
+		n++
+	}
+	at.columns = n
+	at.cond = len(p.Args()) - len(p.If)
+	return at
+}
+
+// span lists n positions from at on.
+func span(at, n int) []int {
+	drop := make([]int, n)
+	for i := range drop {
+		drop[i] = at + i
+	}
+	return drop
+}
+
+func ignoreLimit(p *schemas.Pattern) []int {
+	at := placesOf(p)
+	arg := p.LimitArg
+	p.Limit, p.LimitArg = 0, false
+	if arg {
+		return span(at.limit, 1)
+	}
+	return nil
+}
+
+func reverseDesc(p *schemas.Pattern) []int {
+	if p.Kind != schemas.Slice {
+		return nil
+	}
+	var desc []bool
+	if p.Index != nil {
+		for _, c := range p.Index.Columns {
+			desc = append(desc, c.Desc)
+		}
+	} else {
+		for _, c := range p.Table.Key() {
+			desc = append(desc, c.Desc)
+		}
+	}
+	next := len(p.By)
+	if p.In != nil {
+		next++
+	}
+	if next < len(desc) && desc[next] {
+		p.Reverse = !p.Reverse
+	}
+	return nil
+}
+
+func repeatAfter(p *schemas.Pattern) []int {
+	if len(p.After) != 1 || p.From != nil || p.To != nil || p.Index != nil {
+		return nil
+	}
+	bound := &schemas.Bound{Column: p.After[0]}
+	if p.After[0].Desc == p.Reverse {
+		p.From = bound
+	} else {
+		p.To = bound
+	}
+	p.After = nil
+	return nil
+}
+
+func closeBounds(p *schemas.Pattern) []int {
+	for _, b := range []**schemas.Bound{&p.From, &p.To} {
+		if *b != nil {
+			*b = &schemas.Bound{Column: (*b).Column}
+		}
+	}
+	return nil
+}
+
+// withoutFilter yields the filter's columns behind the others.
+func withoutFilter(p *schemas.Pattern) []int {
+	if len(p.Filter) == 0 || p.Kind == schemas.Count {
+		return nil
+	}
+	drop := span(placesOf(p).filter, len(p.Filter))
+	p.Columns = slices.Concat(p.Columns, p.Filter)
+	p.Filter = nil
+	return drop
+}
+
+func withoutCondition(p *schemas.Pattern) []int {
+	if p.Kind != schemas.PutIf {
+		return nil
+	}
+	drop := span(placesOf(p).cond, len(p.If))
+	p.Kind, p.If, p.Absent = schemas.Put, nil, false
+	return drop
+}
+
+func dropUpperEnd(p *schemas.Pattern) []int {
+	if p.Kind != schemas.Delete || p.To == nil {
+		return nil
+	}
+	drop := span(placesOf(p).to, 1)
+	if p.To = nil; p.From == nil {
+		p.Scope = wider(p)
+	}
+	return drop
+}
+
+func shortenPrefix(p *schemas.Pattern) []int {
+	if p.Kind != schemas.Delete || p.Scope != schemas.ScopePrefix {
+		return nil
+	}
+	last := len(p.By) - 1
+	p.By = p.By[:last]
+	p.Scope = wider(p)
+	return span(last, 1)
+}
+
+// wider is the scope of a delete of all rows below by.
+func wider(p *schemas.Pattern) schemas.Scope {
+	if len(p.By) == len(p.Table.Partition) {
+		return schemas.ScopePartition
+	}
+	return schemas.ScopePrefix
+}
+
+// rowDelete is the delete of the row that a put of some columns touches.
+func rowDelete(p *schemas.Pattern) []*schemas.Pattern {
+	if p.Kind != schemas.Put || p.Static || len(p.Columns) == len(p.Table.Columns) {
+		return nil
+	}
+	return []*schemas.Pattern{{Name: p.Name, Kind: schemas.Delete, Table: p.Table, By: p.Table.Key()}}
+}
+
+// asAppend is the append that adds what a put of collections would replace.
+func asAppend(p *schemas.Pattern) []*schemas.Pattern {
+	if p.Kind != schemas.Put || len(p.Columns) == 0 {
+		return nil
+	}
+	for _, c := range p.Columns {
+		if !c.Type.Collection() {
+			return nil
+		}
+	}
+	return []*schemas.Pattern{{Name: p.Name, Kind: schemas.Append, Table: p.Table, By: p.By, Columns: p.Columns}}
+}
+
+// childDeletes are the deletes of what is nested below a row.
+func childDeletes(p *schemas.Pattern) []*schemas.Pattern {
+	if p.Kind != schemas.Delete || p.Scope != schemas.ScopeRow {
+		return nil
+	}
+	var below []*schemas.Pattern
+	for _, t := range p.Table.Children {
+		if !t.Header() {
+			below = append(below, &schemas.Pattern{Name: p.Name, Kind: schemas.Delete, Table: t, By: p.By, Scope: schemas.ScopePrefix})
+		}
+	}
+	return below
+}

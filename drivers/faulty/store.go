@@ -1,0 +1,150 @@
+package faulty
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Fault is one way of breaking the contract of a store. Each hook that is set
+// breaks one thing.
+type Fault struct {
+	Name string
+	Doc  string // what the faulty store does, in one sentence
+
+	// rewrite changes the pattern that is prepared in place of the declared
+	// one, and returns the positions of the arguments that it then lacks.
+	rewrite func(p *schemas.Pattern) (drop []int)
+	// beside makes patterns that are prepared beside the declared one.
+	beside func(p *schemas.Pattern) []*schemas.Pattern
+	// session puts something in front of a session.
+	session func(s *session) drivers.Session
+	// emulates runs a fallback where the engine cannot run what was declared,
+	// and does not say so.
+	emulates bool
+	// applies any schema over any other.
+	applies bool
+}
+
+// Wrap returns the store with the fault. The zero Fault breaks nothing.
+func Wrap(s drivers.Store, f Fault) drivers.Store {
+	return &store{Store: s, fault: f}
+}
+
+type store struct {
+	drivers.Store
+	fault Fault
+}
+
+// statement is a declared pattern with what was prepared in its place.
+type statement struct {
+	drivers.Statement
+	declared *schemas.Pattern
+	drop     []int               // positions of arguments to leave out
+	parts    []*statement        // of a batch; what they prepared is the batch's
+	beside   []drivers.Statement // what the fault asked for
+}
+
+// Pattern implements drivers.Statement: nobody is to see what was changed.
+func (st *statement) Pattern() *schemas.Pattern { return st.declared }
+
+// Apply implements drivers.Store.
+func (s *store) Apply(ctx context.Context, sch *schemas.Schema) error {
+	err := s.Store.Apply(ctx, sch)
+	if s.fault.applies {
+		return nil
+	}
+	return err
+}
+
+// Prepare implements drivers.Store.
+func (s *store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	st, changed := s.change(p)
+	var err error
+	st.Statement, err = s.Store.Prepare(ctx, changed)
+	if fb := p.Fallback[s.Capabilities().Engine]; s.fault.emulates && errors.Is(err, drivers.ErrUnsupported) && fb != nil {
+		st.Statement, err = s.Store.Prepare(ctx, fb)
+	}
+	if err != nil || s.fault.beside == nil || p.Kind == schemas.Batch {
+		return st, err
+	}
+	for _, b := range s.fault.beside(p) {
+		inner, err := s.Store.Prepare(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		st.beside = append(st.beside, inner)
+	}
+	return st, nil
+}
+
+// change returns what the fault makes of a pattern. The declared one is not touched.
+func (s *store) change(p *schemas.Pattern) (*statement, *schemas.Pattern) {
+	st := &statement{declared: p}
+	changed := *p
+	if p.Kind == schemas.Batch {
+		changed.Parts = make([]schemas.Part, len(p.Parts))
+		for i, part := range p.Parts {
+			member, pattern := s.change(part.Pattern)
+			st.parts = append(st.parts, member)
+			changed.Parts[i] = schemas.Part{Pattern: pattern, Each: part.Each}
+		}
+	} else if s.fault.rewrite != nil {
+		st.drop = s.fault.rewrite(&changed)
+	}
+	return st, &changed
+}
+
+// Session implements drivers.Store.
+func (s *store) Session() (drivers.Session, error) {
+	inner, err := s.Store.Session()
+	if err != nil {
+		return nil, err
+	}
+	plain := &session{Session: inner}
+	if s.fault.session == nil {
+		return plain, nil
+	}
+	return s.fault.session(plain), nil
+}
+
+// session passes calls on to the store's own, without the arguments that the
+// fault has made superfluous.
+type session struct{ drivers.Session }
+
+func (s *session) Read(ctx context.Context, st drivers.Statement, args []drivers.Value, yield func([]drivers.Value) error) error {
+	own, args := inner(st, args)
+	return s.Session.Read(ctx, own, args, yield)
+}
+
+func (s *session) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	own, args := inner(st, args)
+	return s.Session.Write(ctx, own, args)
+}
+
+func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
+	own := st.(*statement)
+	calls := make([]drivers.Call, len(parts))
+	for i, c := range parts {
+		_, args := inner(own.parts[c.Part], c.Args)
+		calls[i] = drivers.Call{Part: c.Part, Args: args}
+	}
+	return s.Session.Batch(ctx, own.Statement, calls)
+}
+
+func inner(st drivers.Statement, args []drivers.Value) (drivers.Statement, []drivers.Value) {
+	own := st.(*statement)
+	if len(own.drop) == 0 || len(args) != len(own.declared.Args()) {
+		return own.Statement, args
+	}
+	var kept []drivers.Value
+	for i, a := range args {
+		if !slices.Contains(own.drop, i) {
+			kept = append(kept, a)
+		}
+	}
+	return own.Statement, kept
+}

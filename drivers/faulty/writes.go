@@ -1,0 +1,269 @@
+package faulty
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// made is the acknowledgement of a write.
+var made = drivers.Result{Applied: true}
+
+// losesWrites acknowledges the writes that it never makes.
+type losesWrites struct {
+	*session
+	loses func(p *schemas.Pattern, args []drivers.Value) bool
+}
+
+func (s *losesWrites) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	if s.loses(st.Pattern(), args) {
+		return made, nil
+	}
+	return s.session.Write(ctx, st, args)
+}
+
+func (s *losesWrites) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
+	var kept []drivers.Call
+	for _, c := range parts {
+		if !s.loses(st.Pattern().Parts[c.Part].Pattern, c.Args) {
+			kept = append(kept, c)
+		}
+	}
+	return s.session.Batch(ctx, st, kept)
+}
+
+func everyFifth() func(*schemas.Pattern, []drivers.Value) bool {
+	n := 0
+	return func(*schemas.Pattern, []drivers.Value) bool {
+		n++
+		return n%5 == 0
+	}
+}
+
+func toNested(p *schemas.Pattern, _ []drivers.Value) bool { return p.Table.Parent != nil }
+
+func toStatics(p *schemas.Pattern, _ []drivers.Value) bool { return p.Static }
+
+func cellDeletes(p *schemas.Pattern, _ []drivers.Value) bool {
+	return p.Kind == schemas.Delete && p.Scope == schemas.ScopeCell && p.Returns == schemas.ReturnsNothing
+}
+
+func everySecondBlob() func(*schemas.Pattern, []drivers.Value) bool {
+	n := 0
+	return func(p *schemas.Pattern, args []drivers.Value) bool {
+		if p.Kind != schemas.Put {
+			return false
+		}
+		for _, v := range args[len(p.By):] {
+			if v.Kind() == schemas.Blob && len(v.Raw()) > 0 {
+				n++
+				return n%2 == 0
+			}
+		}
+		return false
+	}
+}
+
+// afterDelete names the put that follows the delete of its row at once.
+func afterDelete() func(*schemas.Pattern, []drivers.Value) bool {
+	var table *schemas.Table
+	var key []drivers.Value
+	return func(p *schemas.Pattern, args []drivers.Value) bool {
+		tied := p.Kind == schemas.Put && p.Table == table && slices.EqualFunc(key, args[:len(p.By)], drivers.Value.Equal)
+		table = nil
+		if p.Kind == schemas.Delete && p.Scope == schemas.ScopeRow {
+			table, key = p.Table, clone(args)
+		}
+		return tied
+	}
+}
+
+func clone(args []drivers.Value) []drivers.Value {
+	own := make([]drivers.Value, len(args))
+	for i, v := range args {
+		own[i] = v.Clone()
+	}
+	return own
+}
+
+// keepsArguments makes a write at the session's next call.
+type keepsArguments struct {
+	*session
+	st   drivers.Statement
+	args []drivers.Value
+}
+
+func (s *keepsArguments) flush() error {
+	st := s.st
+	if st == nil {
+		return nil
+	}
+	s.st = nil
+	_, err := s.session.Write(context.Background(), st, s.args)
+	return err
+}
+
+func (s *keepsArguments) Read(ctx context.Context, st drivers.Statement, args []drivers.Value, next yield) error {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	return s.session.Read(ctx, st, args, next)
+}
+
+func (s *keepsArguments) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	if err := s.flush(); err != nil {
+		return drivers.Result{}, err
+	}
+	if p := st.Pattern(); p.Kind == schemas.PutIf || p.Returns != schemas.ReturnsNothing {
+		return s.session.Write(ctx, st, args)
+	}
+	s.st, s.args = st, args
+	return made, nil
+}
+
+func (s *keepsArguments) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	return s.session.Batch(ctx, st, parts)
+}
+
+// runsBeside runs what was prepared beside a write before it.
+type runsBeside struct{ *session }
+
+func (s *runsBeside) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	own := st.(*statement)
+	for _, b := range own.beside {
+		if _, err := s.Session.Write(ctx, b, args[:len(own.declared.By)]); err != nil {
+			return drivers.Result{}, err
+		}
+	}
+	return s.session.Write(ctx, st, args)
+}
+
+// runsInstead runs what was prepared beside a put in its place, if it can: an
+// append takes no null.
+type runsInstead struct{ *session }
+
+func (s *runsInstead) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	if own := st.(*statement); len(own.beside) > 0 && !slices.ContainsFunc(args, drivers.Value.IsNull) {
+		return s.Session.Write(ctx, own.beside[0], args)
+	}
+	return s.session.Write(ctx, st, args)
+}
+
+// retriesAdds sends what must never be sent twice, twice.
+type retriesAdds struct{ *session }
+
+func again(p *schemas.Pattern) bool {
+	return (p.Kind == schemas.Add || p.Kind == schemas.Append) && p.Returns == schemas.ReturnsNothing
+}
+
+func (s *retriesAdds) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	if again(st.Pattern()) {
+		if r, err := s.session.Write(ctx, st, args); err != nil {
+			return r, err
+		}
+	}
+	return s.session.Write(ctx, st, args)
+}
+
+func (s *retriesAdds) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
+	var calls []drivers.Call
+	for _, c := range parts {
+		calls = append(calls, c)
+		if again(st.Pattern().Parts[c.Part].Pattern) {
+			calls = append(calls, c)
+		}
+	}
+	return s.session.Batch(ctx, st, calls)
+}
+
+// delaysAdds holds one add back until the session writes again.
+type delaysAdds struct {
+	*session
+	st   drivers.Statement
+	args []drivers.Value
+}
+
+func (s *delaysAdds) flush(ctx context.Context) error {
+	st := s.st
+	if st == nil {
+		return nil
+	}
+	s.st = nil
+	_, err := s.session.Write(ctx, st, s.args)
+	return err
+}
+
+func (s *delaysAdds) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	if err := s.flush(ctx); err != nil {
+		return drivers.Result{}, err
+	}
+	if p := st.Pattern(); p.Kind == schemas.Add && p.Returns == schemas.ReturnsNothing {
+		s.st, s.args = st, clone(args)
+		return made, nil
+	}
+	return s.session.Write(ctx, st, args)
+}
+
+func (s *delaysAdds) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
+	if err := s.flush(ctx); err != nil {
+		return err
+	}
+	return s.session.Batch(ctx, st, parts)
+}
+
+func (s *delaysAdds) Close() error {
+	if err := s.flush(context.Background()); err != nil {
+		return err
+	}
+	return s.session.Close()
+}
+
+// repeatsNew gives every second add what the one before it was given.
+type repeatsNew struct {
+	*session
+	n    int
+	last []drivers.Value
+}
+
+func (s *repeatsNew) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	r, err := s.session.Write(ctx, st, args)
+	if p := st.Pattern(); err != nil || p.Kind != schemas.Add || p.Returns != schemas.ReturnsNew {
+		return r, err
+	}
+	if s.n++; s.n%2 == 0 {
+		r.Row = s.last
+	} else {
+		s.last = clone(r.Row)
+	}
+	return r, nil
+}
+
+type claimsApplied struct{ *session }
+
+func (s *claimsApplied) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	r, err := s.session.Write(ctx, st, args)
+	r.Applied = err == nil
+	return r, err
+}
+
+type halvesBatches struct{ *session }
+
+func (s *halvesBatches) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
+	return s.session.Batch(ctx, st, parts[:(len(parts)+1)/2])
+}
+
+type tearsBatches struct{ *session }
+
+func (s *tearsBatches) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
+	for i := range parts {
+		if err := s.session.Batch(ctx, st, parts[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
