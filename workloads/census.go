@@ -64,6 +64,15 @@ func (c *Census) FolderCount(user int) int {
 	return int(c.first[user+1] - c.first[user])
 }
 
+// mostFolders returns how many folders the user with the most of them has.
+func (c *Census) mostFolders() int {
+	most := 1
+	for u := range c.Users() {
+		most = max(most, c.FolderCount(u))
+	}
+	return most
+}
+
 // FolderMessages returns how many messages the load puts into a folder.
 func (c *Census) FolderMessages(user, folder int) int {
 	if c.shared {

@@ -38,36 +38,45 @@ type Operation struct {
 	Recipients []int
 	// Date is when the message of a delivery arrives, as its header will say.
 	Date time.Time
+
+	rand random.Rand
 }
 
 // Plan makes the operations of one phase: a pure function of (seed, n), so
 // that a run replays exactly. It does not change once made; all workers share
 // it.
 type Plan struct {
-	census  *Census
-	seed    uint64
-	phase   uint64
-	mix     chooser
-	keys    Keys
-	users   random.Chooser
-	spread  random.Dist // recipients of a delivery
-	widest  int
-	arrived time.Time // when the phase's first delivery arrives
+	census   *Census
+	seed     uint64
+	phase    uint64
+	mix      chooser
+	users    random.Chooser
+	folders  []random.Chooser // by how many there are
+	messages random.Chooser
+	deep     float64
+	spread   random.Dist // recipients of a delivery
+	widest   int
+	arrived  time.Time // when the phase's first delivery arrives
 }
 
 // Plan returns the plan of the workload's phase i, which runs operations.
 func (w *Workload) Plan(i int, c *Census) *Plan {
-	return &Plan{
-		census:  c,
-		seed:    w.Seed,
-		phase:   uint64(i),
-		mix:     w.Phases[i].Mix.chooser(),
-		keys:    w.Keys,
-		users:   w.Keys.Users.Chooser(c.Users()),
-		spread:  w.Mail.Recipients,
-		widest:  min(c.Users(), int(min(w.Mail.Recipients.Max(), maxRecipients))),
-		arrived: loadEnd.Add(time.Duration(i) * 24 * time.Hour),
+	p := &Plan{
+		census:   c,
+		seed:     w.Seed,
+		phase:    uint64(i),
+		mix:      w.Phases[i].Mix.chooser(),
+		users:    w.Keys.Users.Chooser(c.Users()),
+		messages: w.Keys.Messages.Chooser(1),
+		deep:     w.Keys.Deep,
+		spread:   w.Mail.Recipients,
+		widest:   int(min(int64(c.Users()), w.Mail.Recipients.Max(), maxRecipients)),
+		arrived:  loadEnd.Add(time.Duration(i) * 24 * time.Hour),
 	}
+	for n := range c.mostFolders() {
+		p.folders = append(p.folders, w.Keys.Folders.Chooser(n+1))
+	}
+	return p
 }
 
 // maxRecipients bounds how many mailboxes one delivery can go to.
@@ -79,44 +88,34 @@ const phaseMessages = 1 << 40
 
 // Next makes operation n into o, whose buffers are used again.
 func (p *Plan) Next(n uint64, o *Operation) {
-	var r random.Rand
+	*o = Operation{N: n, Recipients: o.Recipients[:0]}
+	r := &o.rand
 	r.Seed(p.seed, streamOperation+p.phase<<8, n)
-	*o = Operation{N: n, Op: p.mix.choose(&r), Recipients: o.Recipients[:0]}
-	o.User = p.users.Choose(&r)
+	o.Op = p.mix.choose(r)
+	o.User = p.users.Choose(r)
 	switch o.Op {
 	case Deliver:
 		o.Message = (p.phase+1)*phaseMessages + n
 		o.Date = p.arrived.Add(time.Duration(n) * time.Millisecond)
-		p.recipients(&r, o)
+		p.recipients(r, o)
 		return
 	case Folders, Login, Purge, Recount:
 		return // of the account as a whole
 	}
-	o.Folder = p.folder(&r, o.User)
+	folders := p.census.FolderCount(o.User)
+	o.Folder = p.folders[folders-1].Choose(r)
 	o.Pick = r.Uint64()
 	switch o.Op {
 	case List:
-		o.Deep = r.Chance(p.keys.Deep)
+		o.Deep = r.Chance(p.deep)
 	case Flag, Label, Subscribe:
 		o.On = r.Chance(0.5)
 	case SearchSender:
 		o.Message = uint64(r.IntN(max(1, p.census.Messages())))
 	}
-	if o.Op == Move || o.Op == Label {
-		if folders := p.census.FolderCount(o.User); folders > 1 {
-			o.To = (o.Folder + 1 + r.IntN(folders-1)) % folders
-		}
+	if folders > 1 && (o.Op == Move || o.Op == Label) {
+		o.To = (o.Folder + 1 + r.IntN(folders-1)) % folders
 	}
-}
-
-// folder draws one of a user's folders.
-func (p *Plan) folder(r *random.Rand, user int) int {
-	folders := p.census.FolderCount(user)
-	if folders == 1 {
-		return 0
-	}
-	c := p.keys.Folders.Chooser(folders)
-	return c.Choose(r)
 }
 
 // recipients draws who a delivery goes to: the user, and others as popular.
@@ -143,7 +142,7 @@ func (p *Plan) recipients(r *random.Rand, o *Operation) {
 func (p *Plan) Pick(o *Operation, live int) int {
 	var r random.Rand
 	r.Seed(o.Pick, streamPick, 0)
-	c := p.keys.Messages.Chooser(live)
+	c := p.messages.Among(live)
 	return c.Choose(&r)
 }
 

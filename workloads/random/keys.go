@@ -1,7 +1,5 @@
 package random
 
-import "math/bits"
-
 // Keys says which of n keys are asked for how often.
 type Keys struct {
 	// Theta is the exponent of Zipf's law over ranks; 0 is uniform.
@@ -26,31 +24,38 @@ func (k Keys) String() string {
 
 // Chooser draws keys from 0 to n-1; for Latest, 0 is the newest.
 type Chooser struct {
+	keys Keys
 	n    int
 	zipf Zipf
-	// A rank k is key (k*step + start) mod n: a permutation, as step and n have
+	// Rank k is key (k*step + start) mod n: a permutation, as step and n have
 	// no common divisor. (YCSB hashes ranks instead, whereby ranks fall together
 	// and a third of the keys is never asked for.)
 	step, start uint64
-	uniform     bool
 }
 
-// Chooser returns a chooser among n keys, n >= 1. It takes no table: making
-// one costs about as much as two draws, so that n may change every time.
+// Chooser returns a chooser among n keys, 1 <= n < 2^32.
 func (k Keys) Chooser(n int) Chooser {
-	c := Chooser{n: n, step: 1, uniform: k.Theta == 0}
-	if c.uniform {
+	c := Chooser{keys: k, zipf: NewZipf(k.Theta, n)}
+	return c.Among(n)
+}
+
+// Among returns a chooser of the same kind among n keys. There is no table to
+// be made, so that n may change every time.
+func (c Chooser) Among(n int) Chooser {
+	c.n = n
+	if c.keys.Theta == 0 {
 		return c
 	}
-	c.zipf = NewZipf(k.Theta, n)
-	if !k.Latest {
-		// The golden ratio of n spreads neighbouring ranks most evenly.
-		c.step = uint64(float64(n)*0.6180339887498949) | 1
-		for gcd(c.step, uint64(n)) != 1 {
-			c.step += 2
-		}
-		c.start = uint64(n) / 3
+	c.zipf = c.zipf.Over(n)
+	if c.keys.Latest {
+		return c
 	}
+	// The golden section of n spreads neighbouring ranks most evenly.
+	c.step = uint64(float64(n)*0.6180339887498949) | 1
+	for gcd(c.step, uint64(n)) != 1 {
+		c.step += 2
+	}
+	c.start = uint64(n) / 3
 	return c
 }
 
@@ -63,7 +68,7 @@ func gcd(a, b uint64) uint64 {
 
 // Choose draws one key.
 func (c *Chooser) Choose(r *Rand) int {
-	if c.uniform {
+	if c.keys.Theta == 0 {
 		return r.IntN(c.n)
 	}
 	return c.Key(c.zipf.Rank(r) - 1)
@@ -71,8 +76,8 @@ func (c *Chooser) Choose(r *Rand) int {
 
 // Key returns the key of a rank that counts from 0, the most popular.
 func (c *Chooser) Key(rank int) int {
-	hi, lo := bits.Mul64(uint64(rank), c.step)
-	lo, carry := bits.Add64(lo, c.start, 0)
-	_, key := bits.Div64(hi+carry, lo, uint64(c.n))
-	return int(key)
+	if c.keys.Latest {
+		return rank
+	}
+	return int((uint64(rank)*c.step + c.start) % uint64(c.n))
 }

@@ -13,21 +13,27 @@ import "math"
 type Zipf struct {
 	s, p, q  float64 // exponent, 1-s, 1/(1-s)
 	n        float64
-	lo, span float64 // H(1.5)-1, and from H(n+½) down to it
-	sure     float64 // a point that is rounded up by less is always kept
+	lo, span float64 // H(1.5)-1, and from there to H(n+½)
+	sure     float64 // a point that is rounded up by no more is always kept
 }
 
 // NewZipf returns the distribution over 1 … n, n >= 1.
 func NewZipf(s float64, n int) Zipf {
-	z := Zipf{s: s, p: 1 - s, n: float64(n)}
-	if math.Abs(z.p) < 1e-9 { // so near to 1 the logarithm is the better integral
+	z := Zipf{s: s, p: 1 - s}
+	if math.Abs(z.p) < 1e-6 { // so near to 1 the logarithm is the better integral
 		z.p = 0
 	} else {
 		z.q = 1 / z.p
 	}
 	z.lo = z.integral(1.5) - 1
-	z.span = z.integral(z.n+0.5) - z.lo
 	z.sure = 2 - z.inverse(z.integral(2.5)-math.Exp2(-s))
+	return z.Over(n)
+}
+
+// Over returns the distribution with the same exponent over 1 … n.
+func (z Zipf) Over(n int) Zipf {
+	z.n = float64(n)
+	z.span = z.integral(z.n+0.5) - z.lo
 	return z
 }
 
@@ -36,7 +42,7 @@ func (z *Zipf) integral(x float64) float64 {
 	if z.p == 0 {
 		return math.Log(x)
 	}
-	return math.Expm1(z.p*math.Log(x)) * z.q
+	return (math.Exp(z.p*math.Log(x)) - 1) * z.q
 }
 
 // inverse is the x of H(x) = h.
@@ -44,7 +50,7 @@ func (z *Zipf) inverse(h float64) float64 {
 	if z.p == 0 {
 		return math.Exp(h)
 	}
-	return math.Exp(math.Log1p(max(z.p*h, -1)) * z.q)
+	return math.Exp(math.Log(max(1+z.p*h, 0)) * z.q)
 }
 
 // Rank draws a rank from 1 to n.
@@ -52,8 +58,7 @@ func (z *Zipf) Rank(r *Rand) int {
 	for {
 		h := z.lo + r.Float64()*z.span
 		x := z.inverse(h)
-		k := math.Floor(x + 0.5)
-		k = min(max(k, 1), z.n)
+		k := min(max(math.Floor(x+0.5), 1), z.n)
 		if k-x <= z.sure || h >= z.integral(k+0.5)-math.Exp(-z.s*math.Log(k)) {
 			return int(k)
 		}
