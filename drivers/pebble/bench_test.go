@@ -135,6 +135,10 @@ func BenchmarkDeliver(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
+		if err := e.store.Settle(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(e.store.Observe().WrittenBytes)/float64(n*len(body)), "written/body")
 	})
 }
 

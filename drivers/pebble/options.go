@@ -10,7 +10,7 @@ import (
 const (
 	// memTableSize: with Pebble's 4 MB, deliveries stall for seconds and are
 	// written 7.9 times over; with 64 MB 3.1 times (ENGINES.md).
-	memTableSize = 64 << 20
+	memTableSize = 16 << 20
 	// defaultCache keeps the engine's memory, blocks and memtables together,
 	// at 128 MB: Pebble takes memtables out of its cache.
 	defaultCache = 64 << 20
@@ -29,7 +29,7 @@ func Tuned(cacheBytes int64) *pebble.Options {
 	o := &pebble.Options{
 		FormatMajorVersion: pebble.FormatNewest,
 		Merger:             Merger(),
-		CacheSize:          cacheBytes + memTableSize,
+		CacheSize:          cacheBytes + 2*memTableSize,
 		MemTableSize:       memTableSize,
 		// Two memtables: one takes writes while the other is flushed.
 		MemTableStopWritesThreshold: 2,

@@ -109,8 +109,10 @@ func (s *session) refused(st *statement, present bool) drivers.Result {
 	return drivers.Result{Row: s.row}
 }
 
-// advance turns the old columns in s.vals into what the write makes of them.
+// advance turns the old columns in s.vals into what the write makes of them,
+// none of which may share the caller's bytes.
 func (s *session) advance(st *statement, args []drivers.Value) {
+	s.arena = s.arena[:0]
 	for _, op := range st.write {
 		switch st.pattern.Kind {
 		case schemas.Add:
@@ -119,6 +121,11 @@ func (s *session) advance(st *statement, args []drivers.Value) {
 			s.vals[op.col] = drivers.Value{}
 		default:
 			s.vals[op.col] = args[op.arg]
+			if b := args[op.arg].Raw(); b != nil {
+				at := len(s.arena)
+				s.arena = append(s.arena, b...)
+				s.vals[op.col] = drivers.Bytes(args[op.arg].Kind(), s.arena[at:len(s.arena):len(s.arena)])
+			}
 		}
 	}
 }
