@@ -379,7 +379,7 @@ func (c *cell) mixed(ctx context.Context, at int) error {
 	before := c.observe()
 	err := p.run(ctx)
 	if p.spec.Kind == workloads.Warmup {
-		c.settled = c.settled && p.warmedUp
+		c.settled = c.settled && steady(p.windows)
 		c.service = p.medianService()
 		return err
 	}

@@ -33,7 +33,6 @@ type phase struct {
 	windows    []float64       // service times, by window
 	lags       []time.Duration // means, by window
 	seen       sightings
-	warmedUp   bool
 	gc         time.Duration // stopped by the garbage collector
 	used       usage
 	operations int64 // recorded so far
@@ -170,7 +169,6 @@ func (p *phase) collect(done <-chan struct{}, stop context.CancelFunc) error {
 			return nil
 		}
 		if p.spec.Kind == workloads.Warmup && warm(p.windows) {
-			p.warmedUp = true
 			stop()
 		}
 		from = to

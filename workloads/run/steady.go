@@ -45,6 +45,14 @@ func warm(windows []float64) bool {
 // steadyWindows is how many windows of a warm-up must agree.
 const steadyWindows = 3
 
+// steady reports whether a warm-up that has ended left nothing moving: its last
+// windows agree, or its later half does not differ from the one before (windows
+// with few operations scatter more than they agree on).
+func steady(windows []float64) bool {
+	first, second, ok := halves(windows)
+	return warm(windows) || ok && apart(first, second) <= steadyWithin
+}
+
 // halves are the medians of the first and second half of the windows; false if
 // there are too few to tell drift from noise.
 func halves(windows []float64) (first, second float64, ok bool) {

@@ -1,0 +1,277 @@
+package run
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// desk is a mailbox model in memory for tests of the runner: it does what a
+// test tells it to do wrong. It is also its engine, which keeps what was stored
+// when it is closed.
+type desk struct {
+	mu       sync.Mutex
+	accounts map[string]*models.Account
+	folders  map[*models.Folder][]*letter
+	last     uint64
+
+	// before, if set, is called at the beginning of each call.
+	before func(call string) error
+	noRaw  bool
+	opens  int
+}
+
+type letter struct {
+	handle      models.Handle
+	raw, body   []byte
+	attachments map[string][]byte
+	seen        bool
+}
+
+func newDesk() *desk {
+	return &desk{accounts: map[string]*models.Account{}, folders: map[*models.Folder][]*letter{}}
+}
+
+func (d *desk) model(name string) models.Model {
+	return models.Model{
+		Name:   name,
+		Schema: func() (*schemas.Schema, error) { return &schemas.Schema{Name: name, Source: []byte("schema: 1")}, nil },
+		Bind:   func(context.Context, drivers.Store, models.Options) (models.Bound, error) { return d, nil },
+	}
+}
+
+func (d *desk) engine(name string) drivers.Engine {
+	return drivers.Engine{Name: name, Open: func(context.Context, drivers.Options) (drivers.Store, error) {
+		d.opens++
+		return deskStore{}, nil
+	}}
+}
+
+type deskStore struct{ drivers.Store }
+
+func (deskStore) Capabilities() drivers.Capabilities {
+	return drivers.Capabilities{Engine: "desk", Durability: drivers.Memory}
+}
+func (deskStore) Apply(context.Context, *schemas.Schema) error { return nil }
+func (deskStore) Session() (drivers.Session, error)            { return deskSession{}, nil }
+func (deskStore) Close() error                                 { return nil }
+
+type deskSession struct{ drivers.Session }
+
+func (deskSession) Close() error { return nil }
+
+// Mailbox implements models.Bound.
+func (d *desk) Mailbox(drivers.Session) models.Mailbox { return deskBox{d: d} }
+
+// deskBox implements the parts of models.Mailbox that the runner's tests use.
+type deskBox struct {
+	models.Mailbox
+	d *desk
+}
+
+func (b deskBox) call(name string) error {
+	if b.d.before != nil {
+		return b.d.before(name)
+	}
+	return nil
+}
+
+func (b deskBox) CreateUser(_ context.Context, address string, folders []string) (*models.Account, error) {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	if b.d.accounts[address] != nil {
+		return nil, models.ErrExists
+	}
+	a := &models.Account{Address: address}
+	for _, name := range folders {
+		a.Folders = append(a.Folders, &models.Folder{Name: name, Account: a})
+	}
+	b.d.accounts[address] = a
+	return a, nil
+}
+
+func (b deskBox) Login(_ context.Context, address string) (*models.Account, error) {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	if a := b.d.accounts[address]; a != nil {
+		return a, nil
+	}
+	return nil, models.ErrNotFound
+}
+
+func (b deskBox) Deliver(_ context.Context, m *models.Message, to []*models.Folder, handles []models.Handle) error {
+	if err := b.call("deliver"); err != nil {
+		return err
+	}
+	l := letter{attachments: map[string][]byte{}}
+	l.raw, _ = models.AppendContent(nil, m.Raw)
+	l.body, _ = models.AppendContent(nil, m.Body.Content)
+	for _, a := range m.Attachments {
+		l.attachments[a.Name], _ = models.AppendContent(nil, a.Content)
+	}
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	for i, f := range to {
+		one := l
+		one.handle = b.d.handle()
+		handles[i] = one.handle
+		b.d.folders[f] = append(b.d.folders[f], &one)
+	}
+	return nil
+}
+
+func (d *desk) handle() (h models.Handle) {
+	d.last++
+	binary.BigEndian.PutUint64(h[:], d.last)
+	return h
+}
+
+func (d *desk) find(f *models.Folder, h models.Handle) (int, *letter) {
+	for i, l := range d.folders[f] {
+		if l.handle == h {
+			return i, l
+		}
+	}
+	return -1, nil
+}
+
+func (b deskBox) List(_ context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+	if err := b.call("list"); err != nil {
+		return err
+	}
+	b.d.mu.Lock()
+	letters := slices.Clone(b.d.folders[f])
+	b.d.mu.Unlock()
+	for _, l := range slices.Backward(letters) {
+		if !after.IsZero() && string(l.handle[:]) >= string(after[:]) {
+			continue
+		}
+		if limit--; limit < 0 {
+			break
+		}
+		if err := yield(&models.Entry{Handle: l.handle, Known: models.KnowFrom | models.KnowSubject | models.KnowDate}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b deskBox) Open(_ context.Context, f *models.Folder, h models.Handle, o *models.Opened) error {
+	if err := b.call("open"); err != nil {
+		return err
+	}
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	_, l := b.d.find(f, h)
+	if l == nil {
+		return models.ErrNotFound
+	}
+	o.Body, o.Attachments = append(o.Body[:0], l.body...), o.Attachments[:0]
+	for name, a := range l.attachments {
+		o.Attachments = append(o.Attachments, models.AttachmentInfo{Name: name, Size: int64(len(a))})
+	}
+	return nil
+}
+
+func (b deskBox) Raw(_ context.Context, f *models.Folder, h models.Handle, w io.Writer) (int64, error) {
+	if b.d.noRaw {
+		return 0, models.ErrNotOffered
+	}
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	_, l := b.d.find(f, h)
+	if l == nil {
+		return 0, models.ErrNotFound
+	}
+	n, err := w.Write(l.raw)
+	return int64(n), err
+}
+
+func (b deskBox) Attachment(_ context.Context, f *models.Folder, h models.Handle, name string, w io.Writer) (int64, error) {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	_, l := b.d.find(f, h)
+	if l == nil || l.attachments[name] == nil {
+		return 0, models.ErrNotFound
+	}
+	n, err := w.Write(l.attachments[name])
+	return int64(n), err
+}
+
+func (b deskBox) Flag(_ context.Context, f *models.Folder, h models.Handle, _ models.Flag, on bool) error {
+	if err := b.call("flag"); err != nil {
+		return err
+	}
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	_, l := b.d.find(f, h)
+	if l == nil {
+		return models.ErrNotFound
+	}
+	l.seen = on
+	return nil
+}
+
+func (b deskBox) Move(_ context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+	if err := b.call("move"); err != nil {
+		return err
+	}
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	i, l := b.d.find(from, hs[0])
+	if l == nil {
+		return models.ErrNotFound
+	}
+	b.d.folders[from] = slices.Delete(b.d.folders[from], i, i+1)
+	l.handle = b.d.handle()
+	b.d.folders[to] = append(b.d.folders[to], l)
+	handles[0] = l.handle
+	return nil
+}
+
+func (b deskBox) Delete(_ context.Context, f *models.Folder, hs []models.Handle) error {
+	if err := b.call("delete"); err != nil {
+		return err
+	}
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	i, l := b.d.find(f, hs[0])
+	if l == nil {
+		return models.ErrNotFound
+	}
+	b.d.folders[f] = slices.Delete(b.d.folders[f], i, i+1)
+	return nil
+}
+
+func (b deskBox) Stats(_ context.Context, f *models.Folder) (models.Stats, error) {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	return models.Stats{Known: models.KnowMessages, Messages: int64(len(b.d.folders[f]))}, nil
+}
+
+func (b deskBox) Audit(context.Context) (models.Audit, error) {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	var a models.Audit
+	for _, ls := range b.d.folders {
+		a.Messages += int64(len(ls))
+	}
+	return a, nil
+}
+
+// pause sleeps in the calls named.
+func pause(d time.Duration, calls ...string) func(string) error {
+	return func(call string) error {
+		if slices.Contains(calls, call) {
+			time.Sleep(d)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,376 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// parse makes a workload of a few small mailboxes with the phases given.
+func parse(t testing.TB, phases string) *workloads.Workload {
+	t.Helper()
+	src := `
+version: 1
+name: test
+mail: {body: 1KB, attachments: {share: 0.5, size: 100}}
+population: {users: 5, folders: 3, messages: 10}
+keys: {users: zipf, messages: latest}
+phases:
+  - load: {}
+` + phases
+	w, err := workloads.Parse("test.yaml", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func config(t testing.TB, d *desk, phases string) Config {
+	return Config{
+		Workload: parse(t, phases), Workers: 8,
+		Models: []models.Model{d.model("desk")}, Engines: []drivers.Engine{d.engine("memory")},
+	}
+}
+
+func runOK(t testing.TB, c Config) *reports.Run {
+	t.Helper()
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// phaseOf returns the cell of that phase, which must be there once.
+func phaseOf(t testing.TB, r *reports.Run, phase string) reports.Cell {
+	t.Helper()
+	var found []reports.Cell
+	for _, c := range r.Cells {
+		if c.Phase == phase {
+			found = append(found, c)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d cells of phase %s in %+v", len(found), phase, r.Cells)
+	}
+	return found[0]
+}
+
+const everyOp = `
+  - measure:
+      rate: 2000/s
+      operations: 2000
+      mix: {deliver: 20, list: 20, open: 20, raw: 5, attachment: 5, flag: 10, move: 10, delete: 10, counters: 5, login: 5, restore: 5, recount: 5}
+`
+
+func TestRun(t *testing.T) {
+	d := newDesk()
+	r := runOK(t, config(t, d, everyOp))
+	if load := phaseOf(t, r, "load"); load.Ops["deliver"].Count != 150 || load.Verdict != reports.OK {
+		t.Errorf("load = %+v, want 150 deliveries", load)
+	}
+	m := phaseOf(t, r, "measure")
+	if m.Verdict == reports.Failed {
+		t.Fatalf("failed: %s", m.Reason)
+	}
+	var total int64
+	for name, o := range m.Ops {
+		if o.NotFound+o.Failed+o.Unknown+o.Dropped+o.TooLarge > 0 {
+			t.Errorf("%s: %+v, want all ok", name, o)
+		}
+		if na := name == "restore" || name == "recount"; na != (o.Support == reports.NotOffered) || na && o.Count > 0 {
+			t.Errorf("%s: support %q, %d times", name, o.Support, o.Count)
+		} else if !na && (o.Count == 0 || o.Service.P50 == 0 || o.Response.P50 < o.Service.P50) {
+			t.Errorf("%s: %+v", name, o)
+		}
+		total += o.Count
+	}
+	// What the model lacks leaves its due times empty: nothing is put in its place.
+	if total < 1750 || total > 1900 {
+		t.Errorf("%d operations were ok, want 2000 but for a twelfth", total)
+	}
+	if got := m.Ops["list"].Missing; got != "size, seen" {
+		t.Errorf("list lacks %q", got)
+	}
+	if r.Format != reports.Format || r.Environment.Go == "" || r.Digests["workload"] == "" || r.Digests["schema desk"] == "" || r.Settings["workers"] != "8" {
+		t.Errorf("provenance is incomplete: %+v", r)
+	}
+}
+
+// A phase of one client run twice does the same: same calls, same mailboxes,
+// same ledger.
+func TestReplay(t *testing.T) {
+	once := func() (calls []string, ledger []byte, left map[string][]string) {
+		d := newDesk()
+		d.before = func(call string) error { calls = append(calls, call); return nil }
+		c := config(t, d, `
+  - measure:
+      clients: 1
+      operations: 500
+      mix: {deliver: 20, list: 20, open: 20, flag: 10, move: 10, delete: 10}
+`)
+		c.Workload.Phases[0].Clients = 1
+		c.DataDir = filepath.Join(t.TempDir(), "data")
+		runOK(t, c)
+		ledger, err := os.ReadFile(filepath.Join(c.DataDir, "desk-memory", ledgerFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = map[string][]string{}
+		for f, ls := range d.folders {
+			for _, l := range ls {
+				left[f.Account.Address+"/"+f.Name] = append(left[f.Account.Address+"/"+f.Name], fmt.Sprintf("%x %v %x", l.handle, l.seen, l.raw))
+			}
+		}
+		return calls, ledger, left
+	}
+	calls1, ledger1, left1 := once()
+	calls2, ledger2, left2 := once()
+	if !slices.Equal(calls1, calls2) || len(calls1) < 500 {
+		t.Error("the two runs made different calls")
+	}
+	if !bytes.Equal(ledger1, ledger2) || len(ledger1) < 200*recordSize {
+		t.Error("the two runs wrote different ledgers")
+	}
+	if !reflect.DeepEqual(left1, left2) {
+		t.Error("the two runs left different mailboxes")
+	}
+}
+
+// Every due operation is in the result: started, or dropped.
+func TestFrozenEngine(t *testing.T) {
+	d := newDesk()
+	var frozen atomic.Bool
+	d.before = func(call string) error {
+		if call == "open" && frozen.CompareAndSwap(false, true) {
+			d.mu.Lock() // nobody gets past the freeze
+			time.Sleep(400 * time.Millisecond)
+			d.mu.Unlock()
+		}
+		return nil
+	}
+	r := runOK(t, config(t, d, `
+  - measure: {rate: 1000/s, duration: 1s, mix: {open: 1}}
+`))
+	c := phaseOf(t, r, "measure")
+	o := c.Ops["open"]
+	if o.Count != 1000 || o.Dropped != 0 {
+		t.Errorf("%d operations ok, %d dropped, want all 1000 of the schedule", o.Count, o.Dropped)
+	}
+	// 400 of 1000 operations were due while the engine stood still, and waited
+	// for 400 ms to 0: so 20% waited for more than 200 ms.
+	if p90 := time.Duration(o.Response.P90); p90 < 200*time.Millisecond {
+		t.Errorf("p90 of response = %v, want what waiting for the frozen engine took", p90)
+	}
+	if p90 := time.Duration(o.Service.P90); p90 > 100*time.Millisecond {
+		t.Errorf("p90 of service = %v, want the engine's own time", p90)
+	}
+	if c.Verdict != reports.OK && !strings.Contains(c.Reason, "although a worker was free") {
+		t.Errorf("verdict %s: %s", c.Verdict, c.Reason)
+	}
+}
+
+func TestTooLateIsDroppedAndCounted(t *testing.T) {
+	d := newDesk()
+	d.before = pause(20*time.Millisecond, "open") // 8 workers: 400/s
+	c := config(t, d, `
+  - measure: {rate: 2000/s, operations: 1000, mix: {open: 1}}
+`)
+	c.MaxLag = 50 * time.Millisecond
+	m := phaseOf(t, runOK(t, c), "measure")
+	o := m.Ops["open"]
+	if o.Dropped == 0 || o.Count+o.Dropped != 1000 {
+		t.Errorf("%d ok and %d dropped, want 1000 together and some dropped", o.Count, o.Dropped)
+	}
+	if !slices.ContainsFunc(m.Doubts, func(s string) bool { return strings.Contains(s, fmt.Sprintf("never started: open %d", o.Dropped)) }) {
+		t.Errorf("doubts %q do not tell of the drops", m.Doubts)
+	}
+}
+
+// A pool that is too small for an engine with room is the generator's fault; a
+// slow engine is not.
+func TestVerdictOfARun(t *testing.T) {
+	const phases = `
+  - measure: {rate: 1500/s, duration: 1s, mix: {open: 1}}
+`
+	t.Run("pool too small", func(t *testing.T) {
+		d := newDesk()
+		var n atomic.Int64
+		d.before = func(call string) error {
+			if call == "open" && n.Add(1) > 200 { // the first show the engine with workers free
+				time.Sleep(20 * time.Millisecond)
+			} else if call == "open" {
+				time.Sleep(15 * time.Millisecond)
+			}
+			return nil
+		}
+		c := config(t, d, `
+  - measure: {rate: 60/s, name: gently, duration: 1s, mix: {open: 1}}
+  - measure: {rate: 1500/s, duration: 1s, mix: {open: 1}}
+`)
+		m := phaseOf(t, runOK(t, c), "measure")
+		if m.Verdict == reports.Failed {
+			t.Errorf("verdict %s: %s", m.Verdict, m.Reason)
+		}
+	})
+	t.Run("slow engine", func(t *testing.T) {
+		d := newDesk()
+		engine := make(chan struct{}, 1) // one operation at a time
+		d.before = func(call string) error {
+			if call == "open" {
+				engine <- struct{}{}
+				time.Sleep(2 * time.Millisecond)
+				<-engine
+			}
+			return nil
+		}
+		m := phaseOf(t, runOK(t, config(t, d, phases)), "measure")
+		if m.Verdict != reports.OK {
+			t.Errorf("verdict %s: %s", m.Verdict, m.Reason)
+		}
+		if !slices.ContainsFunc(m.Doubts, func(s string) bool { return strings.HasPrefix(s, "overloaded: ") }) {
+			t.Errorf("doubts %q do not say that the engine was overloaded", m.Doubts)
+		}
+	})
+}
+
+func TestFailedCellDoesNotEndTheRun(t *testing.T) {
+	bad, good := newDesk(), newDesk()
+	bad.before = func(call string) error {
+		if call == "deliver" {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}
+	c := config(t, good, "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
+	c.Models = []models.Model{bad.model("bad"), good.model("good")}
+	r := runOK(t, c)
+	var failed, ok []string
+	for _, cell := range r.Cells {
+		if cell.Verdict == reports.Failed {
+			failed = append(failed, cell.Model+" "+cell.Phase+": "+cell.Reason)
+		} else if cell.Phase == "measure" {
+			ok = append(ok, cell.Model)
+		}
+	}
+	if len(failed) != 1 || !strings.Contains(failed[0], "bad load: load message") || !strings.Contains(failed[0], "no space left") {
+		t.Errorf("failed: %q, want the load of bad with its reason", failed)
+	}
+	if !slices.Equal(ok, []string{"good"}) {
+		t.Errorf("measured %q, want good", ok)
+	}
+}
+
+func TestPhaseInWhichAllFail(t *testing.T) {
+	d := newDesk()
+	d.before = func(call string) error {
+		if call == "list" {
+			return errors.New("connection refused")
+		}
+		return nil
+	}
+	m := phaseOf(t, runOK(t, config(t, d, "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")), "measure")
+	if m.Verdict != reports.Failed || !strings.Contains(m.Reason, "connection refused") || m.Ops["list"].Failed != 50 {
+		t.Errorf("verdict %s: %s, %+v", m.Verdict, m.Reason, m.Ops["list"])
+	}
+}
+
+func TestOutcomesApart(t *testing.T) {
+	d := newDesk()
+	answers := []error{nil, models.ErrNotFound, drivers.ErrUnknown, drivers.ErrTooLarge, errors.New("refused")}
+	n := 0
+	d.before = func(call string) error {
+		if call != "list" {
+			return nil
+		}
+		n++
+		return answers[n%len(answers)]
+	}
+	o := phaseOf(t, runOK(t, config(t, d, "  - measure: {clients: 1, operations: 50, mix: {list: 1}}\n")), "measure").Ops["list"]
+	if got := [5]int64{o.Count, o.NotFound, o.Unknown, o.TooLarge, o.Failed}; got != [5]int64{10, 10, 10, 10, 10} {
+		t.Errorf("ok, not found, unknown, too large, failed = %v, want 10 each", got)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	d := newDesk()
+	ctx, cancel := context.WithCancel(t.Context())
+	var n atomic.Int64
+	d.before = func(call string) error {
+		if call == "list" && n.Add(1) == 100 {
+			cancel()
+		}
+		return nil
+	}
+	c := config(t, d, "  - measure: {rate: 1000/s, duration: 1h, mix: {list: 1}}\n  - measure: {name: never, rate: 1/s, duration: 1h, mix: {list: 1}}\n")
+	var hlog bytes.Buffer
+	c.LatencyLog = &hlog
+	r, err := Run(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Interrupted {
+		t.Error("the run is not marked as interrupted")
+	}
+	if o := phaseOf(t, r, "measure").Ops["list"]; o.Count < 100 || o.Count > 200 || o.Failed+o.Dropped > 0 {
+		t.Errorf("list = %+v, want the hundred that were measured", o)
+	}
+	if len(r.Cells) != 2 {
+		t.Errorf("%d cells, want load and measure", len(r.Cells))
+	}
+	if !strings.Contains(hlog.String(), "Tag=desk.memory.measure.list.response,") {
+		t.Errorf("the last interval is not in the log: %q", hlog.String())
+	}
+}
+
+func TestProgress(t *testing.T) {
+	c := config(t, newDesk(), "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
+	var got []Progress
+	c.Progress = func(p Progress) { got = append(got, p) }
+	runOK(t, c)
+	var finished []string
+	for _, p := range got {
+		if p.Model != "desk" || p.Engine != "memory" || p.Cell != 1 || p.Cells != 1 {
+			t.Errorf("progress %+v does not say of what", p)
+		}
+		if p.Finished {
+			finished = append(finished, fmt.Sprintf("%s %d/%d", p.Phase, p.Done, p.Total))
+		}
+	}
+	if want := []string{"load 150/150", "measure 50/50"}; !slices.Equal(finished, want) {
+		t.Errorf("finished %q, want %q", finished, want)
+	}
+}
+
+func TestTrials(t *testing.T) {
+	d := newDesk()
+	c := config(t, d, "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
+	c.Trials = 2
+	c.Engines = []drivers.Engine{{Name: "memory", Open: func(ctx context.Context, o drivers.Options) (drivers.Store, error) {
+		d.accounts = map[string]*models.Account{} // a fresh store
+		return d.engine("memory").Open(ctx, o)
+	}}}
+	var trials []int
+	for _, cell := range runOK(t, c).Cells {
+		if cell.Phase == "measure" {
+			trials = append(trials, cell.Trial)
+		}
+	}
+	if !slices.Equal(trials, []int{1, 2}) {
+		t.Errorf("trials %v, want 1 and 2", trials)
+	}
+}
