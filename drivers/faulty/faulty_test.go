@@ -27,8 +27,45 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sees names the topics of drivertest that are there to see each fault.
-var sees = map[string][]string{}
+// sees names topics of drivertest that are there to see each fault: of those
+// that do (-all logs them), the ones whose subject it is, and none that needs luck.
+var sees = map[string][]string{
+	"ignores-limit":       {"limits", "paging", "scans", "nested", "indexes"},
+	"reverses-desc":       {"order", "composite", "statics", "nested", "indexes"},
+	"repeats-after":       {"order", "composite", "limits"},
+	"closes-open-bounds":  {"order", "composite", "deletes", "indexes"},
+	"filters-late":        {"limits"},
+	"skips-row":           {"rows", "multiget", "filters", "scans", "sessions", "concurrency", "meter"},
+	"ignores-list-order":  {"multiget", "limits", "nested"},
+	"late-rows":           {"rows", "sessions"},
+	"swallows-errors":     {"sessions"},
+	"empty-is-null":       {"rows", "values", "conditions"},
+	"reverses-lists":      {"lists", "sets"},
+	"loses-write":         {"rows", "returns", "contexts", "concurrency"},
+	"loses-second-family": {"nested", "batches"},
+	"loses-statics":       {"statics"},
+	"drops-chunk":         {"large", "values", "nested"},
+	"keeps-cells":         {"rows", "sets", "deletes"},
+	"delete-wins-ties":    {"ties", "sets", "batches"},
+	"truncates":           {"large"},
+	"cuts-at-nul":         {"keys", "values", "maps", "nested"},
+	"keeps-arguments":     {"rows", "values", "keys"},
+	"replaces-rows":       {"rows", "sets"},
+	"put-merges":          {"sets", "lists", "maps"},
+	"deletes-children":    {"nested"},
+	"range-runs-on":       {"deletes", "indexes"},
+	"prefix-too-short":    {"deletes", "nested", "fallbacks"},
+	"retries-adds":        {"counters", "lists"},
+	"stale-counters":      {"counters"},
+	"returns-old":         {"returns"},
+	"put-if-always":       {"conditions", "meter"},
+	"claims-applied":      {"conditions", "meter"},
+	"halves-batches":      {"batches", "contexts"},
+	"tears-batches":       {"batches"},
+	"ignores-contexts":    {"contexts"},
+	"emulates-in-silence": {"fallbacks"},
+	"applies-anything":    {"apply"},
+}
 
 // open returns what applies schemas to one store that all share.
 func open(t *testing.T, f faulty.Fault) drivertest.Open {
@@ -51,7 +88,7 @@ func open(t *testing.T, f faulty.Fault) drivertest.Open {
 	}
 }
 
-// TestNoFault: what breaks nothing passes, so that what is seen is the fault.
+// TestNoFault: a wrapper that breaks nothing passes, so that what is seen is the fault.
 func TestNoFault(t *testing.T) { drivertest.Run(t, open(t, faulty.Fault{})) }
 
 // TestFaults: each fault is seen by the topics that are there for it.
