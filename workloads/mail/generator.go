@@ -1,0 +1,255 @@
+package mail
+
+import (
+	"encoding/base64"
+	"sort"
+	"time"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// The streams of chance of this package.
+const (
+	streamMessage uint64 = 0x6d61696c + iota
+	streamPools
+)
+
+// Generator is a source of MIME messages that are a function of (seed, n) and
+// the date.
+type Generator struct {
+	mail    workloads.Mail
+	seed    uint64
+	senders random.Chooser
+	people  int
+	pools   *pools
+}
+
+var _ Source = (*Generator)(nil)
+
+// NewGenerator returns the source of the workload's generated mail.
+func NewGenerator(w *workloads.Workload) *Generator {
+	people := max(strangers, w.Population.Users)
+	return &Generator{
+		mail:    w.Mail,
+		seed:    w.Seed,
+		people:  people,
+		senders: random.Keys{Theta: random.DefaultTheta}.Chooser(people),
+		pools:   newPools(w.Seed),
+	}
+}
+
+// strangers is how many people write mail at least, however few users there are.
+const strangers = 1000
+
+// Info implements Source.
+func (g *Generator) Info() Info { return Info{} }
+
+// Close implements Source.
+func (g *Generator) Close() error { return nil }
+
+// Reader implements Source.
+func (g *Generator) Reader() Reader { return &writer{g: g} }
+
+// writer makes generated messages, one at a time.
+type writer struct {
+	g   *Generator
+	r   random.Rand
+	m   *models.Message
+	buf []byte // headers and what else of the raw message is its own
+	// decoded holds names and subject as they read. Strings point into it and
+	// into buf; one that grows leaves them what they have.
+	decoded []byte
+	ropes   []*rope
+	used    int // of ropes
+	raw     *rope
+	to      []models.Address
+	parts   []models.Part
+}
+
+// From implements Reader.
+func (w *writer) From(n uint64) (string, error) {
+	w.buf = workloads.AppendAddress(w.buf[:0], w.sender(n))
+	return text(w.buf), nil
+}
+
+// sender begins message n: who wrote it is what is drawn first.
+func (w *writer) sender(n uint64) int {
+	w.r.Seed(w.g.seed, streamMessage, n)
+	return w.g.senders.Choose(&w.r)
+}
+
+// Message implements Reader. All that is random is drawn here and in the
+// headers, in a fixed order.
+func (w *writer) Message(n uint64, date time.Time, m *models.Message) error {
+	*m = models.Message{Attachments: w.parts[:0]}
+	w.m, w.buf, w.decoded, w.used, w.to = m, w.buf[:0], w.decoded[:0], 0, w.to[:0]
+	w.raw = w.rope()
+	m.Raw = w.raw
+	m.Date = date.UTC().Truncate(time.Second)
+	spec := &w.g.mail
+
+	sender := w.sender(n)
+	body := int(min(spec.Body.Draw(&w.r), int64(workloads.MaxMessage)))
+	html := w.r.Chance(spec.HTML)
+	files := 0
+	if w.r.Chance(spec.Attachments.Share) {
+		files = int(min(max(1, spec.Attachments.Count.Draw(&w.r)), maxFiles))
+	}
+	w.header(sender, n)
+
+	mixed, alternative := files > 0, html
+	switch {
+	case mixed:
+		w.multipart("mixed", 'm', n)
+	case alternative:
+		w.multipart("alternative", 'a', n)
+	}
+	if mixed {
+		w.delimiter('m', n, false)
+		if alternative {
+			w.multipart("alternative", 'a', n)
+		}
+	}
+	if alternative {
+		w.delimiter('a', n, false)
+	}
+	w.text(body)
+	if alternative {
+		w.delimiter('a', n, false)
+		w.html(body)
+		w.delimiter('a', n, true)
+	}
+	left := int64(workloads.MaxMessage)
+	for i := range files {
+		size := min(spec.Attachments.Size.Draw(&w.r), left)
+		left -= size
+		w.delimiter('m', n, false)
+		w.attachment(i, int(size))
+	}
+	if mixed {
+		w.delimiter('m', n, true)
+	}
+	w.parts = m.Attachments
+	return nil
+}
+
+// maxFiles is how many attachments a message has at most.
+const maxFiles = 100
+
+// rope returns an empty rope of this message's.
+func (w *writer) rope() *rope {
+	if w.used == len(w.ropes) {
+		w.ropes = append(w.ropes, &rope{})
+	}
+	r := w.ropes[w.used]
+	r.reset()
+	w.used++
+	return r
+}
+
+// flush moves what was appended to buf since from into the raw message. A
+// buffer that grows later leaves this piece where it is.
+func (w *writer) flush(from int) { w.raw.add(w.buf[from:len(w.buf):len(w.buf)]) }
+
+// text writes the plain text part: size bytes from anywhere in the pool.
+func (w *writer) text(size int) {
+	w.put("Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n")
+	content := w.rope()
+	pool := &w.g.pools.text
+	at := pool.start[w.r.IntN(len(pool.start)-1)]
+	// A letter of several bytes is not cut: dots take its place.
+	last := (at + size) % len(pool.text)
+	cut := 0
+	for cut < size && !utf8.RuneStart(pool.text[last]) {
+		last--
+		cut++
+	}
+	content.cycle(pool.text, at, size-cut)
+	content.add(dots[:cut])
+	w.m.Body = w.part("", "text/plain", models.Identity, content)
+	for _, p := range content.pieces {
+		w.raw.add(p.data)
+	}
+}
+
+var dots = []byte("...") // a cut letter has 3 bytes before its end at most
+
+// html writes an alternative of the text in HTML: whole lines of the pool, as
+// many as make about as many bytes.
+func (w *writer) html(size int) {
+	w.put("Content-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
+	pool, quoted := &w.g.pools.html, &w.g.pools.quoted
+	n := len(pool.start) - 1
+	i := w.r.IntN(n)
+	content, raw := w.rope(), w.rope()
+	for size > 0 {
+		j := i + sort.SearchInts(pool.start[i:], pool.start[i]+size)
+		j = min(max(j, i+1), n)
+		content.add(pool.text[pool.start[i]:pool.start[j]])
+		raw.add(quoted.text[quoted.start[i]:quoted.start[j]])
+		size -= pool.start[j] - pool.start[i]
+		i = 0
+	}
+	p := w.part("part-2.html", "text/html", models.QuotedPrintable, content)
+	p.Length = raw.size
+	w.m.Attachments = append(w.m.Attachments, p)
+	for _, p := range raw.pieces {
+		w.raw.add(p.data)
+	}
+}
+
+// attachment writes attachment i: whole lines of the pool and a last, shorter one.
+func (w *writer) attachment(i, size int) {
+	kind := &fileKinds[w.r.IntN(len(fileKinds))]
+	at := len(w.buf)
+	w.buf = append(w.buf, kind.name...)
+	w.buf = append(w.buf, '-')
+	w.buf = appendNumber(w.buf, i+1)
+	w.buf = append(w.buf, kind.ext...)
+	name := text(w.buf[at:])
+	w.put("Content-Type: ", kind.typ, "\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment;\r\n ", kind.parameter)
+	from := len(w.buf)
+	if kind.encoded == "" {
+		w.buf = append(w.buf, '"')
+		w.buf = append(w.buf, name...)
+		w.buf = append(w.buf, '"')
+	} else {
+		w.buf = append(w.buf, kind.encoded...)
+		w.buf = append(w.buf, name[len(kind.name):]...)
+	}
+	w.buf = append(w.buf, "\r\n\r\n"...)
+	w.flush(from)
+
+	p := w.g.pools
+	content, raw := w.rope(), w.rope()
+	line := w.r.IntN(len(p.binary) / base64Line)
+	whole := size / base64Line
+	content.cycle(p.binary, line*base64Line, size)
+	raw.cycle(p.base64, line*base64Text, whole*base64Text)
+	if rest := size % base64Line; rest > 0 {
+		from := (line + whole) * base64Line % len(p.binary)
+		at := len(w.buf)
+		w.buf = base64.StdEncoding.AppendEncode(w.buf, p.binary[from:from+rest])
+		raw.add(w.buf[at:len(w.buf):len(w.buf)])
+	}
+	part := w.part(name, kind.typ, models.Base64, content)
+	part.Length = raw.size
+	w.m.Attachments = append(w.m.Attachments, part)
+	for _, p := range raw.pieces {
+		w.raw.add(p.data)
+	}
+}
+
+// part describes the part whose content begins here in the raw message, as
+// long as it is decoded.
+func (w *writer) part(name, typ string, e models.Encoding, content *rope) models.Part {
+	return models.Part{Name: name, Type: typ, Encoding: e, Offset: w.raw.size, Length: content.size, Content: content}
+}
+
+// text returns the bytes as a string; they are this message's and do not
+// change before the next.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

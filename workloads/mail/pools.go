@@ -1,0 +1,202 @@
+package mail
+
+import (
+	"encoding/base64"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// Sizes of the pools in bytes: wide enough that the messages of one block of a
+// store hardly ever share a stretch, which would compress too well.
+const (
+	textPool   = 4 << 20
+	htmlPool   = 2 << 20
+	binaryPool = base64Line * (64 << 10) // 3.7 MB
+)
+
+// A line of base64 is 57 bytes, 76 letters and a line break (RFC 2045).
+const (
+	base64Line = 57
+	base64Text = 78
+)
+
+// pools are what the bodies of all generated messages are cut from.
+type pools struct {
+	text   lines // plain text: UTF-8, CRLF
+	html   lines // the HTML as a reader sees it
+	quoted lines // the same lines of it, in quoted-printable
+	binary []byte
+	base64 []byte // of binary: line i of one is line i of the other
+	// subjects are a few words each, plain ones first.
+	subjects []string
+	plain    int
+}
+
+// lines are text and where each of its lines starts; the last entry is its end.
+type lines struct {
+	text  []byte
+	start []int
+}
+
+func (l *lines) end() { l.start = append(l.start, len(l.text)) }
+
+// newPools makes the pools, which depend on nothing but the seed.
+func newPools(seed uint64) *pools {
+	var r random.Rand
+	r.Seed(seed, streamPools, 0)
+	p := &pools{}
+	words := newVocabulary(&r)
+	p.text.end()
+	for len(p.text.text) < textPool {
+		p.text.text = words.line(p.text.text, &r, 72)
+		if r.Chance(0.1) {
+			p.text.text = append(p.text.text, "\r\n"...)
+		}
+		p.text.end()
+	}
+	p.html.end()
+	p.quoted.end()
+	for len(p.html.text) < htmlPool {
+		at := len(p.html.text)
+		p.html.text = append(p.html.text, htmlTags[r.IntN(len(htmlTags))]...)
+		p.html.text = words.line(p.html.text, &r, 40)
+		p.html.end()
+		p.quoted.text = appendQuoted(p.quoted.text, p.html.text[at:])
+		p.quoted.end()
+	}
+	p.binary = make([]byte, binaryPool)
+	for i := 0; i+8 <= len(p.binary); i += 8 {
+		v := r.Uint64()
+		for j := range 8 {
+			p.binary[i+j] = byte(v >> (8 * j))
+		}
+	}
+	for i := 0; i < len(p.binary); i += base64Line {
+		p.base64 = base64.StdEncoding.AppendEncode(p.base64, p.binary[i:i+base64Line])
+		p.base64 = append(p.base64, "\r\n"...)
+	}
+	p.subjects = words.subjects(&r)
+	p.plain = len(p.subjects) * 7 / 8
+	return p
+}
+
+var htmlTags = []string{
+	"<p>", "</p><p>", "<br>", "<td>", "</td></tr><tr><td>", "<b>", "</b> ",
+	`<p style="margin:0">`, `<a href="https://www.mailbench.example/">`, "</a> ", "<li>", "&nbsp;",
+}
+
+// vocabulary is an invented language of words that follow Zipf's law, as those
+// of real ones do. How many there are, and how far their letters are alike, decides how well
+// text compresses: about 2:1 with flate, as real mail does (PEERS: ElasticInbox).
+type vocabulary struct {
+	words [vocabularySize]string
+	often random.Zipf
+}
+
+const vocabularySize = 20_000
+
+func newVocabulary(r *random.Rand) *vocabulary {
+	v := &vocabulary{often: random.NewZipf(0.75, vocabularySize)}
+	const vowels, consonants = "eaoiu", "tnshrdlcmfpgwybvk"
+	letters := random.NewZipf(0.5, len(consonants))
+	for i := range v.words {
+		var w []byte
+		for range 1 + r.IntN(3+i*2/vocabularySize) {
+			w = append(w, consonants[letters.Rank(r)-1], vowels[r.IntN(len(vowels))])
+			if r.Chance(0.4) {
+				w = append(w, consonants[letters.Rank(r)-1])
+			}
+		}
+		v.words[i] = string(w)
+		if r.Chance(0.02) {
+			v.words[i] += "é"
+		}
+	}
+	return v
+}
+
+// line appends words up to the width and a line break.
+func (v *vocabulary) line(dst []byte, r *random.Rand, width int) []byte {
+	at := len(dst)
+	for {
+		w := v.words[v.often.Rank(r)-1]
+		if len(dst)-at+1+len(w) > width {
+			return append(dst, "\r\n"...)
+		}
+		if len(dst) > at {
+			dst = append(dst, ' ')
+		}
+		dst = append(dst, w...)
+		switch n := r.IntN(40); {
+		case n < 3:
+			dst = append(dst, '.')
+		case n < 5:
+			dst = append(dst, ',')
+		case n == 5:
+			dst = fmt.Appendf(dst, " %d", r.IntN(10_000))
+		}
+	}
+}
+
+// subjects returns subject lines, an eighth of them with letters beyond ASCII.
+func (v *vocabulary) subjects(r *random.Rand) []string {
+	const n = 1024
+	var plain, others []string
+	for len(plain) < n*7/8 || len(others) < n/8 {
+		s := ""
+		for i := range 2 + r.IntN(6) {
+			if i > 0 {
+				s += " "
+			}
+			s += v.words[v.often.Rank(r)-1]
+		}
+		switch {
+		case isASCII(s) && len(plain) < n*7/8:
+			plain = append(plain, s)
+		case !isASCII(s) && len(others) < n/8:
+			others = append(others, s)
+		}
+	}
+	return append(plain, others...)
+}
+
+func isASCII[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// appendQuoted appends a line that ends in CRLF in quoted-printable. Lines are
+// broken softly at 75 characters.
+func appendQuoted(dst, line []byte) []byte {
+	column := 0
+	for i, c := range line {
+		rest := line[i:]
+		literal := c >= 33 && c <= 126 && c != '=' || c == ' ' && len(rest) > 3
+		if len(rest) <= 2 { // the line break itself
+			return append(dst, rest...)
+		}
+		width := 3
+		if literal {
+			width = 1
+		}
+		if column+width > 75 {
+			dst = append(dst, "=\r\n"...)
+			column = 0
+		}
+		if literal {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '=', hexDigits[c>>4], hexDigits[c&15])
+		}
+		column += width
+	}
+	return dst
+}
