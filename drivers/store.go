@@ -139,7 +139,7 @@ type Capabilities struct {
 	MaxBatchBytes, MaxBatchCalls, MaxCellBytes, MaxRowBytes int64
 	// InProcess: engine and client share a process and its CPU.
 	InProcess bool
-	// Discards: the engine keeps nothing (null); reads find nothing.
+	// Discards: the engine keeps nothing (null); what is read is made up.
 	Discards bool
 }
 
