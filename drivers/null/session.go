@@ -1,0 +1,269 @@
+package null
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+type session struct {
+	store *store
+	row   []drivers.Value // what is yielded, or returned by a write
+}
+
+var _ drivers.Session = (*session)(nil)
+
+func enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
+	st, ok := stmt.(*statement)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
+	case nargs >= 0 && nargs != st.nargs:
+		return nil, fmt.Errorf("pattern %s takes %d arguments, %d were given", st.pattern.Name, st.nargs, nargs)
+	}
+	return st, ctx.Err()
+}
+
+// Read implements drivers.Session.
+func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error) error {
+	st, err := enter(ctx, stmt, len(args))
+	if err != nil {
+		return err
+	}
+	rows := st.table.all()
+	if len(rows) == 0 && st.pattern.Kind != schemas.Count {
+		return nil
+	}
+	switch st.pattern.Kind {
+	case schemas.Get:
+		return s.get(st, rows, args, yield)
+	case schemas.Slice:
+		return s.slice(st, rows, args, yield)
+	case schemas.Scan:
+		limit := st.limitOf(args)
+		for i := range rows[:min(limit, len(rows))] {
+			if err := yield(s.project(st, &rows[i], nil, nil)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case schemas.Count:
+		n := int64(0)
+		for i := range rows {
+			if st.has(&rows[i], args) {
+				n++
+			}
+		}
+		s.row = append(s.row[:0], drivers.Bigint(n))
+		return yield(s.row)
+	}
+	return fmt.Errorf("pattern %s is a write: run it with Write, or Batch", st.pattern.Name)
+}
+
+// get yields a row for the key, or for each element of the list.
+func (s *session) get(st *statement, rows []sample, args []drivers.Value, yield func([]drivers.Value) error) error {
+	if st.element >= 0 {
+		return s.getElement(st, rows, args, yield)
+	}
+	if st.pattern.In == nil {
+		last := &args[len(args)-1]
+		return yield(s.project(st, st.pick(rows, last), args, nil))
+	}
+	elems := args[len(st.pattern.By)].Elems()
+	for i := range elems {
+		if err := yield(s.project(st, st.pick(rows, &elems[i]), args, &elems[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// getElement yields the value of the element asked for, or the first one.
+func (s *session) getElement(st *statement, rows []sample, args []drivers.Value, yield func([]drivers.Value) error) error {
+	pairs := rows[0].vals[st.element].Elems()
+	if len(pairs) < 2 {
+		return nil
+	}
+	v := pairs[1]
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i].Equal(args[st.elementArg]) {
+			v = pairs[i+1]
+		}
+	}
+	s.row = append(s.row[:0], v)
+	return yield(s.row)
+}
+
+// pick returns the sample of that name, or the first.
+func (st *statement) pick(rows []sample, last *drivers.Value) *sample {
+	if st.named {
+		at := len(st.table.key) - 1
+		for i := range rows {
+			if string(rows[i].vals[at].Raw()) == string(last.Raw()) {
+				return &rows[i]
+			}
+		}
+	}
+	return &rows[0]
+}
+
+// slice yields the samples below a prefix, once for each element of its list.
+func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yield func([]drivers.Value) error) error {
+	if st.after >= 0 && !args[st.after].IsNull() {
+		return nil
+	}
+	limit, n := st.limitOf(args), 0
+	if st.pattern.In != nil {
+		elems := args[len(st.pattern.By)].Elems()
+		for i := range elems {
+			var err error
+			if n, err = s.pass(st, rows, args, &elems[i], n, limit, yield); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for {
+		before := n
+		var err error
+		if n, err = s.pass(st, rows, args, nil, n, limit, yield); err != nil {
+			return err
+		}
+		if st.after < 0 || n == before || n >= min(limit, most) {
+			return nil
+		}
+	}
+}
+
+// pass yields the samples of a slice once, after n rows, until there are limit.
+func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem *drivers.Value, n, limit int, yield func([]drivers.Value) error) (int, error) {
+	if st.after >= 0 {
+		limit = min(limit, most)
+	}
+	for i := range rows {
+		if n >= limit {
+			break
+		}
+		row := &rows[i]
+		if !st.up {
+			row = &rows[len(rows)-1-i]
+		}
+		if !st.has(row, args) {
+			continue
+		}
+		n++
+		if err := yield(s.project(st, row, args, elem)); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// has reports whether a slice or count has the sample.
+func (st *statement) has(row *sample, args []drivers.Value) bool {
+	if row.shared < st.prefix {
+		return false
+	}
+	if st.ranged < 0 {
+		return true
+	}
+	v, p := row.vals[st.ranged].Int64(), st.pattern
+	if p.From != nil && !args[st.from].IsNull() {
+		if from := args[st.from].Int64(); v < from || v == from && p.From.Open {
+			return false
+		}
+	}
+	if p.To != nil && !args[st.to].IsNull() {
+		if to := args[st.to].Int64(); v > to || v == to && p.To.Open {
+			return false
+		}
+	}
+	return true
+}
+
+// project makes the row that a sample is for these arguments.
+func (s *session) project(st *statement, from *sample, args []drivers.Value, elem *drivers.Value) []drivers.Value {
+	s.row = s.row[:0]
+	for _, at := range st.out {
+		v := drivers.Value{}
+		if at >= 0 {
+			v = from.vals[at]
+		}
+		for i, b := range st.bound {
+			if b != at || args == nil {
+				continue
+			}
+			if v = args[i]; elem != nil && i == len(st.bound)-1 {
+				v = *elem
+			}
+		}
+		s.row = append(s.row, v)
+	}
+	return s.row
+}
+
+// limitOf returns how many rows a call may yield.
+func (st *statement) limitOf(args []drivers.Value) int {
+	switch {
+	case st.limit >= 0:
+		return int(min(max(args[st.limit].Int64(), 0), 1<<30))
+	case st.pattern.Limit > 0:
+		return st.pattern.Limit
+	}
+	return 1 << 30
+}
+
+// Write implements drivers.Session.
+func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	st, err := enter(ctx, stmt, len(args))
+	if err != nil {
+		return drivers.Result{}, err
+	}
+	p := st.pattern
+	if p.Kind.Reads() || p.Kind == schemas.Batch {
+		return drivers.Result{}, fmt.Errorf("pattern %s is not a single write: run it with Read or Batch", p.Name)
+	}
+	st.write(args)
+	r := drivers.Result{Applied: true}
+	if p.Returns != schemas.ReturnsNew || p.Kind == schemas.Delete {
+		return r, nil
+	}
+	s.row = s.row[:0]
+	for i, c := range p.Columns {
+		v := args[st.columns+i]
+		if p.Kind == schemas.Add {
+			v = drivers.Number(c.Type.Kind, s.store.numbers.Add(1))
+		}
+		s.row = append(s.row, v)
+	}
+	r.Row = s.row
+	return r, nil
+}
+
+func (st *statement) write(args []drivers.Value) {
+	switch st.pattern.Kind {
+	case schemas.Put, schemas.PutIf, schemas.Add, schemas.Append:
+		st.table.remember(st, args)
+	}
+}
+
+// Batch implements drivers.Session.
+func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
+	st, err := enter(ctx, stmt, -1)
+	if err != nil {
+		return err
+	}
+	for i := range parts {
+		part := st.parts[parts[i].Part]
+		if len(parts[i].Args) != part.nargs {
+			return fmt.Errorf("pattern %s in %s takes %d arguments, %d were given", part.pattern.Name, st.pattern.Name, part.nargs, len(parts[i].Args))
+		}
+		part.write(parts[i].Args)
+	}
+	return nil
+}
+
+// Close implements drivers.Session.
+func (s *session) Close() error { return nil }

@@ -1,0 +1,145 @@
+package null
+
+import (
+	"slices"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// statement is a pattern with positions in place of columns.
+type statement struct {
+	pattern *schemas.Pattern
+	table   *samples
+	nargs   int
+
+	out     []int // for each of a read's columns, its position in a sample
+	bound   []int // for each of by and in, likewise
+	element int   // position of the map of which one element is read, or -1
+	written []int // for each of a write's columns, its position in a sample
+	prefix  int   // how many leading key columns by binds
+	named   bool  // the key ends in a text
+	ranged  int   // position of the int or bigint bounded by from and to, or -1
+	up      bool  // rows come as they were written
+
+	elementArg, from, to, after, limit, columns int // where those arguments begin, or -1
+
+	parts []*statement
+}
+
+// Pattern implements drivers.Statement.
+func (st *statement) Pattern() *schemas.Pattern { return st.pattern }
+
+func (s *store) compile(p *schemas.Pattern) *statement {
+	st := &statement{pattern: p, nargs: len(p.Args())}
+	if p.Kind == schemas.Batch {
+		for _, part := range p.Parts {
+			st.parts = append(st.parts, s.compile(part.Pattern))
+		}
+		return st
+	}
+	st.table = s.samplesOf(family{p.Table, p.Static})
+	st.place()
+	st.bound = st.positions(p.By)
+	if p.In != nil {
+		st.bound = append(st.bound, st.position(p.In))
+	}
+	for st.prefix < len(st.bound) && st.bound[st.prefix] == st.prefix {
+		st.prefix++
+	}
+	last := st.table.key[len(st.table.key)-1]
+	st.named = last.Type.Kind == schemas.Text
+	st.element = -1
+	if p.Element != nil {
+		st.element = st.position(p.Element)
+	}
+	if p.Kind.Reads() {
+		st.out = st.positions(p.Columns)
+	} else {
+		st.written = st.positions(p.Columns)
+	}
+	st.direct()
+	return st
+}
+
+// direct finds what a slice's direction and bounds are about.
+func (st *statement) direct() {
+	p := st.pattern
+	st.ranged, st.up = -1, !p.Reverse
+	for _, b := range []*schemas.Bound{p.From, p.To} {
+		if b != nil && (b.Column.Type.Kind == schemas.Int || b.Column.Type.Kind == schemas.Bigint) {
+			st.ranged = st.position(b.Column)
+		}
+	}
+	desc := false
+	if p.Index != nil && len(st.bound) < len(p.Index.Columns) {
+		desc = p.Index.Columns[len(st.bound)].Desc
+	} else if p.Index == nil && st.prefix < len(st.table.key) {
+		desc = st.table.key[st.prefix].Desc
+	}
+	if desc {
+		st.up = !st.up
+	}
+}
+
+// place finds where each group of arguments begins, in the order of
+// schemas.Pattern.Args.
+func (st *statement) place() {
+	p := st.pattern
+	at := len(p.By)
+	if p.In != nil {
+		at++
+	}
+	take := func(n int) int {
+		if n == 0 {
+			return -1
+		}
+		at += n
+		return at - n
+	}
+	one := func(present bool) int {
+		if present {
+			return take(1)
+		}
+		return -1
+	}
+	st.elementArg = one(p.Element != nil)
+	take(len(p.Filter))
+	st.from = one(p.From != nil)
+	st.to = one(p.To != nil)
+	st.after = take(len(p.After))
+	st.limit = one(p.LimitArg)
+	st.columns = at
+}
+
+// position returns where a sample has the column; -1 where its family has not:
+// a static column beside rows.
+func (st *statement) position(c *schemas.Column) int {
+	if i := slices.Index(st.table.key, c); i >= 0 {
+		return i
+	}
+	if i := slices.Index(st.table.columns, c); i >= 0 {
+		return len(st.table.key) + i
+	}
+	return -1
+}
+
+func (st *statement) positions(cs []*schemas.Column) []int {
+	at := make([]int, len(cs))
+	for i, c := range cs {
+		at[i] = st.position(c)
+	}
+	return at
+}
+
+// samplesOf returns the samples of a family, which all its patterns share.
+func (s *store) samplesOf(f family) *samples {
+	t := s.tables[f]
+	if t == nil {
+		t = &samples{key: f.table.Key(), columns: f.table.Columns}
+		if f.static {
+			t.key, t.columns = f.table.Partition, f.table.Static
+		}
+		s.tables[f] = t
+	}
+	return t
+}

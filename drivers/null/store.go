@@ -1,0 +1,87 @@
+package null
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Engine returns the entry of the list of engines.
+func Engine() drivers.Engine {
+	return drivers.Engine{
+		Name: "null",
+		Doc:  "keeps nothing: the floor of harness and models",
+		Open: open,
+	}
+}
+
+func open(_ context.Context, o drivers.Options) (drivers.Store, error) {
+	for name := range o.Settings {
+		return nil, fmt.Errorf("the null engine has no setting %q; it has none at all", name)
+	}
+	return &store{schemas: make(map[string]*schemas.Schema), tables: make(map[family]*samples)}, nil
+}
+
+// family is what has samples of its own: the rows of a table, or its static columns.
+type family struct {
+	table  *schemas.Table
+	static bool
+}
+
+type store struct {
+	mu      sync.Mutex
+	schemas map[string]*schemas.Schema
+	tables  map[family]*samples
+	numbers atomic.Int64 // the last number that an add returned
+}
+
+var _ drivers.Store = (*store)(nil)
+
+// Capabilities implements drivers.Store.
+func (s *store) Capabilities() drivers.Capabilities {
+	return drivers.Capabilities{
+		Engine:       "null",
+		Version:      "null",
+		Durability:   drivers.Memory,
+		Atomic:       schemas.AtomicAll,
+		ReturnsNew:   true,
+		PlainIndexes: true,
+		InProcess:    true,
+		Discards:     true,
+	}
+}
+
+// Apply implements drivers.Store.
+func (s *store) Apply(_ context.Context, sch *schemas.Schema) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.schemas[sch.Name] = sch
+	return nil
+}
+
+// Inspect implements drivers.Store.
+func (s *store) Inspect(_ context.Context, name string) (*schemas.Schema, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sch := s.schemas[name]; sch != nil {
+		return sch, nil
+	}
+	return nil, fmt.Errorf("inspect schema %s: it was not applied to this null engine", name)
+}
+
+// Prepare implements drivers.Store.
+func (s *store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.compile(p), nil
+}
+
+// Session implements drivers.Store.
+func (s *store) Session() (drivers.Session, error) { return &session{store: s}, nil }
+
+// Close implements drivers.Store.
+func (s *store) Close() error { return nil }
