@@ -6,7 +6,7 @@ import (
 )
 
 // coarse is a histogram of times within an eighth: enough to compare two
-// medians, in 4 KB and 3 ns a value.
+// quantiles, in 4 KB and 3 ns a value.
 type coarse [64 * 8]int64
 
 func (c *coarse) add(d time.Duration) {
@@ -28,9 +28,9 @@ func (c *coarse) total() (n int64) {
 	return n
 }
 
-// median is the middle value, rounded down to an eighth.
-func (c *coarse) median() time.Duration {
-	left := c.total() / 2
+// quantile is the value that a part q of all is below, rounded down to an eighth.
+func (c *coarse) quantile(q float64) time.Duration {
+	left := int64(q * float64(c.total()))
 	for i, k := range c {
 		if left -= k; left < 0 {
 			return time.Duration(8+i%8) << (i/8 - 4)

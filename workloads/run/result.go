@@ -110,11 +110,12 @@ func (p *phase) evidence() evidence {
 	s := &p.seen
 	e := evidence{
 		arrivals: p.spec.Arrivals.String(), workers: p.workers(), inProcess: p.caps.InProcess,
+		seconds: p.seconds, processors: runtime.NumCPU(),
 		started: s.started, late: s.late, queued: s.queued, own: s.own, service: s.service,
 		cpuShare: p.cpuShare(),
 	}
 	if min(s.serviceFree.total(), s.serviceQueued.total()) >= enoughToCompare {
-		e.serviceFree, e.serviceQueued = s.serviceFree.median(), s.serviceQueued.median()
+		e.serviceFree, e.serviceQueued = s.serviceFree.quantile(0.25), s.serviceQueued.quantile(0.5)
 	}
 	if n := len(p.lags); n > 1 {
 		e.lagMiddle, e.lagEnd = p.lags[n/2], p.lags[n-1]
@@ -122,8 +123,10 @@ func (p *phase) evidence() evidence {
 	return e
 }
 
-// enoughToCompare is how many values a median needs that is to be compared.
-const enoughToCompare = 20
+// enoughToCompare is how many values a quantile needs that is to be compared:
+// before a queue that only grows, as many operations as there are workers found
+// one free.
+const enoughToCompare = 8
 
 // cpuShare is what this process used of all processors.
 func (p *phase) cpuShare() float64 {

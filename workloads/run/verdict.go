@@ -15,7 +15,9 @@ type evidence struct {
 	arrivals  string // constant, poisson or closed
 	workers   int
 	inProcess bool // engine and generator share a process
-	rate      float64
+	seconds   float64
+
+	processors int
 
 	started int64
 	late    int64 // by more than lateness, although a worker was free
@@ -26,12 +28,14 @@ type evidence struct {
 	// store and the model took in the same rounds.
 	own, service time.Duration
 
-	// serviceFree and serviceQueued are median service times of operations
-	// that found a free worker, and that did not; 0: too few.
+	// serviceFree is the lower quartile of service times of operations that
+	// found a free worker: where the rate is above capacity, only the first did,
+	// and the later of these wait for the earlier within the engine.
+	// serviceQueued is the median of the others. 0: too few.
 	serviceFree, serviceQueued time.Duration
 	lagMiddle, lagEnd          time.Duration // of windows half way and at the end
 
-	cpuShare float64 // of all processors, by this process
+	cpuShare float64 // of the processors, by this process
 }
 
 // The rule's numbers.
@@ -44,6 +48,9 @@ const (
 	// ownInvalid: of the time of busy workers, as much was the generator's as
 	// the store's and model's.
 	ownInvalid = 0.5
+	// ownBusy: and that for a quarter of the phase on all processors. Catching
+	// up for a moment, after a pause of the engine, is no sign.
+	ownBusy = 0.25
 	// queuedMost: more than half of all operations found no free worker. One
 	// pause of the engine does not make that; a rate above capacity does.
 	queuedMost = 0.5
@@ -68,7 +75,7 @@ func (e *evidence) saturated() string {
 	if !e.inProcess && e.cpuShare >= cpuFull {
 		return fmt.Sprintf("client saturated: the generator used %.0f%% of this machine's processors and the engine is elsewhere; use more machines or a lower rate", 100*e.cpuShare)
 	}
-	busy := e.arrivals == "closed" || e.share(e.queued) > lateInvalid
+	busy := e.own.Seconds() > ownBusy*e.seconds*float64(min(e.workers, e.processors))
 	if own := float64(e.own) / max(1, float64(e.own+e.service)); busy && own > ownInvalid {
 		return fmt.Sprintf("client saturated: busy workers spent %.0f%% of their time on making and recording operations; the figures are the generator's", 100*own)
 	}

@@ -11,7 +11,7 @@ import (
 // healthy is a phase at 2000/s on a remote engine with nothing to say against it.
 func healthy() evidence {
 	return evidence{
-		arrivals: "poisson", workers: 32, rate: 2000, started: 60000, late: 10, cpuShare: 0.3,
+		arrivals: "poisson", workers: 32, seconds: 30, processors: 2, started: 60000, late: 10, cpuShare: 0.3,
 		own: 10 * time.Millisecond, service: time.Second,
 		serviceFree: time.Millisecond, serviceQueued: 0,
 	}
@@ -28,10 +28,10 @@ func TestSaturated(t *testing.T) {
 		// The generator was the bottleneck.
 		{"late with workers free", func(e *evidence) { e.late = 1200 }, "although a worker was free"},
 		{"making operations takes longer than running them", func(e *evidence) {
-			e.queued, e.own, e.service = 30000, 3*time.Second, time.Second
+			e.queued, e.own, e.service = 30000, 50*time.Second, 10*time.Second
 		}, "making and recording"},
 		{"the same in a closed loop", func(e *evidence) {
-			e.arrivals, e.own, e.service = "closed", 3*time.Second, time.Second
+			e.arrivals, e.own, e.service = "closed", 50*time.Second, 10*time.Second
 		}, "making and recording"},
 		{"processors full, engine elsewhere", func(e *evidence) { e.cpuShare = 0.95 }, "processors"},
 		{"a pool too small for a fast engine", func(e *evidence) {
@@ -55,6 +55,9 @@ func TestSaturated(t *testing.T) {
 			e.queued, e.service = 6000, 40*time.Second
 			e.serviceFree, e.serviceQueued = time.Millisecond, time.Millisecond
 			e.lagMiddle = 900 * time.Millisecond
+		}, ""},
+		{"catching up with an instant engine after a pause", func(e *evidence) {
+			e.queued, e.own, e.service = 6000, 60*time.Millisecond, 20*time.Millisecond
 		}, ""},
 		{"an embedded engine that takes all processors", func(e *evidence) {
 			e.inProcess, e.cpuShare, e.late = true, 0.99, 5000

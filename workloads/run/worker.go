@@ -37,7 +37,7 @@ type worker struct {
 	failure error  // of carrying out the operation before
 
 	// What it saw, added up when the phase has ended.
-	last time.Duration // end of the operation before
+	last time.Duration // end of the operation before; before the first, ahead of all due times
 	seen sightings
 }
 
@@ -68,7 +68,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
-	w := &worker{phase: p, session: s, meter: drivers.NewMeter(s), mail: p.source.Reader(), rec: p.recorder.Worker(i), digester: newDigester(p.dataset.Promise)}
+	w := &worker{phase: p, session: s, meter: drivers.NewMeter(s), mail: p.source.Reader(), rec: p.recorder.Worker(i), last: -1, digester: newDigester(p.dataset.Promise)}
 	w.mb = p.bound.Mailbox(w.meter)
 	w.entry, w.info = w.listed, w.informed
 	w.meter.Trace = w.traced
