@@ -77,8 +77,9 @@ func Emulated(st Statement) *schemas.Pattern {
 	return nil
 }
 
-// native unwraps a fallback to what the store itself prepared.
-func native(st Statement) Statement {
+// Native returns what the store itself prepared: of a fallback the statement
+// that runs, else st. Sessions ask for it before they look for their own type.
+func Native(st Statement) Statement {
 	if f, ok := st.(fallback); ok {
 		return f.Statement
 	}

@@ -70,7 +70,7 @@ func (s *session) Close() error {
 
 // enter checks what every call must, and returns the compiled statement.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
-	st, ok := stmt.(*statement)
+	st, ok := drivers.Native(stmt).(*statement)
 	switch {
 	case !ok || st.store != s.store:
 		return nil, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
