@@ -1,0 +1,175 @@
+package datastax
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Audit implements models.Mailbox. It keeps 24 bytes for each row of a label,
+// about 100 for each attachment and label, and nothing of what they hold.
+func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
+	a := audit{seed: maphash.MakeSeed(), labels: map[labelKey]*labelCount{}, files: map[fileKey]*fileSum{}}
+	for _, step := range []struct {
+		stmt drivers.Statement
+		row  func([]drivers.Value) error
+	}{
+		{m.allFolders, a.folder}, {m.allShown, a.shows}, {m.allUnread, a.unread}, {m.allSizes, a.size},
+		{m.allChunks, a.chunk}, {m.allEmails, a.email},
+	} {
+		if err := m.s.Read(ctx, step.stmt, nil, step.row); err != nil {
+			return models.Audit{}, fmt.Errorf("datastax: audit: %w", err)
+		}
+	}
+	return a.result(), nil
+}
+
+type audit struct {
+	models.Audit
+	seed   maphash.Seed
+	labels map[labelKey]*labelCount
+	rows   []labelRow
+	sorted bool // rows, by email
+	files  map[fileKey]*fileSum
+}
+
+type labelKey struct{ username, label string }
+
+// labelCount is what a label shows, less what its counters say.
+type labelCount struct{ unread, messages int64 }
+
+// labelRow is a row that shows an email; folder stands for its user and folder.
+type labelRow struct {
+	id     [16]byte
+	folder uint64
+}
+
+type fileKey struct {
+	id   [16]byte
+	name uint64
+}
+
+// fileSum is what the chunks of one attachment come to.
+type fileSum struct {
+	bytes         int64
+	chunks, last  int64
+	wrongChecksum bool
+}
+
+func (a *audit) folder(row []drivers.Value) error {
+	a.Folders++
+	if row[2].Bool() {
+		a.Accounts++
+	}
+	return nil
+}
+
+func (a *audit) label(username, label string) *labelCount {
+	k := labelKey{username, label}
+	if a.labels[k] == nil {
+		a.labels[k] = &labelCount{}
+	}
+	return a.labels[k]
+}
+
+func (a *audit) shows(row []drivers.Value) error {
+	username, label := row[0].Str(), row[1].Str()
+	c := a.label(username, label)
+	c.messages++
+	if !row[3].Bool() {
+		c.unread++
+	}
+	a.rows = append(a.rows, labelRow{row[2].UUIDBytes(), maphash.String(a.seed, username+"\x00"+base(label))})
+	return nil
+}
+
+func (a *audit) unread(row []drivers.Value) error {
+	a.label(row[0].Str(), row[1].Str()).unread -= row[2].Int64()
+	return nil
+}
+
+func (a *audit) size(row []drivers.Value) error {
+	f := folder{label: row[1].Str()}
+	a.label(row[0].Str(), f.name(int32(row[2].Int64()))).messages -= row[3].Int64()
+	return nil
+}
+
+func (a *audit) chunk(row []drivers.Value) error {
+	k := fileKey{row[0].UUIDBytes(), maphash.Bytes(a.seed, row[1].Raw())}
+	f := a.files[k]
+	if f == nil {
+		f = &fileSum{}
+		a.files[k] = f
+	}
+	f.chunks++
+	f.last = max(f.last, row[2].Int64())
+	f.bytes += int64(len(row[3].Raw()))
+	f.wrongChecksum = f.wrongChecksum || int64(models.Checksum(0, row[3].Raw())) != row[4].Int64()
+	return nil
+}
+
+// sort makes the rows of labels, once all are there, ready to be looked for by email.
+func (a *audit) sort() {
+	if a.sorted {
+		return
+	}
+	a.sorted = true
+	slices.SortFunc(a.rows, func(x, y labelRow) int {
+		return cmp.Or(bytes.Compare(x.id[:], y.id[:]), cmp.Compare(x.folder, y.folder))
+	})
+	for i := 1; i < len(a.rows); i++ {
+		if a.rows[i] == a.rows[i-1] {
+			a.Duplicated++
+		}
+	}
+}
+
+func (a *audit) email(row []drivers.Value) error {
+	a.sort()
+	id := row[0].UUIDBytes()
+	i, found := slices.BinarySearchFunc(a.rows, id, func(r labelRow, id [16]byte) int { return bytes.Compare(r.id[:], id[:]) })
+	if !found {
+		a.Unreferenced++
+	}
+	for ; i < len(a.rows) && a.rows[i].id == id; i++ {
+		a.Messages++
+	}
+	whole := !row[1].IsNull()
+	if _, err := models.WriteText(io.Discard, row[1].Raw()); err != nil {
+		whole = false
+	}
+	for files := row[2].Elems(); len(files) > 0; files = files[2:] {
+		k := fileKey{id, maphash.Bytes(a.seed, files[0].Raw())}
+		whole = whole && a.files[k].whole(files[1].Int64())
+		delete(a.files, k)
+	}
+	if !whole {
+		a.BrokenBodies++
+	}
+	return nil
+}
+
+// whole tells whether the chunks are all there, and none left over.
+func (f *fileSum) whole(size int64) bool {
+	if f == nil {
+		return size == 0
+	}
+	return f.bytes == size && f.chunks == f.last+1 && !f.wrongChecksum
+}
+
+func (a *audit) result() models.Audit {
+	a.sort()
+	a.Dangling = int64(len(a.rows)) - a.Messages
+	a.Unreferenced += int64(len(a.files)) // attachments of emails that are not there, or do not name them
+	for _, c := range a.labels {
+		a.CounterDrift += max(c.unread, -c.unread) + max(c.messages, -c.messages)
+	}
+	return a.Audit
+}

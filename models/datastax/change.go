@@ -1,0 +1,191 @@
+package datastax
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Flag implements models.Mailbox. It reads, then writes: two at once can count
+// one change twice, as counters and plain columns have it in the document.
+func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
+	if flag != models.Seen {
+		return models.ErrNotOffered
+	}
+	if err := m.flagSeen(ctx, ref(f), h, on); err != nil {
+		return failed("flag", f, err)
+	}
+	return nil
+}
+
+func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on bool) error {
+	m.arena.Reset()
+	if err := m.readHandle(ctx, f, h); err != nil || m.shown.read == on {
+		return err
+	}
+	overflow := overflowOf(h)
+	args := m.with(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(idOf(h)), drivers.Boolean(on))
+	if _, err := m.s.Write(ctx, m.setRead, args); err != nil {
+		return err
+	}
+	unread := int64(1)
+	if on {
+		unread = -1
+	}
+	m.deltas = append(m.deltas[:0], delta{f, overflow, unread, 0})
+	return m.addCounts(ctx)
+}
+
+// begin forgets the changes of the operation before.
+func (m *mailbox) begin() {
+	m.arena.Reset()
+	m.calls.Reset()
+	m.deltas = m.deltas[:0]
+}
+
+// distinct refuses a message named twice: it is gone when the second is due.
+func (m *mailbox) distinct(hs []models.Handle) error {
+	if !m.twice.Distinct(hs) {
+		return fmt.Errorf("a message is named twice: %w", models.ErrNotFound)
+	}
+	return nil
+}
+
+// commit writes what an operation changed: in folders, then in counters.
+func (m *mailbox) commit(ctx context.Context) error {
+	if len(m.calls.List) == 0 {
+		return nil
+	}
+	if err := m.s.Batch(ctx, m.index, m.calls.List); err != nil {
+		return err
+	}
+	return m.addCounts(ctx)
+}
+
+// addHide makes a label no longer show an email whose row is in m.shown.
+func (m *mailbox) addHide(f *folder, overflow int32, id [16]byte) {
+	m.calls.Add(hide, drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id))
+	m.count(f, overflow, -1, m.shown.read)
+}
+
+// addShow makes a folder show an email as s does, and returns the label's overflow.
+func (m *mailbox) addShow(ctx context.Context, f *folder, id [16]byte, s shown) (int32, error) {
+	overflow, err := m.place(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	m.calls.Add(show, drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id),
+		drivers.TextBytes(s.from), drivers.TextBytes(s.subject), drivers.Boolean(s.read))
+	m.count(f, overflow, 1, s.read)
+	return overflow, nil
+}
+
+// find looks for an email in each label of a folder up to the one that look
+// read, and returns which shows it. Its row is then in m.shown.
+func (m *mailbox) find(ctx context.Context, f *folder, id [16]byte) (overflow int32, found bool, err error) {
+	for n := range f.current.Load() + 1 {
+		if err := m.readShown(ctx, f, n, id); err != models.ErrNotFound {
+			return n, err == nil, err
+		}
+	}
+	return 0, false, nil
+}
+
+// Delete implements models.Mailbox: the emails stay, for whoever else shows them.
+func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	if err := m.delete(ctx, ref(f), hs); err != nil {
+		return failed("delete", f, err)
+	}
+	return nil
+}
+
+func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) error {
+	m.begin()
+	if err := m.distinct(hs); err != nil {
+		return err
+	}
+	for _, h := range hs {
+		if err := m.readHandle(ctx, f, h); err != nil {
+			return err
+		}
+		m.addHide(f, overflowOf(h), idOf(h))
+	}
+	return m.commit(ctx)
+}
+
+// Move implements models.Mailbox: only rows of labels are written. An email
+// that the other folder shows already stays there as it is.
+func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+	if err := m.move(ctx, ref(from), ref(to), hs, handles); err != nil {
+		return failed("move", from, err)
+	}
+	return nil
+}
+
+func (m *mailbox) move(ctx context.Context, from, to *folder, hs, handles []models.Handle) error {
+	m.begin()
+	if err := m.distinct(hs); err != nil {
+		return err
+	}
+	if err := m.look(ctx, to); err != nil {
+		return err
+	}
+	here := from.username == to.username && from.label == to.label
+	for i, h := range hs {
+		if err := m.readHandle(ctx, from, h); err != nil {
+			return err
+		}
+		if here {
+			handles[i] = h
+			continue
+		}
+		id, s := idOf(h), m.shown
+		m.addHide(from, overflowOf(h), id)
+		overflow, found, err := m.find(ctx, to, id)
+		if err == nil && !found {
+			overflow, err = m.addShow(ctx, to, id, s)
+		}
+		if err != nil {
+			return err
+		}
+		handles[i] = handleOf(id, overflow)
+	}
+	return m.commit(ctx)
+}
+
+// Label implements models.Labeler.
+func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, label *models.Folder, on bool) (models.Handle, error) {
+	h, err := m.setLabel(ctx, ref(f), h, ref(label), on)
+	if err != nil {
+		return models.Handle{}, failed("label", f, err)
+	}
+	return h, nil
+}
+
+func (m *mailbox) setLabel(ctx context.Context, f *folder, h models.Handle, label *folder, on bool) (models.Handle, error) {
+	m.begin()
+	if err := m.readHandle(ctx, f, h); err != nil {
+		return h, err
+	}
+	id, s := idOf(h), m.shown
+	if err := m.look(ctx, label); err != nil {
+		return h, err
+	}
+	overflow, found, err := m.find(ctx, label, id)
+	switch {
+	case err != nil:
+		return h, err
+	case on && found:
+		return handleOf(id, overflow), nil
+	case on:
+		if overflow, err = m.addShow(ctx, label, id, s); err != nil {
+			return h, err
+		}
+		h = handleOf(id, overflow)
+	case found:
+		m.addHide(label, overflow, id)
+	}
+	return h, m.commit(ctx)
+}

@@ -1,0 +1,135 @@
+package datastax
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// uncounted makes of a failure to count one of unknown outcome: what was to be
+// counted has been done.
+func uncounted(err error) error {
+	if err == nil || errors.Is(err, drivers.ErrUnknown) {
+		return err
+	}
+	return fmt.Errorf("done, but perhaps not counted: %w: %w", drivers.ErrUnknown, err)
+}
+
+// Deliver implements models.Mailbox. The email and its attachments are written
+// first, once; then what shows them, in one batch; then the counters.
+func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+	id := m.ids.Next(m.now())
+	err := m.putAttachments(ctx, id, msg.Attachments)
+	if err == nil {
+		err = m.putBody(ctx, id, msg)
+	}
+	if err == nil {
+		err = m.showAll(ctx, id, msg, to, handles)
+	}
+	if err != nil {
+		return fmt.Errorf("datastax: deliver to %d folders: %w", len(to), err)
+	}
+	return nil
+}
+
+func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *models.Message) error {
+	m.names = m.names[:0]
+	for _, as := range [...][]models.Address{msg.To, msg.Cc, msg.Bcc} {
+		for i := range as {
+			m.names = append(m.names, drivers.Text(as[i].Address))
+		}
+	}
+	m.files = m.files[:0]
+	for i := range msg.Attachments {
+		m.files = append(m.files, drivers.Text(msg.Attachments[i].Name), drivers.Bigint(msg.Attachments[i].Content.Size()))
+	}
+	text, err := models.EncodeText(models.Reuse(m.text), msg.Body.Content)
+	m.text = text
+	if err != nil {
+		return fmt.Errorf("read body: %w", err)
+	}
+	_, err = m.s.Write(ctx, m.putEmail, m.with(drivers.TimeUUID(id), drivers.SetOf(m.names), drivers.Text(msg.From.Address),
+		drivers.Text(msg.Subject), drivers.TextBytes(text), drivers.MapOf(m.files)))
+	return err
+}
+
+// showAll makes a label of each folder show the email, unread.
+func (m *mailbox) showAll(ctx context.Context, id [16]byte, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+	m.calls.Reset()
+	m.deltas = m.deltas[:0]
+	for i, f := range to {
+		r := ref(f)
+		overflow, err := m.place(ctx, r)
+		if err != nil {
+			return err
+		}
+		m.calls.Add(show, drivers.Text(r.username), drivers.Text(r.name(overflow)), drivers.TimeUUID(id),
+			drivers.Text(msg.From.Address), drivers.Text(msg.Subject), drivers.Boolean(false))
+		m.deltas = append(m.deltas, delta{r, overflow, 1, 1}) // no folder is named twice
+		handles[i] = handleOf(id, overflow)
+	}
+	if err := m.s.Batch(ctx, m.index, m.calls.List); err != nil {
+		return err
+	}
+	return m.addCounts(ctx)
+}
+
+// putAttachments writes the chunks of all attachments, a window of them at a
+// time, so that no more than a window is in memory.
+func (m *mailbox) putAttachments(ctx context.Context, id [16]byte, parts []models.Part) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	m.calls.Reset()
+	for i := range parts {
+		p := &parts[i]
+		chunk := 0
+		for off := int64(0); off < p.Content.Size(); off += int64(m.chunk) {
+			b, err := m.readChunk(p.Content, off)
+			if err != nil {
+				return fmt.Errorf("read attachment %q: %w", p.Name, err)
+			}
+			m.calls.Add(only, drivers.TimeUUID(id), drivers.Text(p.Name), drivers.Int(int32(chunk)),
+				drivers.Blob(b), drivers.Bigint(int64(models.Checksum(0, b))))
+			chunk++
+			if len(m.calls.List) == window {
+				if err := m.flushChunks(ctx); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return m.flushChunks(ctx)
+}
+
+func (m *mailbox) flushChunks(ctx context.Context) error {
+	if len(m.calls.List) == 0 {
+		return nil
+	}
+	err := m.s.Batch(ctx, m.putChunks, m.calls.List)
+	m.calls.Reset()
+	return err
+}
+
+// readChunk returns the chunk of c at off: c's own bytes where it lies in
+// memory, else a copy in a buffer that is good until the window is written.
+func (m *mailbox) readChunk(c models.Content, off int64) ([]byte, error) {
+	n := min(c.Size()-off, int64(m.chunk))
+	if b, ok := c.(models.BytesContent); ok {
+		return b[off : off+n], nil
+	}
+	buf := &m.window[len(m.calls.List)]
+	*buf = slices.Grow((*buf)[:0], int(n))[:n]
+	if got, err := c.ReadAt(*buf, off); got < len(*buf) {
+		if err == nil || err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return *buf, nil
+}

@@ -1,0 +1,241 @@
+package datastax
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// colors are given to folders in turn; the document says that they have one.
+var colors = [...]string{"blue", "green", "orange", "purple", "red", "teal"}
+
+// folder is what a models.Folder refers to. All workers share it.
+type folder struct {
+	username string
+	label    string
+	// overflows are the names of overflow labels, made once: 1, 2, 3 …
+	overflows atomic.Pointer[[]string]
+	// current is the highest overflow that is known to be in use.
+	current atomic.Int32
+	// room is how many emails current takes before its size is looked at again.
+	room atomic.Int64
+}
+
+func newFolder(a *models.Account, name string, room int64) *models.Folder {
+	f := &folder{username: a.Address, label: name}
+	f.room.Store(room)
+	return &models.Folder{Name: name, Account: a, Ref: f}
+}
+
+func ref(f *models.Folder) *folder { return f.Ref.(*folder) }
+
+const overflowInfix = "-overflow-"
+
+// name returns the folder's label with that overflow, as in inbox-overflow-1.
+func (f *folder) name(overflow int32) string {
+	if overflow == 0 {
+		return f.label
+	}
+	var known []string
+	p := f.overflows.Load()
+	if p != nil {
+		known = *p
+	}
+	if overflow > 0 && int(overflow) <= len(known) {
+		return known[overflow-1]
+	}
+	s := f.label + overflowInfix + strconv.Itoa(int(overflow))
+	if int(overflow) == len(known)+1 {
+		grown := append(slices.Clip(known), s)
+		f.overflows.CompareAndSwap(p, &grown)
+	}
+	return s
+}
+
+// raise notes that an overflow label is in use.
+func (f *folder) raise(overflow int32) {
+	for {
+		known := f.current.Load()
+		if overflow <= known || f.current.CompareAndSwap(known, overflow) {
+			return
+		}
+	}
+}
+
+// base returns the folder's label that a label is, or is an overflow of.
+func base(label string) string {
+	i := strings.LastIndex(label, overflowInfix)
+	if i < 0 {
+		return label
+	}
+	digits := label[i+len(overflowInfix):]
+	if n, err := strconv.ParseInt(digits, 10, 32); err != nil || n < 1 || strconv.FormatInt(n, 10) != digits {
+		return label
+	}
+	return label[:i]
+}
+
+func checkName(name string) error {
+	if base(name) != name {
+		return fmt.Errorf("folder name %q is reserved for overflow labels; choose one that does not end in %sNUMBER", name, overflowInfix)
+	}
+	return nil
+}
+
+// CreateUser implements models.Mailbox. There is no table of users in the
+// document: an account is there once it has a folder.
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+	a, err := m.createUser(ctx, address, folders)
+	if err != nil {
+		return nil, fmt.Errorf("datastax: create account %s: %w", address, err)
+	}
+	return a, nil
+}
+
+func (m *mailbox) createUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+	if len(folders) == 0 {
+		return nil, fmt.Errorf("an account needs an inbox; name at least one folder")
+	}
+	a := &models.Account{Address: address}
+	for i, name := range folders {
+		if err := checkName(name); err != nil {
+			return nil, err
+		}
+		if slices.Contains(folders[:i], name) {
+			return nil, fmt.Errorf("folder %q: %w", name, models.ErrExists)
+		}
+		a.Folders = append(a.Folders, newFolder(a, name, m.share(0)))
+	}
+	taken := false
+	err := m.s.Read(ctx, m.anyFolder, m.with(drivers.Text(address)), func([]drivers.Value) error {
+		taken = true
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if taken {
+		return nil, models.ErrExists
+	}
+	if err := m.claim(ctx, a, folders[0], true); err != nil || len(folders) == 1 {
+		return a, err
+	}
+	m.calls.Reset()
+	for i, name := range folders[1:] {
+		m.calls.Add(only, drivers.Text(address), drivers.Text(name), drivers.Text(colors[(i+1)%len(colors)]), drivers.Boolean(false))
+	}
+	return a, m.s.Batch(ctx, m.putFolders, m.calls.List)
+}
+
+// claim makes a folder unless there is one of that name.
+func (m *mailbox) claim(ctx context.Context, a *models.Account, name string, inbox bool) error {
+	color := colors[0]
+	if !inbox {
+		color = colors[len(a.Folders)%len(colors)]
+	}
+	r, err := m.s.Write(ctx, m.claimFolder, m.with(drivers.Text(a.Address), drivers.Text(name), drivers.Text(color), drivers.Boolean(inbox)))
+	if err == nil && !r.Applied {
+		err = models.ErrExists
+	}
+	return err
+}
+
+// CreateFolder implements models.Mailbox.
+func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (*models.Folder, error) {
+	err := checkName(name)
+	if err == nil {
+		err = m.claim(ctx, a, name, false)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("datastax: create folder %q of %s: %w", name, a.Address, err)
+	}
+	return newFolder(a, name, m.share(0)), nil
+}
+
+// Login implements models.Mailbox.
+func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
+	a := &models.Account{Address: address}
+	err := m.s.Read(ctx, m.folders, m.with(drivers.Text(address)), func(row []drivers.Value) error {
+		at := len(a.Folders)
+		if row[2].Bool() {
+			at = 0
+		}
+		a.Folders = slices.Insert(a.Folders, at, newFolder(a, row[0].Str(), 0))
+		return nil
+	})
+	if err == nil && len(a.Folders) == 0 {
+		err = models.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("datastax: login of %s: %w", address, err)
+	}
+	return a, nil
+}
+
+// Folders implements models.Mailbox: Q1, which folds the unread counts of
+// overflow labels.
+func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
+	var labels []string
+	var unread []int64
+	user := m.with(drivers.Text(a.Address))
+	err := m.s.Read(ctx, m.unread, user, func(row []drivers.Value) error {
+		labels, unread = append(labels, base(row[0].Str())), append(unread, row[1].Int64())
+		return nil
+	})
+	if err == nil {
+		err = m.s.Read(ctx, m.folders, user, func(row []drivers.Value) error {
+			info := models.FolderInfo{Name: row[0].Str(), Known: models.KnowUnread}
+			for i := range labels {
+				if labels[i] == info.Name {
+					info.Unread += unread[i]
+				}
+			}
+			return yield(info)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("datastax: folders of %s: %w", a.Address, err)
+	}
+	return nil
+}
+
+// folderStats collects a folder's numbers over its labels.
+type folderStats struct {
+	models.Stats
+	last int32 // the highest overflow that has a size
+}
+
+// Stats implements models.Mailbox.
+func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
+	r := ref(f)
+	m.stats = folderStats{Stats: models.Stats{Known: models.KnowMessages | models.KnowUnread}}
+	err := m.s.Read(ctx, m.sizes, m.with(drivers.Text(r.username), drivers.Text(r.label)), m.onSizes)
+	if err == nil {
+		m.names = m.names[:0]
+		for n := range m.stats.last + 1 {
+			m.names = append(m.names, drivers.Text(r.name(n)))
+		}
+		err = m.s.Read(ctx, m.unreadOf, m.with(drivers.Text(r.username), drivers.ListOf(m.names)), m.onUnread)
+	}
+	if err != nil {
+		return models.Stats{}, failed("stats", f, err)
+	}
+	return m.stats.Stats, nil
+}
+
+func (m *mailbox) sizesRow(row []drivers.Value) error {
+	m.stats.last = max(m.stats.last, int32(row[0].Int64()))
+	m.stats.Messages += row[1].Int64()
+	return nil
+}
+
+func (m *mailbox) unreadRow(row []drivers.Value) error {
+	m.stats.Unread += row[0].Int64()
+	return nil
+}

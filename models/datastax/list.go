@@ -1,0 +1,119 @@
+package datastax
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// listing is a page being read.
+type listing struct {
+	yield    func(*models.Entry) error
+	entry    models.Entry
+	overflow int32 // of the label being read
+	rows     int   // that it yielded
+	merge    bool  // the folder has overflow labels: rows are held and sorted
+	more     bool  // the label being read is followed by another
+	held     []held
+}
+
+// held is a row of a page that spans labels.
+type held struct {
+	id            [16]byte
+	overflow      int32
+	from, subject []byte
+	read          bool
+}
+
+// List implements models.Mailbox: Q2.
+//
+// Where a folder has overflow labels, a page is read from each and merged by
+// id, and not from the newest label alone: clocks skew at the seam of two, and
+// an email that was moved brings an old id to the newest label. A mark in the
+// partition itself says whether there is another label, so that a folder
+// without one is one slice.
+func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+	if err := m.readPage(ctx, ref(f), after, limit, yield); err != nil {
+		return failed("list", f, err)
+	}
+	return nil
+}
+
+func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+	if limit <= 0 {
+		return ctx.Err()
+	}
+	var from drivers.Value
+	if !after.IsZero() {
+		from = drivers.TimeUUID(idOf(after))
+	}
+	m.arena.Reset()
+	l := &m.list
+	*l = listing{yield: yield, more: true, held: l.held[:0]}
+	for n := int32(0); l.more; n++ {
+		l.overflow, l.rows, l.more = n, 0, false
+		args := m.with(drivers.Text(f.username), drivers.Text(f.name(n)), from, drivers.Bigint(int64(limit)))
+		err := m.s.Read(ctx, m.page, args, m.onPage)
+		if err == nil && l.rows == 0 {
+			l.more, err = m.isOverflowed(ctx, f, n)
+			l.merge = l.merge || l.more
+		}
+		if err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(l.held, func(a, b held) int { return compareTime(b.id, a.id) })
+	for i := range l.held[:min(limit, len(l.held))] {
+		h := &l.held[i]
+		if err := l.emit(h.id, h.overflow, h.from, h.subject, h.read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pageRow takes a row of a page. What the first row of the first label says
+// of others holds for the whole page.
+func (m *mailbox) pageRow(row []drivers.Value) error {
+	l := &m.list
+	if l.rows++; l.rows == 1 {
+		l.more = row[4].Bool()
+		l.merge = l.merge || l.more
+	}
+	id, from, subject, read := row[0].UUIDBytes(), row[1].Raw(), row[2].Raw(), row[3].Bool()
+	if !l.merge {
+		return l.emit(id, l.overflow, from, subject, read)
+	}
+	l.held = append(l.held, held{id, l.overflow, m.arena.Bytes(from), m.arena.Bytes(subject), read})
+	return nil
+}
+
+func (l *listing) emit(id [16]byte, overflow int32, from, subject []byte, read bool) error {
+	l.entry = models.Entry{
+		Handle:  handleOf(id, overflow),
+		Known:   models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSeen,
+		From:    from,
+		Subject: subject,
+		Date:    models.TimeOf(id),
+		Seen:    read,
+	}
+	return l.yield(&l.entry)
+}
+
+// compareTime compares TimeUUIDs of models.TimeUUIDs as a store sorts them: by
+// time, then by the bytes behind it.
+func compareTime(a, b [16]byte) int {
+	if c := cmp.Compare(ticks(a), ticks(b)); c != 0 {
+		return c
+	}
+	return bytes.Compare(a[8:], b[8:])
+}
+
+func ticks(u [16]byte) uint64 {
+	return uint64(binary.BigEndian.Uint16(u[6:])&0x0fff)<<48 | uint64(binary.BigEndian.Uint16(u[4:]))<<32 | uint64(binary.BigEndian.Uint32(u[:]))
+}

@@ -1,0 +1,185 @@
+// Package datastax is the messaging model of DataStax's data modeling examples
+// (document 002): four access patterns, one partition each.
+//
+// An email and its attachments are stored once, however many users and labels
+// show it; a folder is a label, and a row under it shows an email. Attachments
+// lie in chunks of 1000 KB, each a partition of its own. A label whose
+// partition has grown too large is followed by an overflow label, and all
+// labels of a folder are listed as one. Nobody counts references: what no
+// label shows any more stays, and an audit counts it.
+package datastax
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+const (
+	// chunkSize is the document's 1000 KB.
+	chunkSize = 1_024_000
+	// window is how many chunks are written or read at once; the schema says
+	// the same (parallel).
+	window = 4
+	// overflowAfter is how many emails a label takes. A row that shows one is
+	// about 100 bytes (id, sender, subject, flag and the engine's own), so that
+	// a partition stays near 100 MB, where Cassandra's begin to hurt.
+	overflowAfter = 1_000_000
+)
+
+// Model returns the model's entry for the list of models.
+func Model() models.Model {
+	return models.Model{
+		Name:   "datastax",
+		Doc:    "emails stored once, shown by labels with overflow; attachments in parallel chunks",
+		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("datastax") },
+		Bind:   bind,
+	}
+}
+
+// statements are the patterns that the model runs, by the schema's names.
+type statements struct {
+	claimFolder, putFolders, folders, anyFolder drivers.Statement
+	unread, unreadOf                            drivers.Statement
+	currentLabel, sizes                         drivers.Statement
+	markOverflowed, overflowed                  drivers.Statement
+	page                                        drivers.Statement
+	putEmail, email, attachmentSize             drivers.Statement
+	putChunks, chunks                           drivers.Statement
+	inFolder, setRead, index, counters          drivers.Statement
+	allFolders, allUnread, allSizes             drivers.Statement
+	allShown, allEmails, allChunks              drivers.Statement
+}
+
+// The parts of the schema's batches, by position.
+const (
+	show, hide             = 0, 1
+	addUnread, addMessages = 0, 1
+	only                   = 0 // of batches with one part
+)
+
+func (s *statements) byName() map[string]*drivers.Statement {
+	return map[string]*drivers.Statement{
+		"claim_folder": &s.claimFolder, "put_folders": &s.putFolders, "folders": &s.folders, "any_folder": &s.anyFolder,
+		"unread": &s.unread, "unread_of": &s.unreadOf,
+		"current_label": &s.currentLabel, "sizes": &s.sizes,
+		"mark_overflowed": &s.markOverflowed, "overflowed": &s.overflowed,
+		"page":      &s.page,
+		"put_email": &s.putEmail, "email": &s.email, "attachment_size": &s.attachmentSize,
+		"put_chunks": &s.putChunks, "chunks": &s.chunks,
+		"in_folder": &s.inFolder, "set_read": &s.setRead, "index": &s.index, "counters": &s.counters,
+		"all_folders": &s.allFolders, "all_unread": &s.allUnread, "all_sizes": &s.allSizes,
+		"all_shown": &s.allShown, "all_emails": &s.allEmails, "all_chunks": &s.allChunks,
+	}
+}
+
+type bound struct {
+	statements
+	now   func() time.Time
+	ids   *models.TimeUUIDs
+	chunk int
+	limit int64 // emails a label takes
+}
+
+func bind(ctx context.Context, st drivers.Store, o models.Options) (models.Bound, error) {
+	s, err := schemas.Bundled("datastax")
+	if err != nil {
+		return nil, err
+	}
+	p, err := drivers.PrepareAll(ctx, st, s)
+	if err != nil {
+		return nil, fmt.Errorf("bind datastax: %w", err)
+	}
+	b := &bound{now: o.Now, ids: models.NewTimeUUIDs(o.Node), chunk: o.ChunkSize, limit: int64(o.OverflowAfter)}
+	if b.now == nil {
+		b.now = time.Now
+	}
+	if b.chunk == 0 {
+		b.chunk = chunkSize
+	}
+	if b.limit == 0 {
+		b.limit = overflowAfter
+	}
+	for name, stmt := range b.byName() {
+		if *stmt, err = p.Get(name); err != nil {
+			return nil, fmt.Errorf("bind datastax: %w", err)
+		}
+	}
+	return b, nil
+}
+
+// Mailbox implements models.Bound.
+func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
+	m := &mailbox{bound: b, s: s}
+	// Bound once: a method value made for each call would be an allocation.
+	m.onLabel, m.onFlag, m.onShown = m.labelRow, m.flagRow, m.shownRow
+	m.onPage, m.onEmail = m.pageRow, m.emailRow
+	m.onSize, m.onChunk = m.sizeRow, m.chunkRow
+	m.onSizes, m.onUnread = m.sizesRow, m.unreadRow
+	return m
+}
+
+// mailbox is one worker's. Its buffers are used again by each operation.
+type mailbox struct {
+	*bound
+	s drivers.Session
+
+	args   []drivers.Value
+	calls  models.Calls
+	arena  models.Arena
+	twice  models.Handles
+	deltas []delta
+	text   []byte          // of the body being delivered
+	names  []drivers.Value // recipients of the email being delivered
+	files  []drivers.Value // its attachments: name, size, name, size …
+	window [window][]byte  // chunks being written, of content that is not in memory
+
+	found bool // the row that was asked for is there
+	flag  bool // the flag in it
+	label label
+	shown shown
+	list  listing
+	in    download
+	open  *models.Opened
+	stats folderStats
+
+	onLabel, onFlag, onShown func(row []drivers.Value) error
+	onPage, onEmail          func(row []drivers.Value) error
+	onSize, onChunk          func(row []drivers.Value) error
+	onSizes, onUnread        func(row []drivers.Value) error
+}
+
+var _ models.Labeler = (*mailbox)(nil)
+
+// with returns the arguments of a call in a buffer that the next call reuses.
+func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
+	m.args = append(m.args[:0], args...)
+	return m.args
+}
+
+// failed says which operation on whose mail failed.
+func failed(op string, f *models.Folder, err error) error {
+	return fmt.Errorf("datastax: %s in folder %q of %s: %w", op, f.Name, f.Account.Address, err)
+}
+
+// A handle holds the email's id and which label of the folder shows it.
+func handleOf(id [16]byte, overflow int32) (h models.Handle) {
+	copy(h[:], id[:])
+	binary.BigEndian.PutUint32(h[16:], uint32(overflow))
+	return h
+}
+
+func idOf(h models.Handle) [16]byte { return [16]byte(h[:16]) }
+
+func overflowOf(h models.Handle) int32 { return int32(binary.BigEndian.Uint32(h[16:])) }
+
+// Raw implements models.Mailbox: the document keeps no raw messages.
+func (m *mailbox) Raw(context.Context, *models.Folder, models.Handle, io.Writer) (int64, error) {
+	return 0, models.ErrNotOffered
+}

@@ -1,0 +1,156 @@
+package datastax
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// errBroken: an attachment is not what was delivered.
+var errBroken = errors.New("attachment is broken")
+
+// shown is the row by which a label shows an email. Its bytes are the arena's.
+type shown struct {
+	from, subject []byte
+	read          bool
+}
+
+func (m *mailbox) shownRow(row []drivers.Value) error {
+	m.found = true
+	m.shown = shown{m.arena.Bytes(row[0].Raw()), m.arena.Bytes(row[1].Raw()), row[2].Bool()}
+	return nil
+}
+
+// readShown reads the row by which a label shows an email into m.shown.
+func (m *mailbox) readShown(ctx context.Context, f *folder, overflow int32, id [16]byte) error {
+	m.found = false
+	args := m.with(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id))
+	if err := m.s.Read(ctx, m.inFolder, args, m.onShown); err != nil {
+		return err
+	}
+	if !m.found {
+		return models.ErrNotFound
+	}
+	return nil
+}
+
+// readHandle is readShown for a message by its handle.
+func (m *mailbox) readHandle(ctx context.Context, f *folder, h models.Handle) error {
+	if h.IsZero() {
+		return models.ErrNotFound
+	}
+	return m.readShown(ctx, f, overflowOf(h), idOf(h))
+}
+
+// Open implements models.Mailbox: the label's row for the flag, then Q3.
+func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) error {
+	m.arena.Reset()
+	err := m.readHandle(ctx, ref(f), h)
+	if err == nil {
+		m.open, m.found = o, false
+		err = m.s.Read(ctx, m.email, m.with(drivers.TimeUUID(idOf(h))), m.onEmail)
+		m.open = nil
+	}
+	if err == nil && !m.found {
+		err = fmt.Errorf("the label shows an email that is gone: %w", models.ErrNotFound)
+	}
+	if err != nil {
+		return failed("open", f, err)
+	}
+	o.Handle, o.Date = h, models.TimeOf(idOf(h))
+	o.Known = models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSeen
+	o.Size, o.Seen, o.Flags = 0, m.shown.read, 0
+	if o.Seen {
+		o.Flags = models.Seen
+	}
+	return nil
+}
+
+func (m *mailbox) emailRow(row []drivers.Value) (err error) {
+	m.found = true
+	o := m.open
+	o.From = append(o.From[:0], row[0].Raw()...)
+	o.Subject = append(o.Subject[:0], row[1].Raw()...)
+	o.Attachments = o.Attachments[:0]
+	for files := row[3].Elems(); len(files) > 0; files = files[2:] {
+		o.Attachments = append(o.Attachments, models.AttachmentInfo{Name: files[0].Str(), Size: files[1].Int64()})
+	}
+	o.Body, err = models.DecodeText(o.Body[:0], row[2].Raw())
+	return err
+}
+
+// download is an attachment being read.
+type download struct {
+	w       io.Writer
+	size    int64
+	written int64
+	next    int64 // chunk
+}
+
+// Attachment implements models.Mailbox: Q4, chunks in windows of bounded memory.
+func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string, w io.Writer) (int64, error) {
+	m.arena.Reset()
+	err := m.readHandle(ctx, ref(f), h)
+	if err == nil {
+		err = m.readAttachment(ctx, idOf(h), name, w)
+	}
+	if err != nil {
+		return m.in.written, failed(fmt.Sprintf("attachment %q", name), f, err)
+	}
+	return m.in.written, nil
+}
+
+func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, w io.Writer) error {
+	m.in, m.found = download{w: w}, false
+	if err := m.s.Read(ctx, m.attachmentSize, m.with(drivers.TimeUUID(id), drivers.Text(name)), m.onSize); err != nil {
+		return err
+	}
+	if !m.found {
+		return models.ErrNotFound
+	}
+	d := &m.in
+	for d.written < d.size {
+		// As many as are needed if chunks were written with today's size; more
+		// windows follow if they were smaller.
+		n := min(window, (d.size-d.written+int64(m.chunk)-1)/int64(m.chunk))
+		m.names = m.names[:0]
+		for i := range n {
+			m.names = append(m.names, drivers.Int(int32(d.next+i)))
+		}
+		before := d.next
+		err := m.s.Read(ctx, m.chunks, m.with(drivers.TimeUUID(id), drivers.Text(name), drivers.ListOf(m.names)), m.onChunk)
+		if err != nil {
+			return err
+		}
+		if d.next == before {
+			return fmt.Errorf("%w: chunk %d is missing, after %d of %d bytes", errBroken, d.next, d.written, d.size)
+		}
+	}
+	return nil
+}
+
+func (m *mailbox) sizeRow(row []drivers.Value) error {
+	m.found, m.in.size = true, row[0].Int64()
+	return nil
+}
+
+func (m *mailbox) chunkRow(row []drivers.Value) error {
+	d := &m.in
+	b := row[1].Raw()
+	switch {
+	case row[0].Int64() != d.next:
+		return fmt.Errorf("%w: chunk %d is missing, after %d of %d bytes", errBroken, d.next, d.written, d.size)
+	case d.written+int64(len(b)) > d.size:
+		return fmt.Errorf("%w: more than its %d bytes", errBroken, d.size)
+	case int64(models.Checksum(0, b)) != row[2].Int64():
+		return fmt.Errorf("%w: the checksum of chunk %d is wrong", errBroken, d.next)
+	}
+	d.next++
+	n, err := d.w.Write(b)
+	d.written += int64(n)
+	return err
+}

@@ -1,0 +1,122 @@
+package datastax
+
+import (
+	"context"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// A label's size is looked at after every sixteenth of what it has room for,
+// and not with each delivery. Processes that share a store can so overrun the
+// limit by a sixteenth each; it is there to bound a partition, not to be met.
+const lookEvery = 16
+
+// share returns how many emails a label of that size takes before it is
+// looked at again.
+func (b *bound) share(size int64) int64 { return max(1, (b.limit-size)/lookEvery) }
+
+// label is the one that takes a folder's new emails, with its size.
+type label struct {
+	overflow int32
+	size     int64
+}
+
+func (m *mailbox) labelRow(row []drivers.Value) error {
+	m.label = label{int32(row[0].Int64()), row[1].Int64()}
+	return nil
+}
+
+// look reads which label takes the folder's new emails.
+func (m *mailbox) look(ctx context.Context, f *folder) error {
+	m.label = label{}
+	err := m.s.Read(ctx, m.currentLabel, m.with(drivers.Text(f.username), drivers.Text(f.label)), m.onLabel)
+	if err == nil {
+		f.raise(m.label.overflow)
+	}
+	return err
+}
+
+// place returns the overflow of the label that takes the folder's next email.
+//
+// Labels roll over without a lock. Whoever finds the current one full marks it
+// overflowed, which holds for ever and can be done again, before anything is
+// put under the next; a list follows the marks. So two that roll over at once
+// use the same label, one that comes late may still use the full one, and
+// either way its email is listed.
+func (m *mailbox) place(ctx context.Context, f *folder) (int32, error) {
+	if f.room.Add(-1) >= 0 {
+		return f.current.Load(), nil
+	}
+	if err := m.look(ctx, f); err != nil {
+		return 0, err
+	}
+	l := m.label
+	if l.size >= m.limit {
+		args := m.with(drivers.Text(f.username), drivers.Text(f.name(l.overflow)), drivers.Boolean(true))
+		if _, err := m.s.Write(ctx, m.markOverflowed, args); err != nil {
+			return 0, err
+		}
+		l = label{overflow: l.overflow + 1}
+		f.raise(l.overflow)
+	}
+	f.room.Store(m.share(l.size) - 1)
+	return l.overflow, nil
+}
+
+// isOverflowed tells whether a label that yielded no row is followed by another.
+func (m *mailbox) isOverflowed(ctx context.Context, f *folder, overflow int32) (bool, error) {
+	if f.current.Load() > overflow {
+		return true, nil
+	}
+	m.flag = false
+	err := m.s.Read(ctx, m.overflowed, m.with(drivers.Text(f.username), drivers.Text(f.name(overflow))), m.onFlag)
+	return m.flag, err
+}
+
+func (m *mailbox) flagRow(row []drivers.Value) error {
+	m.flag = row[0].Bool()
+	return nil
+}
+
+// delta is what an operation changes in the counters of one label.
+type delta struct {
+	f        *folder
+	overflow int32
+	unread   int64
+	messages int64
+}
+
+// count notes that n emails came to a label or, below 0, went from it.
+func (m *mailbox) count(f *folder, overflow int32, n int64, read bool) {
+	unread := n
+	if read {
+		unread = 0
+	}
+	for i := range m.deltas {
+		if d := &m.deltas[i]; d.f == f && d.overflow == overflow {
+			d.unread += unread
+			d.messages += n
+			return
+		}
+	}
+	m.deltas = append(m.deltas, delta{f, overflow, unread, n})
+}
+
+// addCounts writes what was noted: in a batch of its own, after all else.
+func (m *mailbox) addCounts(ctx context.Context) error {
+	m.calls.Reset()
+	for i := range m.deltas {
+		d := &m.deltas[i]
+		user := drivers.Text(d.f.username)
+		if d.unread != 0 {
+			m.calls.Add(addUnread, user, drivers.Text(d.f.name(d.overflow)), drivers.Counter(d.unread))
+		}
+		if d.messages != 0 {
+			m.calls.Add(addMessages, user, drivers.Text(d.f.label), drivers.Int(d.overflow), drivers.Counter(d.messages))
+		}
+	}
+	if len(m.calls.List) == 0 {
+		return nil
+	}
+	return uncounted(m.s.Batch(ctx, m.counters, m.calls.List))
+}

@@ -1,0 +1,115 @@
+package oracle
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Audit implements models.Mailbox. It keeps 24 bytes for each message, about
+// 20 for each folder and user, and nothing of what they hold.
+func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
+	a := audit{seed: maphash.MakeSeed(), users: map[uint64]bool{}, folders: map[uint64]bool{}}
+	for _, step := range []struct {
+		stmt drivers.Statement
+		row  func([]drivers.Value) error
+	}{{m.allUsers, a.user}, {m.allFolders, a.folder}, {m.allMessages, a.message}} {
+		if err := m.s.Read(ctx, step.stmt, nil, step.row); err != nil {
+			return models.Audit{}, fmt.Errorf("oracle: audit: %w", err)
+		}
+	}
+	slices.SortFunc(a.messages, func(x, y messageOf) int {
+		return cmp.Or(bytes.Compare(x.id[:], y.id[:]), cmp.Compare(x.user, y.user))
+	})
+	for i := 1; i < len(a.messages); i++ {
+		if a.messages[i] == a.messages[i-1] { // an interrupted move
+			a.Duplicated++
+		}
+	}
+	return a.Audit, nil
+}
+
+// audit knows users and folders by hashes of their keys.
+type audit struct {
+	models.Audit
+	seed     maphash.Seed
+	users    map[uint64]bool
+	folders  map[uint64]bool
+	messages []messageOf
+}
+
+type messageOf struct {
+	id   [16]byte
+	user uint64
+}
+
+func (a *audit) hash(parts ...drivers.Value) uint64 {
+	var h maphash.Hash
+	h.SetSeed(a.seed)
+	for _, p := range parts {
+		h.Write(p.Raw())
+		h.WriteByte(0)
+	}
+	return h.Sum64()
+}
+
+func (a *audit) user(row []drivers.Value) error {
+	a.Accounts++
+	a.users[a.hash(row[0])] = true
+	return nil
+}
+
+func (a *audit) folder(row []drivers.Value) error {
+	if !a.users[a.hash(row[0])] {
+		a.Unreferenced++
+		return nil
+	}
+	a.Folders++
+	a.folders[a.hash(row[0], row[1])] = true
+	return nil
+}
+
+// message judges one row. What has no body is what a write to a message that
+// is gone would leave.
+func (a *audit) message(row []drivers.Value) error {
+	switch {
+	case !a.folders[a.hash(row[0], row[1])]:
+		a.Unreferenced++
+		return nil
+	case row[3].IsNull():
+		a.Dangling++
+		return nil
+	}
+	a.Messages++
+	var id [16]byte
+	if _, err := hex.Decode(id[:], row[2].Raw()); err != nil {
+		return fmt.Errorf("messageId %q is not hexadecimal: %w", row[2].Raw(), err)
+	}
+	a.messages = append(a.messages, messageOf{id, a.hash(row[0])})
+	if _, err := models.WriteText(io.Discard, row[3].Raw()); err != nil || !whole(row[4].Elems(), row[5].Elems()) {
+		a.BrokenBodies++
+	}
+	return nil
+}
+
+// whole tells whether attachments are those that sizes names, each as long as
+// it says. Maps of one row come in the same order.
+func whole(sizes, files []drivers.Value) bool {
+	if len(sizes) != len(files) {
+		return false
+	}
+	for i := 0; i < len(sizes); i += 2 {
+		if !sizes[i].Equal(files[i]) || sizes[i+1].Int64() != int64(len(files[i+1].Raw())) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,128 @@
+package oracle
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Flag implements models.Mailbox.
+func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
+	if flag != models.Seen {
+		return models.ErrNotOffered
+	}
+	if err := m.flagSeen(ctx, ref(f), h, on); err != nil {
+		return failed("flag", f, err)
+	}
+	return nil
+}
+
+// flagSeen writes on the condition that the message is there and has the other
+// value: a plain put would make a row of a message that is gone. Only where it
+// does not hold is the row read, to tell why.
+func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on bool) error {
+	k, err := m.keyOf(f, h)
+	if err != nil {
+		return err
+	}
+	for {
+		r, err := m.s.Write(ctx, m.setRead, m.with(drivers.Text(f.userID), drivers.Text(f.folderID),
+			drivers.TextBytes(k.text[:]), drivers.Timestamp(k.created), drivers.Boolean(on), drivers.Boolean(!on)))
+		if err != nil || r.Applied {
+			return err
+		}
+		if err := m.get(ctx, m.exists, f, h, m.onExists); err != nil || m.read == on {
+			return err
+		}
+		// Another worker has changed it in between.
+	}
+}
+
+func (m *mailbox) existsRow(row []drivers.Value) error {
+	m.found, m.read = true, row[0].Bool()
+	return nil
+}
+
+func (m *mailbox) wholeRow(row []drivers.Value) error {
+	m.found, m.whole = true, m.arena.Row(row)
+	return nil
+}
+
+// begin starts an operation on messages by their handles. One named twice is
+// gone when the second is due.
+func (m *mailbox) begin(hs []models.Handle) error {
+	m.arena.Reset()
+	m.calls.Reset()
+	if !m.twice.Distinct(hs) {
+		return fmt.Errorf("a message is named twice: %w", models.ErrNotFound)
+	}
+	return nil
+}
+
+// Delete implements models.Mailbox: all or nothing.
+func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	if err := m.delete(ctx, ref(f), hs); err != nil {
+		return failed("delete", f, err)
+	}
+	return nil
+}
+
+func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) error {
+	if err := m.begin(hs); err != nil {
+		return err
+	}
+	for _, h := range hs {
+		if err := m.get(ctx, m.exists, f, h, m.onExists); err != nil {
+			return err
+		}
+		m.calls.Add(only, drivers.Text(f.userID), drivers.Text(f.folderID),
+			drivers.TextBytes(m.arena.Bytes(m.key.text[:])), drivers.Timestamp(m.key.created))
+	}
+	if len(hs) == 0 {
+		return nil
+	}
+	return m.s.Batch(ctx, m.remove, m.calls.List)
+}
+
+// Move implements models.Mailbox: every row is read and put anew, body and
+// attachments included, in one write that is all or nothing. It keeps its
+// messageId and createdDate, and so its place by arrival.
+func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+	err := m.moveAll(ctx, ref(from), ref(to), hs, handles)
+	m.arena.Reset() // of whole messages
+	if err != nil {
+		return failed("move", from, err)
+	}
+	return nil
+}
+
+func (m *mailbox) moveAll(ctx context.Context, from, to *folder, hs, handles []models.Handle) error {
+	if err := m.begin(hs); err != nil {
+		return err
+	}
+	if from.number == to.number {
+		for i, h := range hs {
+			if err := m.get(ctx, m.exists, from, h, m.onExists); err != nil {
+				return err
+			}
+			handles[i] = h
+		}
+		return nil
+	}
+	for i, h := range hs {
+		if err := m.get(ctx, m.wholeMessage, from, h, m.onWhole); err != nil {
+			return err
+		}
+		id, created := drivers.TextBytes(m.arena.Bytes(m.key.text[:])), drivers.Timestamp(m.key.created)
+		m.args = append(m.with(drivers.Text(to.userID), drivers.Text(to.folderID), id, created), m.whole...)
+		m.calls.Add(movePut, m.args...)
+		m.calls.Add(moveDelete, drivers.Text(from.userID), drivers.Text(from.folderID), id, created)
+		handles[i] = handleOf([16]byte(h[:16]), m.key.created, to)
+	}
+	if len(hs) == 0 {
+		return nil
+	}
+	return m.s.Batch(ctx, m.move, m.calls.List)
+}

@@ -1,0 +1,91 @@
+package oracle
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Deliver implements models.Mailbox: a whole row for each recipient.
+func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+	err := m.load(msg)
+	if err == nil {
+		err = m.putAll(ctx, msg, to, handles)
+	}
+	m.letGo()
+	if err != nil {
+		return fmt.Errorf("oracle: deliver to %d folders: %w", len(to), err)
+	}
+	return nil
+}
+
+// load brings the message's attachments into memory: a row is written whole.
+func (m *mailbox) load(msg *models.Message) error {
+	m.sizes, m.files = m.sizes[:0], m.files[:0]
+	for i := range msg.Attachments {
+		p := &msg.Attachments[i]
+		b, ok := p.Content.(models.BytesContent)
+		if !ok {
+			at := len(m.content)
+			var err error
+			// When this moves to a larger array, earlier attachments keep theirs.
+			if m.content, err = models.AppendContent(m.content, p.Content); err != nil {
+				return fmt.Errorf("read attachment %q: %w", p.Name, err)
+			}
+			b = m.content[at:]
+		}
+		m.sizes = append(m.sizes, drivers.Text(p.Name), drivers.Bigint(int64(len(b))))
+		m.files = append(m.files, drivers.Text(p.Name), drivers.Blob(b))
+	}
+	return nil
+}
+
+// letGo empties the buffers that held the message.
+func (m *mailbox) letGo() {
+	clear(m.files)
+	m.text, m.content = models.Reuse(m.text), models.Reuse(m.content)
+}
+
+func (m *mailbox) putAll(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+	m.text = appendList(m.text[:0], msg.To)
+	toEnd := len(m.text)
+	m.text = appendList(m.text, msg.Cc)
+	ccEnd := len(m.text)
+	m.text = appendList(m.text, msg.Bcc)
+	bccEnd := len(m.text)
+	text, err := models.EncodeText(m.text, msg.Body.Content)
+	m.text = text
+	if err != nil {
+		return fmt.Errorf("read body: %w", err)
+	}
+	now := m.now()
+	created := now.UnixMicro()
+	m.calls.Reset()
+	m.arena.Reset()
+	for i, f := range to {
+		r := ref(f)
+		id := m.newID(now)
+		handles[i] = handleOf(id, created, r)
+		var messageID [32]byte
+		hex.Encode(messageID[:], id[:])
+		m.calls.Add(only, drivers.Text(r.userID), drivers.Text(r.folderID), drivers.TextBytes(m.arena.Bytes(messageID[:])), drivers.Timestamp(created),
+			drivers.Text(msg.From.Address), drivers.TextBytes(text[:toEnd]), drivers.TextBytes(text[toEnd:ccEnd]), drivers.TextBytes(text[ccEnd:bccEnd]),
+			drivers.Text(msg.Subject), drivers.TextBytes(text[bccEnd:]), drivers.Boolean(false), drivers.Bigint(msg.Raw.Size()),
+			drivers.MapOf(m.sizes), drivers.MapOf(m.files))
+	}
+	return m.s.Batch(ctx, m.deliver, m.calls.List)
+}
+
+// appendList appends addresses as the document's lists have them: one text.
+func appendList(dst []byte, as []models.Address) []byte {
+	for i := range as {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = append(dst, as[i].Address...)
+	}
+	return dst
+}

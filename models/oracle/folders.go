@@ -1,0 +1,160 @@
+package oracle
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// user is what a models.Account refers to.
+type user struct{ id string }
+
+// folder is what a models.Folder refers to. Its id is its number, from 1 up in
+// order of creation; 1 is the inbox.
+type folder struct {
+	userID, folderID string
+	number           uint32
+}
+
+func ref(f *models.Folder) *folder { return f.Ref.(*folder) }
+
+func newFolder(a *models.Account, number uint32, name string) *models.Folder {
+	f := &folder{a.Ref.(*user).id, strconv.FormatUint(uint64(number), 10), number}
+	return &models.Folder{Name: name, Account: a, Ref: f}
+}
+
+// userIDOf derives the user's id from the address: inserting the user twice is
+// then inserting one row twice, which the engine refuses.
+func userIDOf(address string) string {
+	sum := sha256.Sum256([]byte(address))
+	return hex.EncodeToString(sum[:16])
+}
+
+// CreateUser implements models.Mailbox. The document's credentials stay empty:
+// nobody is asked for any here.
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+	a, err := m.createUser(ctx, address, folders)
+	if err != nil {
+		return nil, fmt.Errorf("oracle: create account %s: %w", address, err)
+	}
+	return a, nil
+}
+
+func (m *mailbox) createUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+	u := &user{userIDOf(address)}
+	a := &models.Account{Address: address, Ref: u}
+	m.calls.Reset()
+	for i, name := range folders {
+		if slices.Contains(folders[:i], name) {
+			return nil, fmt.Errorf("folder %q: %w", name, models.ErrExists)
+		}
+		f := newFolder(a, uint32(i+1), name)
+		a.Folders = append(a.Folders, f)
+		m.calls.Add(only, drivers.Text(u.id), drivers.Text(ref(f).folderID), drivers.Text(name))
+	}
+	r, err := m.s.Write(ctx, m.insertUser, m.with(drivers.Text(u.id), drivers.Text(address), drivers.Text("")))
+	if err == nil && !r.Applied {
+		err = models.ErrExists
+	}
+	if err != nil || len(folders) == 0 {
+		return a, err
+	}
+	return a, m.s.Batch(ctx, m.putFolders, m.calls.List)
+}
+
+// CreateFolder implements models.Mailbox. Whoever creates a folder competes
+// for the next number; who loses it looks again whether the name is taken.
+func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (*models.Folder, error) {
+	for {
+		last, taken := uint32(0), false
+		err := m.readFolders(ctx, a, func(number uint32, n string) error {
+			last, taken = max(last, number), taken || n == name
+			return nil
+		})
+		if err == nil && taken {
+			err = models.ErrExists
+		}
+		if err == nil {
+			f := newFolder(a, last+1, name)
+			var r drivers.Result
+			r, err = m.s.Write(ctx, m.insertFolder, m.with(drivers.Text(ref(f).userID), drivers.Text(ref(f).folderID), drivers.Text(name)))
+			if err == nil && r.Applied {
+				return f, nil
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("oracle: create folder %q of %s: %w", name, a.Address, err)
+		}
+	}
+}
+
+// readFolders yields the numbers and names of an account's folders.
+func (m *mailbox) readFolders(ctx context.Context, a *models.Account, yield func(number uint32, name string) error) error {
+	return m.s.Read(ctx, m.folders, m.with(drivers.Text(a.Ref.(*user).id)), func(row []drivers.Value) error {
+		id := row[0].Str()
+		n, err := strconv.ParseUint(id, 10, 32)
+		if err != nil {
+			return fmt.Errorf("folderId %q is no number", id)
+		}
+		return yield(uint32(n), row[1].Str())
+	})
+}
+
+// Login implements models.Mailbox.
+func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
+	var u *user
+	err := m.s.Read(ctx, m.userByAddress, m.with(drivers.Text(address)), func(row []drivers.Value) error {
+		u = &user{row[0].Str()}
+		return nil
+	})
+	if err == nil && u == nil {
+		err = models.ErrNotFound
+	}
+	a := &models.Account{Address: address, Ref: u}
+	if err == nil {
+		err = m.readFolders(ctx, a, func(number uint32, name string) error {
+			a.Folders = append(a.Folders, newFolder(a, number, name))
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("oracle: login of %s: %w", address, err)
+	}
+	// As text, 10 comes before 2.
+	slices.SortFunc(a.Folders, func(x, y *models.Folder) int { return int(ref(x).number) - int(ref(y).number) })
+	return a, nil
+}
+
+// Folders implements models.Mailbox. The document keeps no numbers beside them.
+func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
+	err := m.readFolders(ctx, a, func(_ uint32, name string) error { return yield(models.FolderInfo{Name: name}) })
+	if err != nil {
+		return fmt.Errorf("oracle: folders of %s: %w", a.Address, err)
+	}
+	return nil
+}
+
+// Stats implements models.Mailbox, by reading every message of the folder.
+func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
+	r := ref(f)
+	m.stats = models.Stats{Known: models.KnowMessages | models.KnowUnread | models.KnowBytes}
+	if err := m.s.Read(ctx, m.numbers, m.with(drivers.Text(r.userID), drivers.Text(r.folderID)), m.onNumbers); err != nil {
+		return models.Stats{}, failed("stats", f, err)
+	}
+	return m.stats, nil
+}
+
+func (m *mailbox) numbersRow(row []drivers.Value) error {
+	m.stats.Messages++
+	if !row[0].Bool() {
+		m.stats.Unread++
+	}
+	m.stats.Bytes += row[1].Int64()
+	return nil
+}

@@ -1,0 +1,181 @@
+// Package oracle is Oracle's NoSQL email application (document 003): users,
+// their folders and their messages are nested tables, and everything of one
+// user lies on one shard, so that messages move and go atomically.
+//
+// A message is one row, body included; a row is what a page of an inbox reads
+// 25 of, and what a move writes anew. An inbox is read by arrival, which the
+// primary key does not serve: a local index does.
+package oracle
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Model returns the model's entry for the list of models.
+func Model() models.Model {
+	return models.Model{
+		Name:   "oracle",
+		Doc:    "nested tables, a message is one row with its body; atomic moves within a user's shard",
+		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("oracle") },
+		Bind:   bind,
+	}
+}
+
+// statements are the patterns that the model runs, by the schema's names.
+type statements struct {
+	insertUser, userByAddress           drivers.Statement
+	putFolders, insertFolder, folders   drivers.Statement
+	deliver, inbox, message, attachment drivers.Statement
+	exists, setRead, numbers            drivers.Statement
+	wholeMessage, move, remove          drivers.Statement
+	allUsers, allFolders, allMessages   drivers.Statement
+}
+
+// The parts of the schema's batches, by position.
+const (
+	movePut, moveDelete = 0, 1
+	only                = 0 // of batches with one part
+)
+
+func (s *statements) byName() map[string]*drivers.Statement {
+	return map[string]*drivers.Statement{
+		"insert_user": &s.insertUser, "user_by_address": &s.userByAddress,
+		"put_folders": &s.putFolders, "insert_folder": &s.insertFolder, "folders": &s.folders,
+		"deliver": &s.deliver, "inbox": &s.inbox, "message": &s.message, "attachment": &s.attachment,
+		"exists": &s.exists, "set_read": &s.setRead, "numbers": &s.numbers,
+		"whole_message": &s.wholeMessage, "move": &s.move, "delete": &s.remove,
+		"all_users": &s.allUsers, "all_folders": &s.allFolders, "all_messages": &s.allMessages,
+	}
+}
+
+type bound struct {
+	statements
+	now func() time.Time
+	ids *models.TimeUUIDs
+}
+
+func bind(ctx context.Context, st drivers.Store, o models.Options) (models.Bound, error) {
+	s, err := schemas.Bundled("oracle")
+	if err != nil {
+		return nil, err
+	}
+	p, err := drivers.PrepareAll(ctx, st, s)
+	if err != nil {
+		return nil, fmt.Errorf("bind oracle: %w", err)
+	}
+	b := &bound{now: o.Now, ids: models.NewTimeUUIDs(o.Node)}
+	if b.now == nil {
+		b.now = time.Now
+	}
+	for name, stmt := range b.byName() {
+		if *stmt, err = p.Get(name); err != nil {
+			return nil, fmt.Errorf("bind oracle: %w", err)
+		}
+	}
+	return b, nil
+}
+
+// Mailbox implements models.Bound.
+func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
+	m := &mailbox{bound: b, s: s}
+	// Bound once: a method value made for each call would be an allocation.
+	m.onInbox, m.onMessage, m.onWhole = m.inboxRow, m.messageRow, m.wholeRow
+	m.onAttachment, m.onExists, m.onNumbers = m.attachmentRow, m.existsRow, m.numbersRow
+	return m
+}
+
+// mailbox is one worker's. Its buffers are used again by each operation.
+type mailbox struct {
+	*bound
+	s drivers.Session
+
+	args    []drivers.Value
+	calls   models.Calls
+	arena   models.Arena
+	twice   models.Handles
+	key     key
+	text    []byte          // of the message being delivered: recipients and body
+	content []byte          // its attachments that are not in memory
+	sizes   []drivers.Value // name, size, name, size …
+	files   []drivers.Value // name, bytes, name, bytes …
+
+	found   bool // the row that was asked for is there
+	read    bool // the flag in it
+	whole   []drivers.Value
+	yield   func(*models.Entry) error
+	entry   models.Entry
+	folder  *folder // of the entries
+	open    *models.Opened
+	w       io.Writer
+	written int64
+	stats   models.Stats
+
+	onInbox, onMessage, onWhole       func(row []drivers.Value) error
+	onAttachment, onExists, onNumbers func(row []drivers.Value) error
+}
+
+// with returns the arguments of a call in a buffer that the next call reuses.
+func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
+	m.args = append(m.args[:0], args...)
+	return m.args
+}
+
+// failed says which operation on whose mail failed.
+func failed(op string, f *models.Folder, err error) error {
+	return fmt.Errorf("oracle: %s in folder %q of %s: %w", op, f.Name, f.Account.Address, err)
+}
+
+// key is what a handle holds of a message's primary key below the user's: the
+// number that is its folderId, the bytes whose hexadecimal is its messageId,
+// and createdDate in microseconds.
+type key struct {
+	text    [32]byte // messageId
+	created int64
+	folder  uint32
+}
+
+// keyOf takes a handle apart. A handle of another folder names nothing in f.
+func (m *mailbox) keyOf(f *folder, h models.Handle) (*key, error) {
+	if h.IsZero() || binary.BigEndian.Uint32(h[24:]) != f.number {
+		return nil, models.ErrNotFound
+	}
+	m.key.set(h)
+	return &m.key, nil
+}
+
+func (k *key) set(h models.Handle) {
+	hex.Encode(k.text[:], h[:16])
+	k.created = int64(binary.BigEndian.Uint64(h[16:]))
+	k.folder = binary.BigEndian.Uint32(h[24:])
+}
+
+func handleOf(id [16]byte, created int64, f *folder) (h models.Handle) {
+	copy(h[:], id[:])
+	binary.BigEndian.PutUint64(h[16:], uint64(created))
+	binary.BigEndian.PutUint32(h[24:], f.number)
+	return h
+}
+
+// newID returns a TimeUUID's bytes in the order of RFC 9562's version 6, in
+// which they sort by time, and those of one time by delivery: so does the text
+// made of them, and it is what the index sorts by among equal createdDates.
+func (b *bound) newID(t time.Time) [16]byte {
+	u := b.ids.Next(t)
+	ticks := uint64(binary.BigEndian.Uint16(u[6:])&0x0fff)<<48 | uint64(binary.BigEndian.Uint16(u[4:]))<<32 | uint64(binary.BigEndian.Uint32(u[:]))
+	binary.BigEndian.PutUint64(u[:], ticks>>12<<16|0x6000|ticks&0x0fff)
+	return u
+}
+
+// Raw implements models.Mailbox: the document keeps no raw messages.
+func (m *mailbox) Raw(context.Context, *models.Folder, models.Handle, io.Writer) (int64, error) {
+	return 0, models.ErrNotOffered
+}

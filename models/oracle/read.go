@@ -1,0 +1,122 @@
+package oracle
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+const knownOfRow = models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSize | models.KnowSeen
+
+// List implements models.Mailbox: a page of the inbox by arrival.
+func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+	r := ref(f)
+	var created, id drivers.Value
+	if !after.IsZero() {
+		m.key.set(after)
+		created, id = drivers.Timestamp(m.key.created), drivers.TextBytes(m.key.text[:])
+	}
+	m.yield, m.folder = yield, r
+	args := m.with(drivers.Text(r.userID), drivers.Text(r.folderID), created, id, drivers.Bigint(int64(limit)))
+	if err := m.s.Read(ctx, m.inbox, args, m.onInbox); err != nil {
+		return failed("list", f, err)
+	}
+	return nil
+}
+
+func (m *mailbox) inboxRow(row []drivers.Value) error {
+	var id [16]byte
+	if n, err := hex.Decode(id[:], row[0].Raw()); err != nil || n != len(id) {
+		return fmt.Errorf("messageId %q is not 32 hexadecimal digits", row[0].Raw())
+	}
+	created := row[1].Int64()
+	m.entry = models.Entry{
+		Handle:  handleOf(id, created, m.folder),
+		Known:   knownOfRow,
+		From:    row[2].Raw(),
+		Subject: row[6].Raw(),
+		Date:    time.UnixMicro(created).UTC(),
+		Seen:    row[8].Bool(),
+		Size:    row[9].Int64(),
+	}
+	return m.yield(&m.entry)
+}
+
+// get runs a read of one message and reports whether it is there.
+func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *folder, h models.Handle, row func([]drivers.Value) error) error {
+	k, err := m.keyOf(f, h)
+	if err != nil {
+		return err
+	}
+	m.found = false
+	err = m.s.Read(ctx, st, m.with(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]), drivers.Timestamp(k.created)), row)
+	if err == nil && !m.found {
+		err = models.ErrNotFound
+	}
+	return err
+}
+
+// Open implements models.Mailbox.
+func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) error {
+	m.open = o
+	err := m.get(ctx, m.message, ref(f), h, m.onMessage)
+	m.open = nil
+	if err != nil {
+		return failed("open", f, err)
+	}
+	o.Handle, o.Known, o.Date, o.Flags = h, knownOfRow, time.UnixMicro(m.key.created).UTC(), 0
+	if o.Seen {
+		o.Flags = models.Seen
+	}
+	return nil
+}
+
+func (m *mailbox) messageRow(row []drivers.Value) (err error) {
+	m.found = true
+	o := m.open
+	o.From = append(o.From[:0], row[0].Raw()...)
+	o.Subject = append(o.Subject[:0], row[4].Raw()...)
+	o.Seen, o.Size = row[6].Bool(), row[7].Int64()
+	o.Attachments = o.Attachments[:0]
+	for sizes := row[8].Elems(); len(sizes) > 0; sizes = sizes[2:] {
+		o.Attachments = append(o.Attachments, models.AttachmentInfo{Name: sizes[0].Str(), Size: sizes[1].Int64()})
+	}
+	o.Body, err = models.DecodeText(o.Body[:0], row[5].Raw())
+	return err
+}
+
+// Attachment implements models.Mailbox.
+func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string, w io.Writer) (int64, error) {
+	m.written = 0
+	if err := m.readAttachment(ctx, ref(f), h, name, w); err != nil {
+		return m.written, failed(fmt.Sprintf("attachment %q", name), f, err)
+	}
+	return m.written, nil
+}
+
+func (m *mailbox) readAttachment(ctx context.Context, f *folder, h models.Handle, name string, w io.Writer) error {
+	k, err := m.keyOf(f, h)
+	if err != nil {
+		return err
+	}
+	m.found, m.w = false, w
+	args := m.with(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]), drivers.Timestamp(k.created), drivers.Text(name))
+	err = m.s.Read(ctx, m.attachment, args, m.onAttachment)
+	m.w = nil
+	if err == nil && !m.found {
+		err = models.ErrNotFound
+	}
+	return err
+}
+
+func (m *mailbox) attachmentRow(row []drivers.Value) error {
+	m.found = !row[0].IsNull()
+	n, err := m.w.Write(row[0].Raw())
+	m.written += int64(n)
+	return err
+}
