@@ -22,8 +22,11 @@ var all = flag.Bool("all", false, "run all topics over each fault and log which 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// Failing is what is wanted here: no time for finding the shortest example.
-	flag.Set("rapid.shrinktime", "0s")
-	flag.Set("rapid.nofailfile", "true")
+	for name, value := range map[string]string{"rapid.shrinktime": "0s", "rapid.nofailfile": "true"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
 	os.Exit(m.Run())
 }
 
