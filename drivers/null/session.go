@@ -16,7 +16,7 @@ type session struct {
 var _ drivers.Session = (*session)(nil)
 
 func enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
-	st, ok := stmt.(*statement)
+	st, ok := drivers.Native(stmt).(*statement)
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
