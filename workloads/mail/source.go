@@ -39,5 +39,4 @@ type Info struct {
 	Messages  int64  // in the file; 0: as many as are asked for
 	Bytes     int64  // of all messages
 	Malformed int64  // messages that could be parsed only in part: delivered all the same
-	Truncated string // what is wrong with the end of the file, or ""
 }

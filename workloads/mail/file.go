@@ -1,0 +1,175 @@
+package mail
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+// File is the mail of an mbox, plain or compressed with gzip. Opening it reads it once and
+// copies its messages, unquoted, into a temporary file: any of them can then
+// be had at any time whatever happens to the mbox. In memory it holds 8 bytes
+// a message.
+type File struct {
+	info  Info
+	spill *os.File
+	// removed: spill has no name any more.
+	removed bool
+	starts  []int64 // of each message in spill; one more at the end
+}
+
+var _ Source = (*File)(nil)
+
+// Open reads the mbox at path. The copy is made in the folder temp, which
+// needs as much room as the file unpacked; "" is the system's. What is wrong
+// with the file itself is a [FormatError].
+func Open(ctx context.Context, path, temp string) (*File, error) {
+	src, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open mail: %w", err)
+	}
+	defer src.Close()
+	spill, err := os.CreateTemp(temp, "mailbench-mail-*")
+	if err != nil {
+		return nil, fmt.Errorf("copy mail: %w", err)
+	}
+	// Where an open file can be removed, a run that is killed leaves nothing.
+	removed := os.Remove(spill.Name()) == nil
+	f := &File{info: Info{File: path}, spill: spill, removed: removed, starts: make([]int64, 1)}
+	if err = f.read(ctx, src); err == nil {
+		err = f.examine(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// read copies the messages of src and digests it.
+func (f *File) read(ctx context.Context, src io.Reader) error {
+	sum := sha256.New()
+	in := bufio.NewReaderSize(io.TeeReader(src, sum), 256<<10)
+	mbox, err := unpacked(in)
+	if err != nil {
+		return readError(f.info.File, err, 0)
+	}
+	out := bufio.NewWriterSize(f.spill, 256<<10)
+	err = split(ctx, f.info.File, mbox, out, func(at int64) { f.starts = append(f.starts, at) })
+	if err == nil {
+		err = out.Flush()
+	}
+	var pathErr *os.PathError
+	if errors.As(err, &pathErr) && pathErr.Op == "write" {
+		return fmt.Errorf("copy mail to a temporary file; give a folder with more room (TMPDIR): %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, in); err != nil { // what a gzip reader left
+		return fmt.Errorf("read %s: %w", f.info.File, err)
+	}
+	f.info.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	f.info.Messages = int64(len(f.starts) - 1)
+	f.info.Bytes = f.starts[len(f.starts)-1]
+	return nil
+}
+
+// unpacked returns what in holds, unpacked if it is gzip by its first bytes.
+func unpacked(in *bufio.Reader) (io.Reader, error) {
+	if magic, err := in.Peek(2); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return in, nil // an error comes again when it is read
+	}
+	return gzip.NewReader(in)
+}
+
+func isCorrupt(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.As(err, &corrupt)
+}
+
+// examine parses every message once, to know how many are malformed before a
+// run begins.
+func (f *File) examine(ctx context.Context) error {
+	r, m := f.Reader(), models.Message{}
+	for n := range f.info.Messages {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.Message(uint64(n), time.Time{}, &m); err != nil {
+			return err
+		}
+		if m.Malformed != "" {
+			f.info.Malformed++
+		}
+	}
+	return nil
+}
+
+// Info implements Source.
+func (f *File) Info() Info { return f.info }
+
+// Close implements Source. It removes the copy.
+func (f *File) Close() error {
+	err := f.spill.Close()
+	if !f.removed {
+		err = errors.Join(err, os.Remove(f.spill.Name()))
+	}
+	return err
+}
+
+// Reader implements Source.
+func (f *File) Reader() Reader { return &fileReader{file: f, parser: newParser()} }
+
+// fileReader parses messages of a file, one at a time.
+type fileReader struct {
+	file   *File
+	parser *parser
+	buf    []byte
+}
+
+// Message implements Reader. A message of up to 256 KiB is held in memory; of
+// a larger one what is asked for is read from the file.
+func (r *fileReader) Message(n uint64, date time.Time, m *models.Message) error {
+	return r.message(n, -1, date, m)
+}
+
+// From implements Reader. It reads no more of the message than its header
+// may have.
+func (r *fileReader) From(n uint64) (string, error) {
+	var m models.Message
+	err := r.message(n, maxHeader, time.Time{}, &m)
+	return m.From.Address, err
+}
+
+// message parses message n, or its first most bytes.
+func (r *fileReader) message(n uint64, most int64, date time.Time, m *models.Message) error {
+	f := r.file
+	i := n % uint64(f.info.Messages)
+	size := f.starts[i+1] - f.starts[i]
+	if most >= 0 {
+		size = min(size, most)
+	}
+	raw := models.Content(section{f.spill, f.starts[i], size})
+	if size <= inMemory {
+		r.buf = append(r.buf[:0], make([]byte, size)...)
+		if _, err := raw.ReadAt(r.buf, 0); err != nil && err != io.EOF {
+			return fmt.Errorf("read message %d of %s: %w", i, f.info.File, err)
+		}
+		raw = models.BytesContent(r.buf)
+	}
+	if err := r.parser.parse(raw, date, m); err != nil {
+		return fmt.Errorf("message %d of %s: %w", i, f.info.File, err)
+	}
+	return nil
+}

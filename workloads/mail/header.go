@@ -1,0 +1,244 @@
+package mail
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	stdmail "net/mail"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/htmlindex"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+// entity is what the header of a message or part says about its content.
+type entity struct {
+	typ      string
+	boundary string // of a multipart, else ""
+	encoding models.Encoding
+	attached bool // to be shown as an attachment, whatever its type
+	name     string
+	fault    string // of the encoding
+}
+
+// words decodes the encoded words of headers (RFC 2047) in every charset that
+// browsers know.
+var words = mime.WordDecoder{CharsetReader: func(charset string, r io.Reader) (io.Reader, error) {
+	e, err := htmlindex.Get(charset)
+	if err != nil {
+		return nil, err
+	}
+	return e.NewDecoder().Reader(r), nil
+}}
+
+var addresses = stdmail.AddressParser{WordDecoder: &words}
+
+// readHeader reads a header: what it says about the content, and into m, if
+// it is the message's own, who wrote what to whom. Of a field that stands
+// twice the first counts.
+func (p *parser) readHeader(header []byte, m *models.Message) entity {
+	e := entity{typ: "text/plain"}
+	seen := make(map[string]bool)
+	p.fields(header, func(name, value string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		switch name {
+		case "content-type":
+			p.contentType(value, &e)
+		case "content-transfer-encoding":
+			var ok bool
+			if e.encoding, ok = encodingOf(value); !ok {
+				e.fault = "unknown encoding " + strconv.Quote(value)
+			}
+		case "content-disposition":
+			kind, parameters, _ := mime.ParseMediaType(value)
+			e.attached = kind == "attachment"
+			if n := parameters["filename"]; n != "" {
+				e.name = p.decode(name, n)
+			}
+		}
+		if m != nil {
+			p.envelope(name, value, m)
+		}
+	})
+	if strings.HasPrefix(e.typ, "multipart/") {
+		// The parts say how they are encoded; a multipart itself never is.
+		e.encoding, e.fault = models.Identity, ""
+	}
+	return e
+}
+
+// fields yields the fields of a header with their names in lower case and
+// their values on one line.
+func (p *parser) fields(header []byte, yield func(name, value string)) {
+	for len(header) > 0 {
+		end := 0
+		for { // up to a line that does not go on with white space
+			i := bytes.IndexByte(header[end:], '\n')
+			if i < 0 {
+				end = len(header)
+				break
+			}
+			end += i + 1
+			if end == len(header) || header[end] != ' ' && header[end] != '\t' {
+				break
+			}
+		}
+		field := header[:end]
+		header = header[end:]
+		name, value, ok := bytes.Cut(field, []byte(":"))
+		name = bytes.TrimRight(name, " \t")
+		if !ok || len(name) == 0 || bytes.ContainsAny(name, " \t\r\n") {
+			p.fault("a header line without a name: %.40q", bytes.TrimRight(field, "\r\n"))
+			continue
+		}
+		value = bytes.ReplaceAll(bytes.ReplaceAll(value, []byte("\r"), nil), []byte("\n"), nil)
+		yield(strings.ToLower(string(name)), strings.TrimSpace(string(value)))
+	}
+}
+
+func (p *parser) contentType(value string, e *entity) {
+	typ, parameters, err := mime.ParseMediaType(value)
+	if err != nil {
+		p.fault("Content-Type %.60q: %s", value, err)
+	}
+	if !strings.Contains(typ, "/") {
+		return
+	}
+	e.typ = clean(typ)
+	if n := parameters["name"]; n != "" && e.name == "" {
+		e.name = p.decode("Content-Type", n)
+	}
+	if strings.HasPrefix(typ, "multipart/") {
+		if e.boundary = parameters["boundary"]; e.boundary == "" {
+			p.fault("%s without a boundary", e.typ)
+		}
+	}
+}
+
+// envelope takes from a field what the message knows of itself.
+func (p *parser) envelope(name, value string, m *models.Message) {
+	switch name {
+	case "date":
+		if t, err := stdmail.ParseDate(value); err == nil {
+			m.Date = t
+		} else {
+			p.fault("Date %.60q cannot be read", value)
+		}
+	case "message-id":
+		m.MessageID = p.decode(name, value)
+	case "subject":
+		m.Subject = p.decode(name, value)
+	case "from":
+		if list := p.people(name, value); len(list) > 0 {
+			m.From = list[0]
+		}
+	case "to":
+		m.To = p.people(name, value)
+	case "cc":
+		m.Cc = p.people(name, value)
+	case "bcc":
+		m.Bcc = p.people(name, value)
+	}
+}
+
+// decode returns the text that a header's value stands for.
+func (p *parser) decode(name, value string) string {
+	if strings.Contains(value, "=?") {
+		d, err := words.DecodeHeader(value)
+		if err != nil {
+			p.fault("%s: an encoded word cannot be decoded: %s", name, err)
+		} else {
+			value = d
+		}
+	}
+	if c := clean(value); c != value {
+		p.fault("%s has bytes that are no text", name)
+		return c
+	}
+	return value
+}
+
+// clean returns text that is valid UTF-8 and has no NUL.
+func clean(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+}
+
+// people reads a list of addresses. What the standard library does not take
+// is read as far as it goes: by commas, each with what stands in <>.
+func (p *parser) people(name, value string) []models.Address {
+	list, err := addresses.ParseList(value)
+	if err == nil {
+		people := make([]models.Address, len(list))
+		for i, a := range list {
+			people[i] = models.Address{Name: clean(a.Name), Address: clean(a.Address)}
+		}
+		return people
+	}
+	if value == "" || strings.HasSuffix(value, ":;") { // undisclosed-recipients:;
+		return nil
+	}
+	p.fault("%s %.60q: %s", name, value, err)
+	var people []models.Address
+	for one := range strings.SplitSeq(value, ",") {
+		a := models.Address{Address: strings.TrimSpace(one)}
+		if before, in, ok := strings.Cut(one, "<"); ok {
+			in, _, _ = strings.Cut(in, ">")
+			a = models.Address{Name: strings.Trim(strings.TrimSpace(before), `"`), Address: strings.TrimSpace(in)}
+		}
+		a.Name, a.Address = p.decode(name, a.Name), clean(a.Address)
+		if a != (models.Address{}) {
+			people = append(people, a)
+		}
+	}
+	return people
+}
+
+// maxName is the longest name of an attachment in bytes: it becomes part of a
+// key.
+const maxName = 200
+
+var extensions = map[string]string{
+	"text/plain": ".txt", "text/html": ".html", "message/rfc822": ".eml", "text/calendar": ".ics",
+	"application/pdf": ".pdf", "application/pgp-signature": ".asc", "image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif",
+}
+
+// name returns the name of leaf number n: the one it has, without folders and
+// what cannot be printed, or part-N; unique within the message.
+func (p *parser) name(l *leaf, n int) string {
+	name := strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, l.name)
+	name = strings.TrimSpace(name[strings.LastIndexAny(name, `/\`)+1:])
+	ext := path.Ext(name)
+	if len(ext) > 20 {
+		ext = ""
+	}
+	stem := strings.TrimSuffix(name, ext)
+	for len(stem)+len(ext) > maxName {
+		_, size := utf8.DecodeLastRuneInString(stem)
+		stem = stem[:len(stem)-size]
+	}
+	if stem == "" && ext == "" {
+		stem, ext = "part-"+strconv.Itoa(n), extensions[l.typ]
+		if ext == "" {
+			ext = ".bin"
+		}
+	}
+	name = stem + ext
+	for i := n; p.names[name]; i++ {
+		name = stem + " (" + strconv.Itoa(i) + ")" + ext
+	}
+	p.names[name] = true
+	return name
+}

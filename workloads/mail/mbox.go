@@ -1,0 +1,104 @@
+package mail
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// FormatError says why a file cannot be used as mail.
+type FormatError struct {
+	File string
+	Msg  string // what was found, what was expected, and what to do
+}
+
+func (e *FormatError) Error() string { return e.File + ": " + e.Msg }
+
+// split reads an mbox from r, writes its messages to w one behind the other,
+// and tells where each of them ends in w. It holds one buffer at a time.
+//
+// A message begins behind a line that starts with "From " and is the first of
+// the file or follows an empty line; such lines and the empty one before them
+// are no part of any message. A line of ">"s and "From " loses one ">"
+// (mboxrd), so that quoting the messages again gives the file back. Files that
+// quote only "From " itself (mboxo) cannot be told from these; in them a line
+// that was written as ">From " loses its ">". Line breaks stay as they are.
+func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, ended func(at int64)) error {
+	var (
+		lines  = bufio.NewReaderSize(r, 256<<10)
+		at     int64
+		count  int
+		empty  = true // the line before is empty, or there is none
+		begins = true // what is read next begins a line
+		held   []byte // the empty line before, not written yet
+	)
+	write := func(b []byte) error {
+		at += int64(len(b))
+		_, err := w.Write(b)
+		return err
+	}
+	for {
+		line, err := lines.ReadSlice('\n') // of a line longer than the buffer only a piece
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+			return readError(file, err, count)
+		}
+		if len(line) == 0 {
+			break
+		}
+		switch {
+		case begins && empty && bytes.HasPrefix(line, []byte("From ")):
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if count++; count > 1 {
+				ended(at)
+			}
+			held = held[:0]
+		case count == 0:
+			return &FormatError{file, fmt.Sprintf("not an mbox: expected a first line that begins with \"From \", found %.40q", bytes.TrimRight(line, "\r\n"))}
+		default:
+			if err := write(held); err != nil {
+				return err
+			}
+			held = held[:0]
+			if begins {
+				if quoted := bytes.TrimLeft(line, ">"); len(quoted) < len(line) && bytes.HasPrefix(quoted, []byte("From ")) {
+					line = line[1:]
+				} else if isEmpty(line) {
+					held = append(held, line...)
+					break
+				}
+			}
+			if err := write(line); err != nil {
+				return err
+			}
+		}
+		empty = len(held) > 0
+		begins = line[len(line)-1] == '\n'
+	}
+	if count == 0 {
+		return &FormatError{file, "is empty; expected an mbox, whose first line begins with \"From \""}
+	}
+	ended(at)
+	return nil
+}
+
+func isEmpty(line []byte) bool {
+	return string(line) == "\n" || string(line) == "\r\n"
+}
+
+// readError says how far reading came: the last of count messages is cut.
+func readError(file string, err error, count int) error {
+	whole := fmt.Sprintf("%d whole messages before that", max(0, count-1))
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &FormatError{file, "the gzip data ends early, " + whole + "; get the file again, or unpack what is there (gzip -dc) and use that"}
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), isCorrupt(err):
+		return &FormatError{file, fmt.Sprintf("the gzip data is damaged (%s), %s; get the file again", err, whole)}
+	}
+	return fmt.Errorf("read %s: %w", file, err)
+}

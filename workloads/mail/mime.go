@@ -1,0 +1,236 @@
+package mail
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+// Bounds of what is read of one message. Beyond them it is still delivered
+// whole, with what was read up to there.
+const (
+	maxHeader = 256 << 10 // bytes of one header that are looked at
+	maxField  = 64 << 10  // of one of its fields
+	maxParts  = 10_000
+	maxDepth  = 32 // of multiparts within multiparts
+)
+
+// leaf is a part that has no parts.
+type leaf struct {
+	entity
+	offset, length int64
+}
+
+// level is a multipart that is being read.
+type level struct {
+	boundary []byte // with its two dashes
+	closed   bool   // its last delimiter was met
+}
+
+// parser finds the parts of messages by the offsets of their bytes. It reads a message
+// once from front to end, a buffer at a time, and is used again for the next.
+type parser struct {
+	lines   *bufio.Reader
+	header  []byte // of the entity whose header is being read
+	field   int    // where its last field begins
+	skip    bool   // that field is too long and left out
+	levels  []level
+	leaves  []leaf
+	current *leaf // of leaves, while its body is read
+	top     entity
+	headEnd int64 // where the message's header ends, with its empty line
+	faults  []string
+	names   map[string]bool
+}
+
+func newParser() *parser {
+	return &parser{lines: bufio.NewReaderSize(nil, 64<<10), names: make(map[string]bool)}
+}
+
+// fault notes what could not be parsed; the first few are enough to tell.
+func (p *parser) fault(format string, args ...any) {
+	if len(p.faults) < 3 {
+		p.faults = append(p.faults, fmt.Sprintf(format, args...))
+	}
+}
+
+// parse sets m to the message that raw holds. Only reading it can fail;
+// whatever it holds is a message. arrived is its date if it has none.
+func (p *parser) parse(raw models.Content, arrived time.Time, m *models.Message) error {
+	p.header, p.skip, p.levels, p.leaves, p.current = p.header[:0], false, p.levels[:0], p.leaves[:0], nil
+	p.top, p.headEnd, p.faults = entity{}, -1, nil
+	clear(p.names)
+	*m = models.Message{Date: arrived, Raw: raw}
+	if err := p.scan(raw, m); err != nil {
+		return err
+	}
+	if len(p.leaves) == 0 || len(p.leaves) > maxParts {
+		if len(p.leaves) > 0 {
+			p.fault("more than %d parts", maxParts)
+		} else if p.top.boundary != "" {
+			p.fault("no part between its boundaries")
+		}
+		p.leaves = append(p.leaves[:0], leaf{entity{typ: "text/plain"}, p.headEnd, raw.Size() - p.headEnd})
+	}
+	p.parts(raw, m)
+	m.Malformed = strings.Join(p.faults, "; ")
+	return nil
+}
+
+// scan reads the message line by line and finds its leaves.
+func (p *parser) scan(raw models.Content, m *models.Message) error {
+	p.lines.Reset(io.NewSectionReader(raw, 0, raw.Size()))
+	var (
+		at, off  int64  // of the line, and of what is read next
+		begins   = true // what is read next begins a line
+		inHeader = true // of the message or of a part
+		eol      int64  // bytes of the line break before this line
+		last     byte   // the one before what is read next
+	)
+	for {
+		line, err := p.lines.ReadSlice('\n') // of a line longer than the buffer only a piece
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+			return fmt.Errorf("read message: %w", err)
+		}
+		if len(line) == 0 {
+			break
+		}
+		if begins {
+			at = off
+		}
+		off += int64(len(line))
+		switch {
+		case begins && p.delimiter(line, at-eol):
+			inHeader = !p.levels[len(p.levels)-1].closed
+			p.header, p.skip = p.header[:0], false
+		case inHeader && begins && len(bytes.TrimRight(line, "\r\n")) == 0:
+			p.begin(off, m)
+			inHeader = false
+		case inHeader:
+			p.gather(line, begins)
+		}
+		if len(line) > 1 {
+			last = line[len(line)-2]
+		}
+		eol, begins = 0, line[len(line)-1] == '\n'
+		if begins {
+			eol = 1
+			if last == '\r' {
+				eol = 2
+			}
+		}
+		last = line[len(line)-1]
+	}
+	if inHeader {
+		p.begin(off, m)
+	}
+	p.end(off)
+	if len(p.levels) > 0 && !p.levels[0].closed {
+		p.fault("its last boundary is missing")
+	}
+	return nil
+}
+
+// gather adds a line, or a piece of one, to the header.
+func (p *parser) gather(line []byte, begins bool) {
+	if begins && line[0] != ' ' && line[0] != '\t' {
+		p.field, p.skip = len(p.header), false
+	}
+	if p.skip {
+		return
+	}
+	if len(p.header)-p.field+len(line) > maxField || len(p.header)+len(line) > maxHeader {
+		p.fault("a header field of more than %d bytes, or behind %d of others, is left out", maxField, maxHeader)
+		p.header, p.skip = p.header[:p.field], true
+		return
+	}
+	p.header = append(p.header, line...)
+}
+
+// begin reads the header that was gathered; what it describes begins at off.
+// The first is the message's own.
+func (p *parser) begin(off int64, m *models.Message) {
+	var e entity
+	if p.headEnd < 0 {
+		e = p.readHeader(p.header, m)
+		p.top, p.headEnd = e, off
+	} else {
+		e = p.readHeader(p.header, nil)
+	}
+	switch {
+	case e.boundary != "" && len(p.levels) < maxDepth:
+		p.levels = append(p.levels, level{boundary: append([]byte("--"), e.boundary...)})
+	case len(p.leaves) <= maxParts:
+		if e.boundary != "" {
+			p.fault("multiparts more than %d deep", maxDepth)
+		}
+		p.leaves = append(p.leaves, leaf{entity: e, offset: off})
+		p.current = &p.leaves[len(p.leaves)-1]
+	}
+}
+
+// end closes the leaf that is being read at offset end.
+func (p *parser) end(end int64) {
+	if p.current != nil {
+		p.current.length = max(0, end-p.current.offset)
+		p.current = nil
+	}
+}
+
+// delimiter reports whether the line separates parts, of the innermost multipart or
+// of one around it. The line break before it, which ends at end, belongs to it.
+func (p *parser) delimiter(line []byte, end int64) bool {
+	if len(line) < 2 || line[0] != '-' || line[1] != '-' {
+		return false
+	}
+	line = bytes.TrimRight(line, " \t\r\n")
+	for i := len(p.levels) - 1; i >= 0; i-- {
+		l := &p.levels[i]
+		rest, ok := bytes.CutPrefix(line, l.boundary)
+		if !ok || l.closed || len(rest) > 0 && string(rest) != "--" {
+			continue
+		}
+		p.end(end)
+		for _, inner := range p.levels[i+1:] {
+			if !inner.closed {
+				p.fault("its last boundary is missing")
+			}
+		}
+		p.levels = p.levels[:i+1]
+		l.closed = len(rest) > 0
+		return true
+	}
+	return false
+}
+
+// parts makes body and attachments of the leaves.
+func (p *parser) parts(raw models.Content, m *models.Message) {
+	body := -1
+	for i := range p.leaves {
+		if l := &p.leaves[i]; strings.HasPrefix(l.typ, "text/") && !l.attached {
+			body = i
+			break
+		}
+	}
+	m.Body = models.Part{Type: "text/plain", Offset: p.headEnd, Content: models.BytesContent(nil)}
+	for i := range p.leaves {
+		l := &p.leaves[i]
+		c, e, fault := l.content(raw)
+		if fault != "" {
+			p.fault("part %d: %s", i+1, fault)
+		}
+		part := models.Part{Type: l.typ, Encoding: e, Offset: l.offset, Length: l.length, Content: c}
+		if i == body {
+			m.Body = part
+			continue
+		}
+		part.Name = p.name(l, i+1)
+		m.Attachments = append(m.Attachments, part)
+	}
+}
