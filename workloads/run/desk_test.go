@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -114,7 +115,7 @@ func (b deskBox) Deliver(_ context.Context, m *models.Message, to []*models.Fold
 	l.raw, _ = models.AppendContent(nil, m.Raw)
 	l.body, _ = models.AppendContent(nil, m.Body.Content)
 	for _, a := range m.Attachments {
-		l.attachments[a.Name], _ = models.AppendContent(nil, a.Content)
+		l.attachments[strings.Clone(a.Name)], _ = models.AppendContent(nil, a.Content)
 	}
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()

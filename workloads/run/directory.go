@@ -1,6 +1,7 @@
 package run
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/mailbench/mailbench/models"
@@ -64,7 +65,7 @@ const (
 func (d *directory) add(f *shelf, h models.Handle, m *models.Message) {
 	f.targets.add(h)
 	if d.keepAttached && m != nil && len(m.Attachments) > 0 {
-		f.attach(h, m.Attachments[0].Name)
+		f.attach(h, strings.Clone(m.Attachments[0].Name)) // the message's bytes are its reader's
 	}
 }
 

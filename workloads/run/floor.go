@@ -20,8 +20,7 @@ import (
 
 // The floor is what figures contain of mailbench itself: the harness's own CPU
 // an operation, over a mailbox that does nothing, and each model's with the
-// null engine below it. Reads find nothing there, so a model's figure is of the
-// way to the store and back, without decoding rows.
+// null engine below it, which yields sample rows for the model to decode.
 
 const (
 	floorHarness = 100 * time.Millisecond
@@ -197,7 +196,7 @@ func (c *cell) opFloor(ctx context.Context, i int) (f reports.Floor, ok bool, er
 		if err := o.run(ctx, w); errors.Is(err, context.Canceled) {
 			return err
 		}
-		return nil // not found is what the null engine has to say
+		return nil // what the null engine makes a model say is not wrong
 	})
 	return f, true, errors.Join(err, w.finish(o, latency.Dropped))
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,8 +65,9 @@ func fileSystem(magic int64) string {
 
 // usage is what this process used of the machine since it began.
 type usage struct {
-	cpu time.Duration // user and system
-	rss int64         // peak resident bytes; 0: not known
+	cpu     time.Duration // user and system
+	machine time.Duration // of all processes together; 0: not known
+	rss     int64         // peak resident bytes; 0: not known
 }
 
 func processUsage() usage {
@@ -73,5 +75,28 @@ func processUsage() usage {
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
 		return usage{}
 	}
-	return usage{cpu: time.Duration(r.Utime.Nano() + r.Stime.Nano()), rss: r.Maxrss << 10}
+	return usage{cpu: time.Duration(r.Utime.Nano() + r.Stime.Nano()), machine: machineBusy(), rss: r.Maxrss << 10}
+}
+
+// machineBusy is the time that all processors were busy, or taken by the
+// hypervisor, since the machine was started; 0 if it is not told. Its unit is
+// 10 ms: proc_stat(5).
+func machineBusy() time.Duration {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	f := strings.Fields(line) // cpu user nice system idle iowait irq softirq steal guest guest_nice
+	var busy int64
+	for i := 1; i < min(len(f), 9); i++ {
+		n, err := strconv.ParseInt(f[i], 10, 64)
+		if err != nil {
+			return 0
+		}
+		if i != 4 && i != 5 { // idle, iowait
+			busy += n
+		}
+	}
+	return time.Duration(busy) * 10 * time.Millisecond
 }

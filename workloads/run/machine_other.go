@@ -14,8 +14,9 @@ func machine(*reports.Environment, string) {}
 
 // usage is what this process used of the machine since it began.
 type usage struct {
-	cpu time.Duration // user and system
-	rss int64         // peak resident bytes; 0: not known
+	cpu     time.Duration // user and system
+	machine time.Duration // of all processes together; 0: not known
+	rss     int64         // peak resident bytes; 0: not known
 }
 
 // processUsage takes the runtime's own estimate, which is renewed by each

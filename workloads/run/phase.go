@@ -119,7 +119,7 @@ func (p *phase) run(ctx context.Context) error {
 
 	p.seconds = p.clock.now().Seconds()
 	after := processUsage()
-	p.used = usage{cpu: after.cpu - before.cpu, rss: after.rss}
+	p.used = usage{cpu: after.cpu - before.cpu, machine: after.machine - before.machine, rss: after.rss}
 	p.gc = gcPaused() - paused
 	for _, w := range workers {
 		p.seen.add(&w.seen)

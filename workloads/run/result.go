@@ -112,7 +112,10 @@ func (p *phase) evidence() evidence {
 		arrivals: p.spec.Arrivals.String(), workers: p.workers(), inProcess: p.caps.InProcess,
 		seconds: p.seconds, processors: runtime.NumCPU(),
 		started: s.started, late: s.late, queued: s.queued, own: s.own, service: s.service,
-		cpuShare: p.cpuShare(),
+		cpuShare: p.cpuShare(), othersShare: -1,
+	}
+	if p.used.machine > 0 {
+		e.othersShare = p.used.machine.Seconds()/max(p.seconds, 1e-9)/float64(runtime.NumCPU()) - p.cpuShare()
 	}
 	if min(s.serviceFree.total(), s.serviceQueued.total()) >= enoughToCompare {
 		e.serviceFree, e.serviceQueued = s.serviceFree.quantile(0.25), s.serviceQueued.quantile(0.5)

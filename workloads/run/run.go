@@ -32,7 +32,7 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	defer func() { err = errors.Join(err, data.close()) }()
 	r := runner{config: &c, data: data, census: c.Workload.Census(), source: c.Mail}
 	if r.source == nil {
-		r.source = mail.Generate(c.Workload)
+		r.source = mail.NewGenerator(c.Workload)
 	}
 	started := time.Now()
 	r.result = &reports.Run{
@@ -52,7 +52,7 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 		return nil, err
 	}
 	if info := r.source.Info(); info.File != "" {
-		r.result.Mail = &reports.MailInfo{File: info.File, Messages: info.Messages, Bytes: info.Bytes, Malformed: info.Malformed, Truncated: info.Truncated}
+		r.result.Mail = &reports.MailInfo{File: info.File, Messages: info.Messages, Bytes: info.Bytes, Malformed: info.Malformed}
 		r.result.Digests["mail"] = info.SHA256
 	}
 	r.result.Seconds = time.Since(started).Seconds()

@@ -35,7 +35,8 @@ type evidence struct {
 	serviceFree, serviceQueued time.Duration
 	lagMiddle, lagEnd          time.Duration // of windows half way and at the end
 
-	cpuShare float64 // of the processors, by this process
+	cpuShare    float64 // of the processors, by this process
+	othersShare float64 // by others, and by the hypervisor; negative: not known
 }
 
 // The rule's numbers.
@@ -60,6 +61,8 @@ const (
 	serviceRises = 1.5
 	// cpuFull: of all processors, where the engine runs elsewhere.
 	cpuFull = 0.9
+	// othersMost: what other programs may take before late starts are theirs.
+	othersMost = 0.1
 )
 
 // saturated says why the generator, and not the engine, was the bottleneck; ""
@@ -67,10 +70,11 @@ const (
 //
 // A slow engine makes operations queue, and that wait is in the response times,
 // where it belongs. So queueing alone is no sign. Signs are: operations late
-// although a worker was free (unless an engine in this process has the
-// processors, which is the engine's cost too); busy workers that spend their
-// time on making operations; a lasting and growing queue before a pool whose
-// service times do not rise; full processors with the engine elsewhere.
+// although a worker was free (an engine in this process may be what took the
+// processors, so there other programs must have had a part of them); busy
+// workers that spend their time on making operations; a lasting and growing
+// queue before a pool whose service times do not rise; full processors with the
+// engine elsewhere.
 func (e *evidence) saturated() string {
 	if !e.inProcess && e.cpuShare >= cpuFull {
 		return fmt.Sprintf("client saturated: the generator used %.0f%% of this machine's processors and the engine is elsewhere; use more machines or a lower rate", 100*e.cpuShare)
@@ -82,7 +86,7 @@ func (e *evidence) saturated() string {
 	if e.arrivals == "closed" {
 		return ""
 	}
-	if late := e.share(e.late); late > lateInvalid && !e.starved() {
+	if late := e.share(e.late); late > lateInvalid && (!e.inProcess || e.othersShare > othersMost) {
 		return fmt.Sprintf("client saturated: %.1f%% of operations started late although a worker was free; lower the rate or leave the machine alone", 100*late)
 	}
 	rises := float64(e.serviceQueued) > serviceRises*float64(e.serviceFree)
@@ -92,10 +96,6 @@ func (e *evidence) saturated() string {
 	}
 	return ""
 }
-
-// starved reports whether the processors were taken by this process, which the
-// engine shares: then it is the engine's work that made operations late.
-func (e *evidence) starved() bool { return e.inProcess && e.cpuShare >= cpuFull }
 
 func (e *evidence) share(n int64) float64 { return float64(n) / float64(max(1, e.started)) }
 

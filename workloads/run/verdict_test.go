@@ -64,9 +64,12 @@ func TestSaturated(t *testing.T) {
 			e.queued, e.service = 20000, 900*time.Second
 			e.serviceFree, e.serviceQueued = time.Millisecond, 5*time.Millisecond
 		}, ""},
+		{"an embedded engine that compacts in bursts", func(e *evidence) {
+			e.inProcess, e.cpuShare, e.late = true, 0.5, 5000
+		}, ""},
 		// But not one beside which another program took them.
 		{"an embedded engine on a busy machine", func(e *evidence) {
-			e.inProcess, e.cpuShare, e.late = true, 0.4, 5000
+			e.inProcess, e.cpuShare, e.othersShare, e.late = true, 0.4, 0.5, 5000
 		}, "although a worker was free"},
 	}
 	for _, c := range cases {
