@@ -49,6 +49,8 @@ func (m *mailbox) letGo() {
 	m.text, m.content = models.Reuse(m.text), models.Reuse(m.content)
 }
 
+// putAll writes to all recipients at once, but large messages one by one:
+// many copies of one would be in memory.
 func (m *mailbox) putAll(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
 	m.text = appendList(m.text[:0], msg.To)
 	toEnd := len(m.text)
@@ -75,8 +77,15 @@ func (m *mailbox) putAll(ctx context.Context, msg *models.Message, to []*models.
 			drivers.Text(msg.From.Address), drivers.TextBytes(text[:toEnd]), drivers.TextBytes(text[toEnd:ccEnd]), drivers.TextBytes(text[ccEnd:bccEnd]),
 			drivers.Text(msg.Subject), drivers.TextBytes(text[bccEnd:]), drivers.Boolean(false), drivers.Bigint(msg.Raw.Size()),
 			drivers.MapOf(m.sizes), drivers.MapOf(m.files))
+		if i < len(to)-1 && int64(len(m.calls.List))*msg.Raw.Size() < models.KeepBuffer {
+			continue
+		}
+		if err := m.s.Batch(ctx, m.deliver, m.calls.List); err != nil {
+			return err
+		}
+		m.calls.Reset()
 	}
-	return m.s.Batch(ctx, m.deliver, m.calls.List)
+	return nil
 }
 
 // appendList appends addresses as the document's lists have them: one text.

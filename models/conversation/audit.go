@@ -1,0 +1,89 @@
+package conversation
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Audit implements models.Mailbox. It keeps 16 bytes for each message, about
+// 20 for each conversation, and nothing of what they hold.
+func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
+	a := audit{conversations: map[[16]byte]bool{}}
+	err := m.s.Read(ctx, m.allConversations, nil, a.conversation)
+	if err == nil {
+		err = m.s.Read(ctx, m.allMessages, nil, a.message)
+	}
+	if err != nil {
+		return models.Audit{}, fmt.Errorf("conversation: audit: %w", err)
+	}
+	slices.SortFunc(a.messages, func(x, y [16]byte) int { return bytes.Compare(x[:], y[:]) })
+	for i := 1; i < len(a.messages); i++ {
+		if a.messages[i] == a.messages[i-1] { // an interrupted move
+			a.Duplicated++
+		}
+	}
+	return a.Audit, nil
+}
+
+type audit struct {
+	models.Audit
+	conversations map[[16]byte]bool
+	messages      [][16]byte
+}
+
+// conversation counts one that several users take part in once.
+func (a *audit) conversation(row []drivers.Value) error {
+	if row[3].Bool() {
+		a.Accounts++
+	}
+	if id := row[2].UUIDBytes(); !a.conversations[id] {
+		a.conversations[id] = true
+		a.Folders++
+	}
+	return nil
+}
+
+// message judges one row. One without content is what a write to a message
+// that is gone leaves.
+func (a *audit) message(row []drivers.Value) error {
+	switch {
+	case !a.conversations[row[0].UUIDBytes()]:
+		a.Unreferenced++
+		return nil
+	case row[2].IsNull():
+		a.Dangling++
+		return nil
+	}
+	a.Messages++
+	a.messages = append(a.messages, row[1].UUIDBytes())
+	if _, err := textSize(row[2]); err != nil || !whole(row[3].Elems(), row[4].Elems()) {
+		a.BrokenBodies++
+	}
+	return nil
+}
+
+// textSize returns the size of the content that a text holds.
+func textSize(text drivers.Value) (int64, error) {
+	return models.WriteText(io.Discard, text.Raw())
+}
+
+// whole tells whether attachments are those that sizes names, each as long as
+// it says. Maps of one row come in the same order.
+func whole(files, sizes []drivers.Value) bool {
+	if len(sizes) != len(files) {
+		return false
+	}
+	for i := 0; i < len(sizes); i += 2 {
+		n, err := textSize(files[i+1])
+		if err != nil || !sizes[i].Equal(files[i]) || sizes[i+1].Int64() != n {
+			return false
+		}
+	}
+	return true
+}

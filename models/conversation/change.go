@@ -1,0 +1,156 @@
+package conversation
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Flag implements models.Mailbox: a message is seen by the folder's owner or
+// it is not.
+func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
+	if flag != models.Seen {
+		return models.ErrNotOffered
+	}
+	err := m.get(ctx, m.seenBy, f, h, m.onSeen)
+	if err == nil && m.read != on {
+		st := m.unseen
+		if on {
+			st = m.seen
+		}
+		err = m.writeSeen(ctx, st, f, h, f.Account.Address)
+	}
+	if err != nil {
+		return failed("flag", f, err)
+	}
+	return nil
+}
+
+func (m *mailbox) seenRow(row []drivers.Value) error {
+	m.found, m.read = true, m.isSeen(row[0])
+	return nil
+}
+
+// Seen implements models.Seer. The list is not read; that the message is there
+// is, for appending to one that is gone would bring back a row with nothing
+// else in it.
+func (m *mailbox) Seen(ctx context.Context, f *models.Folder, h models.Handle, who string) error {
+	err := m.get(ctx, m.exists, f, h, m.onExists)
+	if err == nil {
+		err = m.writeSeen(ctx, m.seen, f, h, who)
+	}
+	if err != nil {
+		return failed("seen", f, err)
+	}
+	return nil
+}
+
+func (m *mailbox) existsRow([]drivers.Value) error {
+	m.found = true
+	return nil
+}
+
+func (m *mailbox) writeSeen(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle, who string) error {
+	m.who[0] = drivers.Text(who)
+	_, err := m.s.Write(ctx, st, m.with(ref(f), idOf(h), drivers.ListOf(m.who[:])))
+	return err
+}
+
+// SeenBy implements models.Seer.
+func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle, yield func(who string) error) error {
+	err := m.get(ctx, m.seenBy, f, h, func(row []drivers.Value) error {
+		m.found = true
+		for _, who := range row[0].Elems() {
+			if err := yield(who.Str()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return failed("seen by", f, err)
+	}
+	return nil
+}
+
+// distinct refuses a message named twice: it is gone when the second is due.
+func (m *mailbox) distinct(hs []models.Handle) error {
+	if !m.twice.Distinct(hs) {
+		return fmt.Errorf("a message is named twice: %w", models.ErrNotFound)
+	}
+	return nil
+}
+
+// allExist looks for each message before any of them is touched.
+func (m *mailbox) allExist(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	if err := m.distinct(hs); err != nil {
+		return err
+	}
+	for _, h := range hs {
+		if err := m.get(ctx, m.exists, f, h, m.onExists); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Delete implements models.Mailbox.
+func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	err := m.allExist(ctx, f, hs)
+	if err == nil && len(hs) > 0 {
+		m.calls.Reset()
+		for _, h := range hs {
+			m.calls.Add(only, ref(f), idOf(h))
+		}
+		err = m.s.Batch(ctx, m.deleteMessages, m.calls.List)
+	}
+	if err != nil {
+		return failed("delete", f, err)
+	}
+	return nil
+}
+
+// Move implements models.Mailbox: each message is posted anew, then deleted
+// where it was. What an interruption leaves is in both; an audit counts it.
+func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+	err := m.move(ctx, from, to, hs, handles)
+	m.arena.Reset() // of a whole message
+	if err != nil {
+		return failed("move", from, err)
+	}
+	return nil
+}
+
+func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+	here := from.Ref == to.Ref
+	if len(hs) > 1 || here { // one message is looked for by reading it
+		if err := m.allExist(ctx, from, hs); err != nil {
+			return err
+		}
+	}
+	for i, h := range hs {
+		handles[i] = h
+		if here {
+			continue
+		}
+		m.arena.Reset()
+		if err := m.get(ctx, m.wholeMessage, from, h, m.onWhole); err != nil {
+			return err
+		}
+		if _, err := m.s.Write(ctx, m.post, append(m.with(ref(to), idOf(h)), m.whole...)); err != nil {
+			return err
+		}
+		if _, err := m.s.Write(ctx, m.deleteMessage, m.with(ref(from), idOf(h))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wholeRow keeps a row as post writes it: its columns in their order.
+func (m *mailbox) wholeRow(row []drivers.Value) error {
+	m.found, m.whole = true, m.arena.Row(row)
+	return nil
+}

@@ -1,0 +1,71 @@
+package conversation
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Deliver implements models.Mailbox: a post in each conversation.
+func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+	content, err := m.load(msg)
+	if err == nil {
+		err = m.postAll(ctx, msg, content, to, handles)
+	}
+	clear(m.files) // they hold on to the text
+	m.text = models.Reuse(m.text)
+	if err != nil {
+		return fmt.Errorf("conversation: deliver to %d folders: %w", len(to), err)
+	}
+	return nil
+}
+
+// load makes text of the body, which it returns, and of the attachments. All
+// of it is then in memory: a row is written whole.
+func (m *mailbox) load(msg *models.Message) ([]byte, error) {
+	m.sizes, m.files, m.recipients = m.sizes[:0], m.files[:0], m.recipients[:0]
+	for _, as := range [...][]models.Address{msg.To, msg.Cc, msg.Bcc} {
+		for i := range as {
+			m.recipients = append(m.recipients, drivers.Text(as[i].Address))
+		}
+	}
+	content, err := models.EncodeText(m.text[:0], msg.Body.Content)
+	m.text = content
+	if err != nil {
+		return nil, fmt.Errorf("read body: %w", err)
+	}
+	for i := range msg.Attachments {
+		p := &msg.Attachments[i]
+		at := len(m.text)
+		// When this moves to a larger array, earlier text keeps its own.
+		if m.text, err = models.EncodeText(m.text, p.Content); err != nil {
+			return nil, fmt.Errorf("read attachment %q: %w", p.Name, err)
+		}
+		m.sizes = append(m.sizes, drivers.Text(p.Name), drivers.Bigint(p.Content.Size()))
+		m.files = append(m.files, drivers.Text(p.Name), drivers.TextBytes(m.text[at:]))
+	}
+	return content, nil
+}
+
+// postAll posts to all conversations at once, but large messages one by one:
+// many copies of one would be in memory.
+func (m *mailbox) postAll(ctx context.Context, msg *models.Message, content []byte, to []*models.Folder, handles []models.Handle) error {
+	now := m.now()
+	m.calls.Reset()
+	for i, f := range to {
+		id := m.ids.Next(now)
+		handles[i] = handleOf(id)
+		m.calls.Add(only, ref(f), drivers.TimeUUID(id), drivers.TextBytes(content), drivers.Text(msg.From.Address), drivers.SetOf(m.recipients),
+			drivers.MapOf(m.files), drivers.ListOf(nil), drivers.MapOf(m.sizes))
+		if i < len(to)-1 && len(m.calls.List)*len(m.text) < models.KeepBuffer {
+			continue
+		}
+		if err := m.s.Batch(ctx, m.posts, m.calls.List); err != nil {
+			return err
+		}
+		m.calls.Reset()
+	}
+	return nil
+}

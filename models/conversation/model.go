@@ -1,0 +1,155 @@
+// Package conversation is the conversation table of document 004: one
+// partition a conversation, newest message first, with the collections that
+// the document builds up (recipients, attachments, who has seen the message),
+// a static column and an index on the sender.
+//
+// As a mailbox, a conversation stands for one folder of one user, and a
+// message is posted once for each recipient; Join shares a conversation among
+// users. There is no place for the subject, the date or the size of a message.
+package conversation
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Model returns the model's entry for the list of models.
+func Model() models.Model {
+	return models.Model{
+		Name:   "conversation",
+		Doc:    "one partition a conversation, with collections, time slices, seen-by lists and a sender index",
+		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("conversation") },
+		Bind:   bind,
+	}
+}
+
+// statements are the patterns that the model runs, by the schema's names.
+type statements struct {
+	claim, takeParts, conversations, anyConversation drivers.Statement
+	putTitle, title                                  drivers.Statement
+	post, posts, newest, between                     drivers.Statement
+	message, attachment, exists, wholeMessage        drivers.Statement
+	deleteMessage, deleteMessages                    drivers.Statement
+	seen, unseen, seenBy, numbers                    drivers.Statement
+	bySenderIn, bySender                             drivers.Statement
+	allConversations, allMessages                    drivers.Statement
+}
+
+// only is the part of the schema's batches: they have one each.
+const only = 0
+
+func (s *statements) byName() map[string]*drivers.Statement {
+	return map[string]*drivers.Statement{
+		"claim": &s.claim, "take_parts": &s.takeParts, "conversations": &s.conversations, "any_conversation": &s.anyConversation,
+		"put_title": &s.putTitle, "title": &s.title,
+		"post": &s.post, "posts": &s.posts, "newest": &s.newest, "between": &s.between,
+		"message": &s.message, "attachment": &s.attachment, "exists": &s.exists, "whole_message": &s.wholeMessage,
+		"delete_message": &s.deleteMessage, "delete_messages": &s.deleteMessages,
+		"seen": &s.seen, "unseen": &s.unseen, "seen_by": &s.seenBy, "numbers": &s.numbers,
+		"by_sender_in": &s.bySenderIn, "by_sender": &s.bySender,
+		"all_conversations": &s.allConversations, "all_messages": &s.allMessages,
+	}
+}
+
+type bound struct {
+	statements
+	now func() time.Time
+	ids *models.TimeUUIDs
+}
+
+func bind(ctx context.Context, st drivers.Store, o models.Options) (models.Bound, error) {
+	s, err := schemas.Bundled("conversation")
+	if err != nil {
+		return nil, err
+	}
+	p, err := drivers.PrepareAll(ctx, st, s)
+	if err != nil {
+		return nil, fmt.Errorf("bind conversation: %w", err)
+	}
+	b := &bound{now: o.Now, ids: models.NewTimeUUIDs(o.Node)}
+	if b.now == nil {
+		b.now = time.Now
+	}
+	for name, stmt := range b.byName() {
+		if *stmt, err = p.Get(name); err != nil {
+			return nil, fmt.Errorf("bind conversation: %w", err)
+		}
+	}
+	return b, nil
+}
+
+// Mailbox implements models.Bound.
+func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
+	m := &mailbox{bound: b, s: s}
+	// Bound once: a method value made for each call would be an allocation.
+	m.onEntry, m.onMessage, m.onWhole = m.entryRow, m.messageRow, m.wholeRow
+	m.onAttachment, m.onExists, m.onSeen, m.onNumbers = m.attachmentRow, m.existsRow, m.seenRow, m.numbersRow
+	return m
+}
+
+// mailbox is one worker's. Its buffers are used again by each operation.
+type mailbox struct {
+	*bound
+	s drivers.Session
+
+	args       []drivers.Value
+	calls      models.Calls
+	arena      models.Arena
+	twice      models.Handles
+	text       []byte // of the message being delivered: content, then attachments
+	recipients []drivers.Value
+	sizes      []drivers.Value // name, size, name, size …
+	files      []drivers.Value // name, text, name, text …
+	who        [1]drivers.Value
+
+	found   bool   // the row that was asked for is there
+	me      string // whose having seen a message is asked for
+	read    bool   // the answer
+	whole   []drivers.Value
+	yield   func(*models.Entry) error
+	entry   models.Entry
+	open    *models.Opened
+	w       io.Writer
+	written int64
+	stats   models.Stats
+
+	onEntry, onMessage, onWhole               func(row []drivers.Value) error
+	onAttachment, onExists, onSeen, onNumbers func(row []drivers.Value) error
+}
+
+var (
+	_ models.SenderSearcher = (*mailbox)(nil)
+	_ models.Slicer         = (*mailbox)(nil)
+	_ models.Seer           = (*mailbox)(nil)
+	_ models.Poster         = (*mailbox)(nil)
+)
+
+// with returns the arguments of a call in a buffer that the next call reuses.
+func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
+	m.args = append(m.args[:0], args...)
+	return m.args
+}
+
+// failed says which operation on whose mail failed.
+func failed(op string, f *models.Folder, err error) error {
+	return fmt.Errorf("conversation: %s in folder %q of %s: %w", op, f.Name, f.Account.Address, err)
+}
+
+// A handle holds the message_id.
+func handleOf(id [16]byte) (h models.Handle) {
+	copy(h[:], id[:])
+	return h
+}
+
+func idOf(h models.Handle) drivers.Value { return drivers.TimeUUID([16]byte(h[:16])) }
+
+// Raw implements models.Mailbox: the document keeps no raw messages.
+func (m *mailbox) Raw(context.Context, *models.Folder, models.Handle, io.Writer) (int64, error) {
+	return 0, models.ErrNotOffered
+}
