@@ -1,0 +1,159 @@
+package elasticinbox
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+const labelPrefix = "label:"
+
+// named is a label of an account.
+type named struct {
+	label label
+	name  string
+}
+
+// CreateUser implements models.Mailbox. Label 0 claims the address.
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+	a := &models.Account{Address: address}
+	m.reset()
+	if err := m.createLabel(ctx, address, named{all, "all"}); err != nil {
+		return nil, failed("creation", a, err)
+	}
+	var labels []named
+	for i, name := range folders {
+		l := inbox
+		if i > 0 {
+			l = freeLabel(labels, name)
+		}
+		labels = append(labels, named{l, name})
+		m.calls.Add(only, drivers.Text(address), m.join("label", l), drivers.Text(name))
+	}
+	if len(labels) > 0 {
+		if err := m.s.Batch(ctx, m.labelsPut, m.calls.List); err != nil {
+			return nil, failed("creation", a, err)
+		}
+	}
+	show(a, labels)
+	return a, nil
+}
+
+// CreateFolder implements models.Mailbox. A label's number is claimed as the
+// address was: whoever comes second looks again.
+func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (*models.Folder, error) {
+	for {
+		m.reset()
+		labels, err := m.labels(ctx, a.Address)
+		if err == nil && slices.ContainsFunc(labels, func(n named) bool { return n.name == name }) {
+			err = models.ErrExists
+		}
+		if err != nil {
+			return nil, failed("creation of folder "+name, a, err)
+		}
+		l := freeLabel(labels, name)
+		switch err := m.createLabel(ctx, a.Address, named{l, name}); err {
+		case nil:
+			return &models.Folder{Name: name, Account: a, Ref: l}, nil
+		case models.ErrExists:
+		default:
+			return nil, failed("creation of folder "+name, a, err)
+		}
+	}
+}
+
+func (m *mailbox) createLabel(ctx context.Context, address string, n named) error {
+	res, err := m.s.Write(ctx, m.labelCreate, m.with(drivers.Text(address), m.join("label", n.label), drivers.Text(n.name)))
+	if err == nil && !res.Applied {
+		return models.ErrExists
+	}
+	return err
+}
+
+// freeLabel returns the number for a new label: its reserved one, or the next.
+func freeLabel(taken []named, name string) label {
+	next := firstOwn
+	for _, n := range taken {
+		next = max(next, n.label+1)
+	}
+	if strings.EqualFold(name, "drafts") && !slices.ContainsFunc(taken, func(n named) bool { return n.label == drafts }) {
+		return drafts
+	}
+	return next
+}
+
+// Login implements models.Mailbox.
+func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
+	a := &models.Account{Address: address}
+	labels, err := m.labels(ctx, address)
+	if err == nil && len(labels) == 0 {
+		err = models.ErrNotFound
+	}
+	if err != nil {
+		return nil, failed("login", a, err)
+	}
+	show(a, labels)
+	return a, nil
+}
+
+// Folders implements models.Mailbox: the names from Accounts, the numbers from
+// Counters.
+func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
+	m.reset()
+	labels, err := m.labels(ctx, a.Address)
+	if err == nil {
+		err = m.readCounters(ctx, a.Address)
+	}
+	if err != nil {
+		return failed("folders", a, err)
+	}
+	for _, n := range labels {
+		if n.label == all {
+			continue
+		}
+		t := m.tallyOf(n.label)
+		info := models.FolderInfo{Name: n.name, Known: models.KnowMessages | models.KnowUnread, Messages: t.messages, Unread: t.unread}
+		if err := yield(info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// labels reads an account's labels in the order of their numbers: label 0, the
+// inbox, the others.
+func (m *mailbox) labels(ctx context.Context, address string) ([]named, error) {
+	var labels []named
+	err := m.s.Read(ctx, m.account, m.with(drivers.Text(address)), func(row []drivers.Value) error {
+		n, ok, err := parseLabel(row[0].Raw(), row[1])
+		if ok {
+			labels = append(labels, n)
+		}
+		return err
+	})
+	slices.SortFunc(labels, func(a, b named) int { return int(a.label - b.label) })
+	return labels, err
+}
+
+// parseLabel reads a column of Accounts; it may be an attribute instead.
+func parseLabel(column []byte, value drivers.Value) (named, bool, error) {
+	id, ok := bytes.CutPrefix(column, []byte(labelPrefix))
+	if !ok {
+		return named{}, false, nil
+	}
+	n, err := parseNumber(id)
+	return named{label(n), value.Str()}, err == nil, err
+}
+
+// show makes the folders of an account: all its labels but label 0.
+func show(a *models.Account, labels []named) {
+	for _, n := range labels {
+		if n.label != all {
+			a.Folders = append(a.Folders, &models.Folder{Name: n.name, Account: a, Ref: n.label})
+		}
+	}
+}

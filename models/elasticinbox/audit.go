@@ -1,0 +1,282 @@
+package elasticinbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// auditRows is how many sub-columns an audit reads at a time.
+const auditRows = 4000
+
+// audit is the audit of one account. It holds a few words for each of the
+// account's messages, and no more of any other.
+type audit struct {
+	*mailbox
+	found   models.Audit
+	address string
+	labels  []label
+	known   map[[16]byte]*known
+	// Blocks are counted here and compared with a scan of all: those that no
+	// metadata leads to remain. First ones stand for bodies.
+	first, further int64
+}
+
+// known is what the metadata says of a message, and which entries lead to it.
+type known struct {
+	labels  []label
+	deleted bool
+	purge   [16]byte
+	unread  int64
+	size    int64
+	entries int // index entries, or one purge entry
+}
+
+// Audit implements models.Mailbox.
+func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
+	a := &audit{mailbox: m}
+	accounts, err := a.accountsOf(ctx)
+	if err == nil {
+		for _, x := range accounts {
+			if err = a.account(ctx, x); err != nil {
+				err = fmt.Errorf("account %s: %w", x.address, err)
+				break
+			}
+		}
+	}
+	if err == nil {
+		err = a.strayBlocks(ctx)
+	}
+	if err != nil {
+		return a.found, fmt.Errorf("elasticinbox: audit: %w", err)
+	}
+	return a.found, nil
+}
+
+type labelled struct {
+	address string
+	labels  []label
+}
+
+// accountsOf reads all accounts with their labels.
+func (a *audit) accountsOf(ctx context.Context) ([]labelled, error) {
+	var accounts []labelled
+	at := map[string]int{}
+	err := a.s.Read(ctx, a.accounts, nil, func(row []drivers.Value) error {
+		address := row[0].Str()
+		i, ok := at[address]
+		if !ok {
+			i = len(accounts)
+			at[address] = i
+			accounts = append(accounts, labelled{address: address})
+		}
+		n, ok, err := parseLabel(row[1].Raw(), row[2])
+		if ok {
+			accounts[i].labels = append(accounts[i].labels, n.label)
+		}
+		return err
+	})
+	return accounts, err
+}
+
+func (a *audit) account(ctx context.Context, x labelled) error {
+	a.address, a.labels, a.known = x.address, x.labels, map[[16]byte]*known{}
+	a.found.Accounts++
+	for _, l := range x.labels {
+		if l != all {
+			a.found.Folders++
+		}
+	}
+	if err := a.metadataOf(ctx); err != nil {
+		return err
+	}
+	a.reset()
+	for _, l := range a.labels {
+		if err := a.index(ctx, l); err != nil {
+			return err
+		}
+	}
+	if err := a.purgeIndex(ctx); err != nil {
+		return err
+	}
+	for _, k := range a.known {
+		want := len(k.labels)
+		if k.deleted {
+			want = 1
+		}
+		a.found.Unreferenced += int64(max(want-k.entries, 0))
+	}
+	return a.drift(ctx)
+}
+
+// metadataOf reads all super columns, whole ones at a time, and checks the
+// blocks that each leads to.
+func (a *audit) metadataOf(ctx context.Context) error {
+	after, rows := [2]drivers.Value{}, auditRows
+	for {
+		a.reset()
+		a.recs = a.recs[:0]
+		n := 0
+		err := a.s.Read(ctx, a.metadata, a.with(drivers.Text(a.address), after[0], after[1], drivers.Bigint(int64(rows))), func(row []drivers.Value) error {
+			n++
+			id := row[0].UUIDBytes()
+			if len(a.recs) == 0 || a.recs[len(a.recs)-1].id != id {
+				a.recs = append(a.recs, record{id: id})
+			}
+			return a.take(&a.recs[len(a.recs)-1], row[1].Raw(), row[2].Raw())
+		})
+		if err != nil {
+			return err
+		}
+		last := n < rows
+		if !last {
+			a.recs = a.recs[:len(a.recs)-1] // it may go on behind the page
+		}
+		for i := range a.recs {
+			if err := a.message(ctx, &a.recs[i]); err != nil {
+				return err
+			}
+		}
+		if last {
+			return nil
+		}
+		if len(a.recs) == 0 {
+			rows *= 2 // one message is longer than a page
+			continue
+		}
+		after = [2]drivers.Value{drivers.TimeUUID(a.recs[len(a.recs)-1].id), drivers.Text("\U0010ffff")}
+	}
+}
+
+// message notes a message and checks its blocks.
+func (a *audit) message(ctx context.Context, r *record) error {
+	a.known[r.id] = &known{labels: slices.Clone(r.labels), deleted: r.deleted, purge: r.purge, unread: r.unread(), size: r.size}
+	for _, l := range r.labels {
+		if !slices.Contains(a.labels, l) {
+			a.labels = append(a.labels, l) // an index that no label names
+		}
+	}
+	whole := a.layout.Parse(r.layout) == nil && r.blockSize > 0 && int64(r.blocks) == (r.size+int64(r.blockSize)-1)/int64(r.blockSize)
+	var sum uint32
+	for n := range r.blocks {
+		found, want := false, min(int64(r.blockSize), r.size-int64(n)*int64(r.blockSize))
+		err := a.s.Read(ctx, a.block, a.with(drivers.TimeUUID(r.id), drivers.Int(int32(n)), drivers.Int(0)), func(row []drivers.Value) error {
+			found = true
+			sum = models.Checksum(sum, row[0].Raw())
+			whole = whole && int64(len(row[0].Raw())) == want
+			return nil
+		})
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			whole = false
+		case n == 0:
+			a.first++
+		default:
+			a.further++
+		}
+	}
+	if !whole || sum != a.layout.Checksum {
+		a.found.BrokenBodies++
+	}
+	return nil
+}
+
+// index checks that each entry of a label's index leads to a message that
+// carries the label, and tallies them.
+func (a *audit) index(ctx context.Context, l label) error {
+	a.tallyOf(l)
+	after := drivers.Value{}
+	for {
+		a.ids = a.ids[:0]
+		err := a.s.Read(ctx, a.indexPage, a.with(a.indexKey(a.address, l), after, drivers.Bigint(auditRows)), a.onID)
+		if err != nil {
+			return err
+		}
+		for _, id := range a.ids {
+			k := a.known[id.UUIDBytes()]
+			if k == nil || k.deleted || !slices.Contains(k.labels, l) {
+				a.found.Dangling++
+				continue
+			}
+			k.entries++
+			if l == all {
+				a.add(l, 1, k.unread, k.size)
+			} else {
+				a.found.Messages++
+				a.add(l, 1, k.unread, 0)
+			}
+		}
+		if len(a.ids) < auditRows {
+			return nil
+		}
+		after = a.ids[len(a.ids)-1]
+	}
+}
+
+// purgeIndex checks the deletions. One message may have several: of the one
+// that its metadata names it is known that it is deleted.
+func (a *audit) purgeIndex(ctx context.Context) error {
+	after, end := drivers.Value{}, time.Unix(1<<40, 0) // past all that a TimeUUID holds
+	for {
+		ds, err := a.deletions(ctx, a.address, after, end)
+		if err != nil || len(ds) == 0 {
+			return err
+		}
+		for _, d := range ds {
+			switch k := a.known[d.message]; {
+			case k == nil || !k.deleted:
+				a.found.Dangling++
+			case k.purge == d.column:
+				k.entries++
+				a.found.Deleted++
+			}
+		}
+		after = drivers.TimeUUID(ds[len(ds)-1].column)
+	}
+}
+
+// drift compares what the indexes hold with the counters.
+func (a *audit) drift(ctx context.Context) error {
+	counted := slices.Clone(a.tally)
+	if err := a.readCounters(ctx, a.address); err != nil {
+		return err
+	}
+	for _, t := range counted {
+		a.add(t.label, -t.messages, -t.unread, -t.bytes)
+	}
+	for _, t := range a.tally {
+		a.found.CounterDrift += max(t.messages, -t.messages) + max(t.unread, -t.unread) + max(t.bytes, -t.bytes)
+	}
+	return nil
+}
+
+// strayBlocks counts the blocks that no metadata leads to.
+func (a *audit) strayBlocks(ctx context.Context) error {
+	var first, further int64
+	err := a.s.Read(ctx, a.blocks, nil, func(row []drivers.Value) error {
+		if row[1].Int64() == 0 {
+			first++
+		} else {
+			further++
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	first, further = first-a.first, further-a.further
+	a.found.Unreferenced += first
+	switch {
+	case further > 0 && first == 0:
+		a.found.BrokenBodies += further // behind the last block of some message
+	case further > 0:
+		a.found.Notes = append(a.found.Notes, fmt.Sprintf("%d bodies that nothing refers to have %d blocks more", first, further))
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package elasticinbox
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// tally is one label's numbers, or what an operation adds to them. Bytes are
+// kept for label 0 only.
+type tally struct {
+	label                   label
+	messages, unread, bytes int64
+}
+
+// The statistics of a label, as components of a counter's name.
+const (
+	statBytes    = "b"
+	statMessages = "m"
+	statUnread   = "u"
+)
+
+// tallyOf returns the tally of a label, which is 0 at first.
+func (m *mailbox) tallyOf(l label) *tally {
+	for i := range m.tally {
+		if m.tally[i].label == l {
+			return &m.tally[i]
+		}
+	}
+	m.tally = append(m.tally, tally{label: l})
+	return &m.tally[len(m.tally)-1]
+}
+
+// add tallies a change of a label.
+func (m *mailbox) add(l label, messages, unread, bytes int64) {
+	t := m.tallyOf(l)
+	t.messages += messages
+	t.unread += unread
+	t.bytes += bytes
+}
+
+// addMessage tallies a message that comes into all its labels, label 0 among
+// them, or with sign -1 leaves them.
+func (m *mailbox) addMessage(r *record, sign int64) {
+	for _, l := range r.labels {
+		m.add(l, sign, sign*r.unread(), 0)
+	}
+	m.add(all, 0, 0, sign*r.size)
+}
+
+// count adds what was tallied to the counters, in one batch of their own.
+func (m *mailbox) count(ctx context.Context, address string) error {
+	m.calls.Reset()
+	key := drivers.Text(address)
+	for _, t := range m.tally {
+		id := m.counterID(t.label)
+		if t.bytes != 0 {
+			m.calls.Add(only, key, drivers.Text("l"), id, drivers.Text(statBytes), drivers.Counter(t.bytes))
+		}
+		if t.messages != 0 {
+			m.calls.Add(only, key, drivers.Text("l"), id, drivers.Text(statMessages), drivers.Counter(t.messages))
+		}
+		if t.unread != 0 {
+			m.calls.Add(only, key, drivers.Text("l"), id, drivers.Text(statUnread), drivers.Counter(t.unread))
+		}
+	}
+	if len(m.calls.List) == 0 {
+		return nil
+	}
+	if err := m.s.Batch(ctx, m.counts, m.calls.List); err != nil {
+		return fmt.Errorf("count: %w", err)
+	}
+	return nil
+}
+
+// Stats implements models.Mailbox.
+func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
+	m.reset()
+	t := m.tallyOf(labelOf(f))
+	err := m.s.Read(ctx, m.counters, m.with(drivers.Text(f.Account.Address), drivers.Text("l"), m.counterID(labelOf(f))), m.onCounter)
+	if err != nil {
+		return models.Stats{}, failed("stats", f.Account, err)
+	}
+	return models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: t.messages, Unread: t.unread}, nil
+}
+
+// counter takes a counter of the one label tallied: stat, value.
+func (m *mailbox) counter(row []drivers.Value) error {
+	m.tally[0].set(row[0].Raw(), row[1].Int64())
+	return nil
+}
+
+func (t *tally) set(stat []byte, n int64) {
+	switch string(stat) {
+	case statBytes:
+		t.bytes = n
+	case statMessages:
+		t.messages = n
+	case statUnread:
+		t.unread = n
+	}
+}
+
+// readCounters reads all counters of an account into m.tally.
+func (m *mailbox) readCounters(ctx context.Context, address string) error {
+	m.tally = m.tally[:0]
+	return m.s.Read(ctx, m.accountCounters, m.with(drivers.Text(address)), func(row []drivers.Value) error {
+		if string(row[0].Raw()) != "l" {
+			return nil // the document leaves room for others
+		}
+		n, err := parseNumber(row[1].Raw())
+		m.tallyOf(label(n)).set(row[2].Raw(), row[3].Int64())
+		return err
+	})
+}
+
+// Recount implements models.Recounter: what the indexes hold, less what the
+// counters say, is added to the counters, since a counter cannot be set.
+func (m *mailbox) Recount(ctx context.Context, a *models.Account) error {
+	m.reset()
+	labels, err := m.labels(ctx, a.Address)
+	if err != nil {
+		return failed("recount", a, err)
+	}
+	var counted []tally
+	for _, n := range labels {
+		t, err := m.recount(ctx, a.Address, n.label)
+		if err != nil {
+			return failed("recount", a, err)
+		}
+		counted = append(counted, t)
+	}
+	if err := m.readCounters(ctx, a.Address); err != nil {
+		return failed("recount", a, err)
+	}
+	for i := range m.tally {
+		t := &m.tally[i]
+		t.messages, t.unread, t.bytes = -t.messages, -t.unread, -t.bytes
+	}
+	for _, t := range counted {
+		m.add(t.label, t.messages, t.unread, t.bytes)
+	}
+	if err := m.count(ctx, a.Address); err != nil {
+		return failed("recount", a, err)
+	}
+	return nil
+}
+
+// recount counts one label from its index.
+func (m *mailbox) recount(ctx context.Context, address string, l label) (tally, error) {
+	t := tally{label: l}
+	after := drivers.Value{}
+	for {
+		m.text = m.text[:0]
+		more, err := m.page(ctx, address, l, after, maxPage)
+		if err != nil || len(m.recs) == 0 {
+			return t, err
+		}
+		for i := range m.recs {
+			if r := &m.recs[i]; r.carries(l) {
+				t.messages++
+				t.unread += r.unread()
+				if l == all {
+					t.bytes += r.size
+				}
+			}
+		}
+		if !more {
+			return t, nil
+		}
+		after = drivers.TimeUUID(m.recs[len(m.recs)-1].id)
+	}
+}

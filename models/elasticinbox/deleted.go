@@ -1,0 +1,135 @@
+package elasticinbox
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Delete implements models.Mailbox: out of every label index and its counters,
+// into the purge index. Metadata and blocks stay.
+func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	m.reset()
+	if err := m.several(ctx, f, hs); err != nil {
+		return failed("delete", f.Account, err)
+	}
+	if len(hs) == 0 {
+		return nil
+	}
+	address, now := f.Account.Address, m.now()
+	purgeKey := m.purgeKey(address)
+	for i := range m.recs {
+		r := &m.recs[i]
+		r.purge = m.uuids.Next(now)
+		m.calls.Add(discardMark, drivers.Text(address), drivers.TimeUUID(r.id), drivers.Text(purgeMark), drivers.Blob(r.purge[:]))
+		m.calls.Add(discardPurge, purgeKey, drivers.TimeUUID(r.purge), drivers.TimeUUID(r.id))
+		for _, l := range r.labels {
+			m.calls.Add(discardIndex, m.indexKey(address, l), drivers.TimeUUID(r.id))
+		}
+		m.addMessage(r, -1)
+	}
+	if err := m.change(ctx, address, m.discard); err != nil {
+		return failed("delete", f.Account, err)
+	}
+	return nil
+}
+
+// Restore implements models.Purger: back into the labels that the metadata names.
+func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handle) error {
+	m.reset()
+	m.ids = append(m.ids[:0], messageOf(h))
+	err := m.lookup(ctx, a.Address)
+	if err == nil && !m.recs[0].deleted {
+		err = models.ErrNotFound
+	}
+	if err != nil {
+		return failed("restore", a, err)
+	}
+	r := &m.recs[0]
+	for _, l := range r.labels {
+		m.calls.Add(restoreIndex, m.indexKey(a.Address, l), messageOf(h))
+	}
+	m.calls.Add(restoreMark, drivers.Text(a.Address), messageOf(h), drivers.Text(purgeMark))
+	m.calls.Add(restorePurge, m.purgeKey(a.Address), drivers.TimeUUID(r.purge))
+	m.addMessage(r, 1)
+	if err := m.change(ctx, a.Address, m.restore); err != nil {
+		return failed("restore", a, err)
+	}
+	return nil
+}
+
+// deletion is an entry of the purge index.
+type deletion struct{ column, message [16]byte }
+
+// deletions reads up to maxPage entries of the purge index after the column
+// given (a null one: from the first) that are older than before.
+func (m *mailbox) deletions(ctx context.Context, address string, after drivers.Value, before time.Time) ([]deletion, error) {
+	var ds []deletion
+	args := m.with(m.purgeKey(address), after, drivers.TimeUUID(models.MaxTimeUUID(before)), drivers.Bigint(maxPage))
+	err := m.s.Read(ctx, m.purgePage, args, func(row []drivers.Value) error {
+		d := deletion{row[0].UUIDBytes(), row[1].UUIDBytes()}
+		if models.TimeOf(d.column).Before(before) { // the bound is that of the millisecond
+			ds = append(ds, d)
+		}
+		return nil
+	})
+	return ds, err
+}
+
+// Purge implements models.Purger: blocks, then metadata and purge entries.
+func (m *mailbox) Purge(ctx context.Context, a *models.Account, before time.Time) (int, error) {
+	purged, after := 0, drivers.Value{}
+	for {
+		m.reset()
+		ds, err := m.deletions(ctx, a.Address, after, before)
+		if err != nil {
+			return purged, failed("purge", a, err)
+		}
+		if len(ds) == 0 {
+			return purged, nil
+		}
+		n, err := m.purge(ctx, a.Address, ds)
+		if err != nil {
+			return purged, failed("purge", a, err)
+		}
+		purged += n
+		after = drivers.TimeUUID(ds[len(ds)-1].column)
+	}
+}
+
+// purge removes for good what a page of deletions names, and says how many
+// messages that were. An entry whose message has been restored, or deleted
+// again later, only goes itself.
+func (m *mailbox) purge(ctx context.Context, address string, ds []deletion) (int, error) {
+	m.ids = m.ids[:0]
+	for i, d := range ds {
+		if !slices.ContainsFunc(ds[:i], func(e deletion) bool { return e.message == d.message }) {
+			m.ids = append(m.ids, drivers.TimeUUID(d.message))
+		}
+	}
+	if err := m.lookup(ctx, address); err != nil {
+		return 0, err
+	}
+	var gone []*record
+	for i := range m.recs {
+		r := &m.recs[i]
+		if r.deleted && slices.Contains(ds, deletion{r.purge, r.id}) {
+			if err := m.dropBlocks(ctx, r.id, r.blocks); err != nil {
+				return 0, err
+			}
+			gone = append(gone, r)
+		}
+	}
+	m.calls.Reset()
+	for _, r := range gone {
+		m.calls.Add(eraseMessage, drivers.Text(address), drivers.TimeUUID(r.id))
+	}
+	key := m.purgeKey(address)
+	for _, d := range ds {
+		m.calls.Add(eraseIndex, key, drivers.TimeUUID(d.column))
+	}
+	return len(gone), m.s.Batch(ctx, m.erase, m.calls.List)
+}

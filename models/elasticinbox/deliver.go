@@ -1,0 +1,172 @@
+package elasticinbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Deliver implements models.Mailbox. Each recipient has metadata, index
+// entries, counters and blocks of his own.
+func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+	for i, f := range to {
+		id, err := m.deliver(ctx, msg, f)
+		if err != nil {
+			for j := range i {
+				err = m.withdraw(ctx, err, msg, to[j], [16]byte(handles[j][:16]), true)
+			}
+			return failed("delivery", f.Account, err)
+		}
+		handles[i] = handleOf(id)
+	}
+	return nil
+}
+
+// deliver stores the blocks, then what shows the message, then counts it.
+func (m *mailbox) deliver(ctx context.Context, msg *models.Message, f *models.Folder) (id [16]byte, err error) {
+	m.reset()
+	id = m.uuids.Next(msg.Date)
+	sum, err := m.putBlocks(ctx, id, msg.Raw)
+	if err == nil {
+		err = m.putMetadata(ctx, id, msg, f, sum)
+	}
+	if err == nil {
+		m.countMessage(f, msg, 1)
+		err = m.count(ctx, f.Account.Address)
+	}
+	if err != nil {
+		err = m.withdraw(ctx, err, msg, f, id, false)
+	}
+	return id, err
+}
+
+// putBlocks writes the raw message in windows of blocks and returns its checksum.
+func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw models.Content) (sum uint32, err error) {
+	size, each := raw.Size(), int64(m.blockSize)
+	memory, inMemory := raw.(models.BytesContent)
+	if need := min(size, window*each); !inMemory && int64(len(m.buffer)) < need {
+		m.buffer = make([]byte, need)
+	}
+	for off := int64(0); off < size; {
+		m.calls.Reset()
+		for n := int64(0); n < window && off < size; n++ {
+			length := min(each, size-off)
+			b := []byte(nil)
+			if inMemory {
+				b = memory[off : off+length]
+			} else {
+				b = m.buffer[n*each:][:length]
+				if err := readAt(raw, b, off); err != nil {
+					return 0, err
+				}
+			}
+			sum = models.Checksum(sum, b)
+			m.calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(off/each)), drivers.Int(0), drivers.Blob(b))
+			off += length
+		}
+		if err := m.s.Batch(ctx, m.blocksPut, m.calls.List); err != nil {
+			return 0, fmt.Errorf("write blocks: %w", err)
+		}
+	}
+	return sum, nil
+}
+
+func readAt(raw models.Content, b []byte, off int64) error {
+	n, err := raw.ReadAt(b, off)
+	if n == len(b) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read the message to deliver: %w", err)
+}
+
+// putMetadata writes the super column and its index entries.
+func (m *mailbox) putMetadata(ctx context.Context, id [16]byte, msg *models.Message, f *models.Folder, sum uint32) error {
+	key, message, l := drivers.Text(f.Account.Address), drivers.TimeUUID(id), labelOf(f)
+	m.calls.Reset()
+	at := len(m.text)
+	m.text = appendAddresses(m.text, msg.From)
+	m.calls.Add(storeColumn, key, message, drivers.Text("from"), drivers.Blob(m.taken(at)))
+	at = len(m.text)
+	m.text = appendAddresses(m.text, msg.To...)
+	m.calls.Add(storeColumn, key, message, drivers.Text("to"), drivers.Blob(m.taken(at)))
+	at = len(m.text)
+	m.text = append(m.text, msg.Subject...)
+	m.calls.Add(storeColumn, key, message, drivers.Text("subject"), drivers.Blob(m.taken(at)))
+	at = len(m.text)
+	m.text = msg.Date.UTC().AppendFormat(m.text, time.RFC3339Nano)
+	m.calls.Add(storeColumn, key, message, drivers.Text("date"), drivers.Blob(m.taken(at)))
+	size := msg.Raw.Size()
+	m.calls.Add(storeColumn, key, message, drivers.Text("size"), m.number(size))
+	m.calls.Add(storeColumn, key, message, drivers.Text("location"), m.location(id, m.blocksOf(size)))
+	m.calls.Add(storeColumn, key, message, m.labelColumn(all), present)
+	m.calls.Add(storeColumn, key, message, m.labelColumn(l), present)
+	at = len(m.text)
+	m.text = models.AppendLayout(m.text, msg, sum)
+	m.calls.Add(storeParts, key, message, drivers.Text("parts"), drivers.Blob(m.taken(at)))
+	m.calls.Add(storeIndex, m.indexKey(f.Account.Address, all), message)
+	m.calls.Add(storeIndex, m.indexKey(f.Account.Address, l), message)
+	if err := m.s.Batch(ctx, m.store, m.calls.List); err != nil {
+		return fmt.Errorf("write metadata and indexes: %w", err)
+	}
+	return nil
+}
+
+func (m *mailbox) blocksOf(size int64) int {
+	return int((size + int64(m.blockSize) - 1) / int64(m.blockSize))
+}
+
+// countMessage tallies a delivery, or with sign -1 its withdrawal.
+func (m *mailbox) countMessage(f *models.Folder, msg *models.Message, sign int64) {
+	m.add(all, sign, sign, sign*msg.Raw.Size())
+	m.add(labelOf(f), sign, sign, 0)
+}
+
+// withdraw takes back what a delivery that failed has written, so that it is
+// nowhere, and returns why it failed: with ErrUnknown, if it may be somewhere.
+func (m *mailbox) withdraw(ctx context.Context, why error, msg *models.Message, f *models.Folder, id [16]byte, counted bool) error {
+	if errors.Is(why, drivers.ErrUnknown) {
+		return why
+	}
+	ctx = context.WithoutCancel(ctx) // that may be why it failed
+	m.reset()
+	message, address := drivers.TimeUUID(id), f.Account.Address
+	m.calls.Add(eraseMessage, drivers.Text(address), message)
+	m.calls.Add(eraseIndex, m.indexKey(address, all), message)
+	m.calls.Add(eraseIndex, m.indexKey(address, labelOf(f)), message)
+	err := m.s.Batch(ctx, m.erase, m.calls.List)
+	if err == nil && counted {
+		m.countMessage(f, msg, -1)
+		err = m.count(ctx, address)
+	}
+	if err == nil {
+		err = m.dropBlocks(ctx, id, m.blocksOf(msg.Raw.Size()))
+	}
+	if err != nil {
+		return fmt.Errorf("%w (%w: taking it back failed: %w)", why, drivers.ErrUnknown, err)
+	}
+	return why
+}
+
+// dropBlocks deletes a message's blocks, the last first: what an interruption
+// leaves is found from its first block.
+func (m *mailbox) dropBlocks(ctx context.Context, id [16]byte, blocks int) error {
+	for blocks > 0 {
+		m.calls.Reset()
+		for range min(blocks, maxPage) {
+			blocks--
+			m.calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(blocks)))
+		}
+		if err := m.s.Batch(ctx, m.blocksDelete, m.calls.List); err != nil {
+			return fmt.Errorf("delete blocks: %w", err)
+		}
+	}
+	return nil
+}

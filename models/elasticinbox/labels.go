@@ -1,0 +1,123 @@
+package elasticinbox
+
+import (
+	"context"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Flag implements models.Mailbox: a marker, and for Seen the unread counters
+// of all labels that show the message.
+func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
+	marker := ""
+	switch flag {
+	case models.Seen:
+		marker = seenMarker
+	case models.Answered:
+		marker = answeredMarker
+	default:
+		return failed("flag", f.Account, models.ErrNotOffered) // a star is a label here
+	}
+	m.reset()
+	r, err := m.one(ctx, f, h)
+	if err != nil {
+		return failed("flag", f.Account, err)
+	}
+	if was := flag == models.Seen && r.seen || flag == models.Answered && r.answered; was == on {
+		return nil
+	}
+	args := m.with(drivers.Text(f.Account.Address), messageOf(h), drivers.Text(marker))
+	if on {
+		m.args = append(args, present)
+		_, err = m.s.Write(ctx, m.columnPut, m.args)
+	} else {
+		_, err = m.s.Write(ctx, m.columnDelete, args)
+	}
+	if err == nil && flag == models.Seen {
+		change := int64(1)
+		if on {
+			change = -1
+		}
+		for _, l := range r.labels {
+			m.add(l, 0, change, 0)
+		}
+		err = m.count(ctx, f.Account.Address)
+	}
+	if err != nil {
+		return failed("flag", f.Account, err)
+	}
+	return nil
+}
+
+// Label implements models.Labeler.
+func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, l *models.Folder, on bool) (models.Handle, error) {
+	m.reset()
+	r, err := m.one(ctx, f, h)
+	if err != nil {
+		return models.Handle{}, failed("label", f.Account, err)
+	}
+	if r.carries(labelOf(l)) == on {
+		return h, nil
+	}
+	if on {
+		m.show(f.Account.Address, r, labelOf(l))
+	} else {
+		m.hide(f.Account.Address, r, labelOf(l))
+	}
+	if err := m.change(ctx, f.Account.Address, m.relabel); err != nil {
+		return models.Handle{}, failed("label", f.Account, err)
+	}
+	return h, nil
+}
+
+// Move implements models.Mailbox: one label goes and another comes, for all
+// messages at once. A message that carries the other already only loses one.
+func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+	m.reset()
+	if err := m.several(ctx, from, hs); err != nil {
+		return failed("move", from.Account, err)
+	}
+	copy(handles, hs)
+	if labelOf(from) == labelOf(to) || len(hs) == 0 {
+		return nil
+	}
+	address := from.Account.Address
+	// Where this is not atomic, an interruption leaves a message in both.
+	for i := range m.recs {
+		if r := &m.recs[i]; !r.carries(labelOf(to)) {
+			m.show(address, r, labelOf(to))
+		}
+	}
+	for i := range m.recs {
+		m.hide(address, &m.recs[i], labelOf(from))
+	}
+	if err := m.change(ctx, address, m.relabel); err != nil {
+		return failed("move", from.Account, err)
+	}
+	return nil
+}
+
+// show adds to a relabelling that a label comes.
+func (m *mailbox) show(address string, r *record, l label) {
+	message := drivers.TimeUUID(r.id)
+	m.calls.Add(relabelColumnPut, drivers.Text(address), message, m.labelColumn(l), present)
+	m.calls.Add(relabelIndexPut, m.indexKey(address, l), message)
+	m.add(l, 1, r.unread(), 0)
+}
+
+// hide adds to a relabelling that a label goes.
+func (m *mailbox) hide(address string, r *record, l label) {
+	message := drivers.TimeUUID(r.id)
+	m.calls.Add(relabelIndexDelete, m.indexKey(address, l), message)
+	m.calls.Add(relabelColumnDelete, drivers.Text(address), message, m.labelColumn(l))
+	m.add(l, -1, -r.unread(), 0)
+}
+
+// change runs the batch put together in m.calls, then counts what it changed.
+func (m *mailbox) change(ctx context.Context, address string, batch drivers.Statement) error {
+	if err := m.s.Batch(ctx, batch, m.calls.List); err != nil {
+		return err
+	}
+	return m.count(ctx, address)
+}

@@ -1,0 +1,168 @@
+package elasticinbox
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// record is what is known of one message: a super column, read.
+type record struct {
+	id                    [16]byte
+	found                 bool
+	from, subject, layout []byte // from is the sender's address
+	date                  time.Time
+	size                  int64
+	blocks, blockSize     int
+	seen, answered        bool
+	labels                []label
+	deleted               bool
+	purge                 [16]byte // of a deleted one: its column in the purge index
+}
+
+// carries reports whether a label shows the message.
+func (r *record) carries(l label) bool {
+	return r.found && !r.deleted && slices.Contains(r.labels, l)
+}
+
+func (r *record) unread() int64 {
+	if r.seen {
+		return 0
+	}
+	return 1
+}
+
+// lookup reads the super columns of m.ids into m.recs, in one multi-get. Each
+// id stands there once.
+func (m *mailbox) lookup(ctx context.Context, address string) error {
+	m.recs = slices.Grow(m.recs[:0], len(m.ids))[:len(m.ids)]
+	for i := range m.recs {
+		m.recs[i] = record{id: m.ids[i].UUIDBytes(), labels: m.recs[i].labels[:0]}
+	}
+	m.at = 0
+	return m.s.Read(ctx, m.messages, m.with(drivers.Text(address), drivers.ListOf(m.ids)), m.onColumn)
+}
+
+// column takes one sub-column: message, name, value. Rows come in the order of
+// the list that was asked for, so the records are gone through once.
+func (m *mailbox) column(row []drivers.Value) error {
+	id := row[0].UUIDBytes()
+	for m.at < len(m.recs) && m.recs[m.at].id != id {
+		m.at++
+	}
+	if m.at == len(m.recs) {
+		return fmt.Errorf("message %x came out of turn", id)
+	}
+	return m.take(&m.recs[m.at], row[1].Raw(), row[2].Raw())
+}
+
+// take puts a sub-column into a record.
+func (m *mailbox) take(r *record, name, value []byte) (err error) {
+	r.found = true
+	switch string(name) {
+	case "from":
+		at := len(m.text)
+		m.text, err = appendFirstAddress(m.text, value)
+		r.from = m.taken(at)
+	case "subject":
+		r.subject = m.keep(value)
+	case "date":
+		err = r.date.UnmarshalText(value)
+	case "size":
+		r.size, err = parseNumber(value)
+	case "location":
+		r.blocks, r.blockSize, err = parseLocation(value)
+	case "parts":
+		r.layout = m.keep(value)
+	case seenMarker:
+		r.seen = true
+	case answeredMarker:
+		r.answered = true
+	case purgeMark:
+		r.deleted = true
+		if copy(r.purge[:], value) != len(r.purge) {
+			err = fmt.Errorf("%d bytes, want a UUID", len(value))
+		}
+	default:
+		if id, ok := bytes.CutPrefix(name, []byte("l:")); ok {
+			var n int64
+			n, err = parseNumber(id)
+			r.labels = append(r.labels, label(n))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("sub-column %s of message %x: %w", name, r.id, err)
+	}
+	return nil
+}
+
+func (m *mailbox) keep(b []byte) []byte {
+	at := len(m.text)
+	m.text = append(m.text, b...)
+	return m.taken(at)
+}
+
+// parseNumber reads what number and label columns hold, without a copy.
+func parseNumber(b []byte) (int64, error) {
+	var n int64
+	for _, c := range b {
+		if c < '0' || c > '9' || n > 1<<50 {
+			return 0, fmt.Errorf("%q is not a number", b)
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if len(b) == 0 {
+		return 0, strconv.ErrSyntax
+	}
+	return n, nil
+}
+
+func parseLocation(b []byte) (blocks, size int, err error) {
+	_, params, ok := bytes.Cut(b, []byte("?b="))
+	count, each, ok2 := bytes.Cut(params, []byte("&s="))
+	n, err := parseNumber(count)
+	s, err2 := parseNumber(each)
+	if !ok || !ok2 || err != nil || err2 != nil || s == 0 || !bytes.HasPrefix(b, []byte("blob://db/")) {
+		return 0, 0, fmt.Errorf("%q is not blob://db/UUID?b=BLOCKS&s=SIZE", b)
+	}
+	return int(n), int(s), nil
+}
+
+// one reads a message that label f shows, or returns ErrNotFound.
+func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*record, error) {
+	m.ids = append(m.ids[:0], messageOf(h))
+	if err := m.lookup(ctx, f.Account.Address); err != nil {
+		return nil, err
+	}
+	if !m.recs[0].carries(labelOf(f)) {
+		return nil, models.ErrNotFound
+	}
+	return &m.recs[0], nil
+}
+
+// several reads messages that label f all shows into m.recs. One that is
+// missing, or named twice, makes it ErrNotFound.
+func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	if !m.handles.Distinct(hs) {
+		return models.ErrNotFound
+	}
+	m.ids = m.ids[:0]
+	for _, h := range hs {
+		m.ids = append(m.ids, messageOf(h))
+	}
+	if err := m.lookup(ctx, f.Account.Address); err != nil {
+		return err
+	}
+	for i := range m.recs {
+		if !m.recs[i].carries(labelOf(f)) {
+			return models.ErrNotFound
+		}
+	}
+	return nil
+}
