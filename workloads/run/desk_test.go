@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -25,8 +26,11 @@ type desk struct {
 
 	// before, if set, is called at the beginning of each call.
 	before func(call string) error
-	noRaw  bool
-	opens  int
+	// unknown, if set, says which calls end with an unknown outcome, and
+	// whether they were applied.
+	unknown func(call string) (lost, applied bool)
+	noRaw   bool
+	backup  map[*models.Folder][]*letter
 }
 
 type letter struct {
@@ -50,7 +54,6 @@ func (d *desk) model(name string) models.Model {
 
 func (d *desk) engine(name string) drivers.Engine {
 	return drivers.Engine{Name: name, Open: func(context.Context, drivers.Options) (drivers.Store, error) {
-		d.opens++
 		return deskStore{}, nil
 	}}
 }
@@ -84,6 +87,16 @@ func (b deskBox) call(name string) error {
 	return nil
 }
 
+// write is call for a write; skip: it is not to be applied.
+func (b deskBox) write(name string) (skip bool, after, err error) {
+	if b.d.unknown != nil {
+		if lost, applied := b.d.unknown(name); lost {
+			return !applied, drivers.ErrUnknown, nil
+		}
+	}
+	return false, nil, b.call(name)
+}
+
 func (b deskBox) CreateUser(_ context.Context, address string, folders []string) (*models.Account, error) {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
@@ -108,8 +121,9 @@ func (b deskBox) Login(_ context.Context, address string) (*models.Account, erro
 }
 
 func (b deskBox) Deliver(_ context.Context, m *models.Message, to []*models.Folder, handles []models.Handle) error {
-	if err := b.call("deliver"); err != nil {
-		return err
+	skip, after, err := b.write("deliver")
+	if err != nil || skip {
+		return errors.Join(err, after)
 	}
 	l := letter{attachments: map[string][]byte{}}
 	l.raw, _ = models.AppendContent(nil, m.Raw)
@@ -125,7 +139,7 @@ func (b deskBox) Deliver(_ context.Context, m *models.Message, to []*models.Fold
 		handles[i] = one.handle
 		b.d.folders[f] = append(b.d.folders[f], &one)
 	}
-	return nil
+	return after
 }
 
 func (d *desk) handle() (h models.Handle) {
@@ -238,8 +252,9 @@ func (b deskBox) Move(_ context.Context, from, to *models.Folder, hs, handles []
 }
 
 func (b deskBox) Delete(_ context.Context, f *models.Folder, hs []models.Handle) error {
-	if err := b.call("delete"); err != nil {
-		return err
+	skip, after, err := b.write("delete")
+	if err != nil || skip {
+		return errors.Join(err, after)
 	}
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
@@ -248,7 +263,7 @@ func (b deskBox) Delete(_ context.Context, f *models.Folder, hs []models.Handle)
 		return models.ErrNotFound
 	}
 	b.d.folders[f] = slices.Delete(b.d.folders[f], i, i+1)
-	return nil
+	return after
 }
 
 func (b deskBox) Stats(_ context.Context, f *models.Folder) (models.Stats, error) {

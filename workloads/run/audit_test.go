@@ -1,0 +1,276 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/elasticinbox"
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+const changes = `
+  - measure:
+      clients: 4
+      operations: 1000
+      mix: {deliver: 30, list: 10, open: 10, flag: 10, move: 20, delete: 20}
+`
+
+// dataConfig keeps what a run leaves in a folder.
+func dataConfig(t *testing.T, d *desk, phases string) Config {
+	c := config(t, d, phases)
+	c.DataDir = filepath.Join(t.TempDir(), "data")
+	return c
+}
+
+func auditOf(t *testing.T, r *reports.Run) reports.Audit {
+	t.Helper()
+	for _, c := range r.Cells {
+		if c.Verdict == reports.Failed {
+			t.Fatalf("%s: %s", c.Phase, c.Reason)
+		}
+	}
+	if len(r.Audits) != 1 {
+		t.Fatalf("%d audits, want one", len(r.Audits))
+	}
+	return r.Audits[0]
+}
+
+func TestAuditOfAWholeStore(t *testing.T) {
+	for _, noRaw := range []bool{false, true} {
+		t.Run(fmt.Sprintf("noRaw=%v", noRaw), func(t *testing.T) {
+			d := newDesk()
+			d.noRaw = noRaw
+			c := config(t, d, changes)
+			c.Audit = AuditAfter
+			a := auditOf(t, runOK(t, c))
+			if a.Delivered < 400 || a.Deleted < 150 || a.Verified != a.Delivered-a.Deleted || a.Messages != a.Verified {
+				t.Errorf("audit = %+v", a)
+			}
+			if a.Lost+a.Corrupt+a.Resurrected+a.Unknown > 0 || len(a.Notes) > 0 {
+				t.Errorf("false alarm: %+v", a)
+			}
+		})
+	}
+}
+
+// What a store does wrong behind the runner's back, its audit finds.
+func TestAuditFinds(t *testing.T) {
+	cases := []struct {
+		name  string
+		noRaw bool
+		harm  func(d *desk, f *models.Folder)
+		want  reports.Audit // of Lost, Corrupt, Resurrected
+		note  string
+	}{
+		{"a lost message", false, func(d *desk, f *models.Folder) {
+			d.folders[f] = d.folders[f][1:]
+		}, reports.Audit{Lost: 1}, "cannot be found"},
+		{"a lost account", false, func(d *desk, f *models.Folder) {
+			for _, f := range f.Account.Folders {
+				d.folders[f] = d.folders[f][:1]
+			}
+			delete(d.accounts, f.Account.Address)
+		}, reports.Audit{Lost: 30}, "cannot be found"},
+		{"a changed byte", false, func(d *desk, f *models.Folder) {
+			d.folders[f][0].raw[5] ^= 1
+		}, reports.Audit{Corrupt: 1}, "not what was delivered"},
+		{"a changed body", true, func(d *desk, f *models.Folder) {
+			d.folders[f][0].body[5] ^= 1
+		}, reports.Audit{Corrupt: 1}, "not what was delivered"},
+		{"a changed attachment", true, func(d *desk, f *models.Folder) {
+			for _, l := range d.folders[f] {
+				for _, a := range l.attachments {
+					a[0] ^= 1
+					return
+				}
+			}
+		}, reports.Audit{Corrupt: 1}, "not what was delivered"},
+		{"a lost attachment", true, func(d *desk, f *models.Folder) {
+			for _, l := range d.folders[f] {
+				for name := range l.attachments {
+					delete(l.attachments, name)
+					return
+				}
+			}
+		}, reports.Audit{Corrupt: 1}, "not what was delivered"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk()
+			d.noRaw = c.noRaw
+			cfg := dataConfig(t, d, "  - measure: {clients: 1, operations: 1, mix: {list: 1}}\n")
+			runOK(t, cfg)
+			c.harm(d, d.accounts[workloads.Address(1)].Folders[0])
+			cfg.Audit = AuditOnly
+			a := auditOf(t, runOK(t, cfg))
+			if a.Lost != c.want.Lost || a.Corrupt != c.want.Corrupt || a.Resurrected != c.want.Resurrected {
+				t.Errorf("lost %d, corrupt %d, resurrected %d; want %d, %d, %d", a.Lost, a.Corrupt, a.Resurrected, c.want.Lost, c.want.Corrupt, c.want.Resurrected)
+			}
+			if a.Verified != 150-c.want.Lost-c.want.Corrupt {
+				t.Errorf("verified %d", a.Verified)
+			}
+			if !slices.ContainsFunc(a.Notes, func(n string) bool { return strings.Contains(n, c.note) }) {
+				t.Errorf("notes %q, want one with %q", a.Notes, c.note)
+			}
+		})
+	}
+}
+
+func TestAuditFindsTheResurrected(t *testing.T) {
+	d := newDesk()
+	c := dataConfig(t, d, changes)
+	d.before = func(call string) error {
+		if call == "delete" {
+			d.mu.Lock() // of all folders, a copy from before the first deletion
+			defer d.mu.Unlock()
+			d.before = nil
+			d.backup = map[*models.Folder][]*letter{}
+			for f, ls := range d.folders {
+				d.backup[f] = slices.Clone(ls)
+			}
+		}
+		return nil
+	}
+	c.Workload.Phases[1].Clients = 1
+	runOK(t, c)
+	d.folders = d.backup
+	c.Audit = AuditOnly
+	if a := auditOf(t, runOK(t, c)); a.Resurrected == 0 || a.Lost == 0 {
+		t.Errorf("of a store that went back in time: %+v", a)
+	}
+}
+
+// A deletion or delivery whose outcome nobody knows is right either way.
+func TestUnknownOutcomes(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		t.Run(fmt.Sprintf("applied=%v", applied), func(t *testing.T) {
+			d := newDesk()
+			d.unknown = func(call string) (lost, done bool) {
+				return call == "delete" || call == "deliver" && d.last > 200, applied
+			}
+			c := dataConfig(t, d, "  - measure: {clients: 1, operations: 300, mix: {deliver: 70, delete: 20, open: 10}}\n")
+			r := runOK(t, c)
+			m := phaseOf(t, r, "measure")
+			if m.Ops["delete"].Unknown == 0 || m.Ops["delete"].Count > 0 || m.Ops["open"].NotFound > 0 {
+				t.Errorf("delete %+v, open %+v", m.Ops["delete"], m.Ops["open"])
+			}
+			c.Audit = AuditOnly
+			a := auditOf(t, runOK(t, c))
+			if a.Lost+a.Corrupt+a.Resurrected > 0 || a.Unknown != m.Ops["delete"].Unknown+m.Ops["deliver"].Unknown {
+				t.Errorf("audit = %+v, want %d unknown", a, m.Ops["delete"].Unknown+m.Ops["deliver"].Unknown)
+			}
+		})
+	}
+}
+
+// A data set is used again by a run that wants the same, with all its live
+// messages, and by no other.
+func TestDataIsUsedAgain(t *testing.T) {
+	d := newDesk()
+	c := dataConfig(t, d, changes)
+	runOK(t, c)
+	delivered := d.last
+	c.Workload = parse(t, "  - measure: {clients: 1, operations: 200, mix: {open: 70, attachment: 10, delete: 20}}\n")
+	r := runOK(t, c)
+	for name, o := range phaseOf(t, r, "measure").Ops {
+		if o.Count == 0 || o.NotFound+o.Failed+o.Dropped > 0 {
+			t.Errorf("%s on a data set used again: %+v", name, o)
+		}
+	}
+	if d.last != delivered {
+		t.Error("the second run loaded its own data set")
+	}
+	c.Audit = AuditOnly
+	if a := auditOf(t, runOK(t, c)); a.Lost+a.Corrupt+a.Resurrected > 0 || a.Verified == 0 {
+		t.Errorf("audit after two runs: %+v", a)
+	}
+	c.Audit = NoAudit
+	c.Workload.Seed++
+	if r := runOK(t, c); r.Cells[0].Verdict != reports.Failed || !strings.Contains(r.Cells[0].Reason, "seed (it was 1, now 2)") {
+		t.Errorf("with another seed: %+v", r.Cells)
+	}
+}
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("MAILBENCH_TEST_KILLED"); dir != "" {
+		_, err := Run(context.Background(), killedConfig(nil, dir))
+		fmt.Fprintln(os.Stderr, "was to be killed, but ended:", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// killedConfig is a run on the embedded engine that goes on until it is killed.
+func killedConfig(t testing.TB, dir string) Config {
+	w, err := workloads.Parse("killed.yaml", []byte(`
+version: 1
+name: killed
+mail: {body: 2KB}
+population: {users: 5, folders: 3, messages: 10}
+phases:
+  - load: {}
+  - measure: {clients: 4, duration: 1h, mix: {deliver: 40, open: 10, flag: 10, move: 20, delete: 15, restore: 5}}
+`))
+	if err != nil {
+		panic(err)
+	}
+	return Config{
+		Workload: w, DataDir: dir, Durability: drivers.Process,
+		Models: []models.Model{elasticinbox.Model()}, Engines: []drivers.Engine{pebble.Engine()},
+	}
+}
+
+// Of a run that is killed (kill -9), another process proves that nothing of
+// what was acknowledged is lost.
+func TestAuditAfterKill(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), "MAILBENCH_TEST_KILLED="+dir)
+	var stderr strings.Builder
+	child.Stderr = &stderr
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- child.Wait() }()
+	ledger := filepath.Join(dir, "elasticinbox-embedded", ledgerFile)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if info, err := os.Stat(ledger); err == nil && info.Size() > 3000*recordSize {
+			break
+		}
+		select {
+		case <-ended:
+			t.Fatalf("the child ended: %s", stderr.String())
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Error("the child did not come so far within a minute")
+			break
+		}
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+
+	c := killedConfig(t, dir)
+	c.Audit = AuditOnly
+	a := auditOf(t, runOK(t, c))
+	if a.Delivered < 500 || a.Verified < 100 || a.Lost+a.Corrupt+a.Resurrected > 0 {
+		t.Errorf("audit = %+v", a)
+	}
+	if a.Dangling+a.Duplicated+a.BrokenBodies+a.CounterDrift > 0 {
+		t.Errorf("the model's own audit: %+v", a)
+	}
+}
