@@ -2,7 +2,7 @@ package models
 
 import (
 	"encoding/binary"
-	"errors"
+	"fmt"
 	"hash/crc32"
 )
 
@@ -23,7 +23,7 @@ type LayoutPart struct {
 	Offset, Length, Size int64
 }
 
-var errLayout = errors.New("the stored layout of the message is broken")
+var errLayout = fmt.Errorf("%w: its layout cannot be read", ErrBroken)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

@@ -160,7 +160,8 @@ func (a *audit) message(ctx context.Context, r *record) error {
 			a.labels = append(a.labels, l) // an index that no label names
 		}
 	}
-	whole := a.layout.Parse(r.layout) == nil && r.blockSize > 0 && int64(r.blocks) == (r.size+int64(r.blockSize)-1)/int64(r.blockSize)
+	var layout models.Layout
+	whole := layout.Parse(r.layout) == nil && r.blockSize > 0 && int64(r.blocks) == (r.size+int64(r.blockSize)-1)/int64(r.blockSize)
 	var sum uint32
 	for n := range r.blocks {
 		found, want := false, min(int64(r.blockSize), r.size-int64(n)*int64(r.blockSize))
@@ -181,7 +182,7 @@ func (a *audit) message(ctx context.Context, r *record) error {
 			a.further++
 		}
 	}
-	if !whole || sum != a.layout.Checksum {
+	if !whole || sum != layout.Checksum {
 		a.found.BrokenBodies++
 	}
 	return nil

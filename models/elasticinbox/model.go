@@ -110,6 +110,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b, s: s}
 	// Bound once: a method value made for each call would be an allocation.
 	m.onColumn, m.onID, m.onBlock, m.onCounter = m.column, m.id, m.read, m.counter
+	m.raw = models.NewRawReader(m.fetch)
 	return m
 }
 
@@ -127,10 +128,9 @@ type mailbox struct {
 	at      int     // the record whose sub-columns are coming
 	tally   []tally // what an operation counts, label by label
 	buffer  []byte  // one window of blocks, of content that is not in memory
-	layout  models.Layout
-	dec     models.PartDecoder
+	raw     *models.RawReader
+	reading [16]byte // the message whose blocks raw reads
 	body    appendWriter
-	in      incoming
 	entry   models.Entry
 
 	onColumn, onID, onBlock, onCounter func(row []drivers.Value) error

@@ -1,0 +1,106 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ErrBroken: what is stored is not the message that was delivered.
+var ErrBroken = errors.New("the stored message is broken")
+
+// RawReader streams raw messages that are stored in chunks of one size: all of
+// one, a range, or a part of it decoded. It reads the chunks that the bytes
+// asked for lie in, one after another, and checks what it reads.
+type RawReader struct {
+	// Layout is that of the message being read.
+	Layout Layout
+
+	fetch func(ctx context.Context, n int64) error
+	size  int64
+	chunk int64
+
+	w              io.Writer
+	from, to, want int64  // bytes of the chunk to pass on, and how long it must be
+	found          bool   // it is there
+	sum            uint32 // of what was passed on
+	dec            PartDecoder
+}
+
+// NewRawReader returns a reader of chunks that fetch hands to Chunk: chunk n,
+// counted from 0, of the message being read.
+func NewRawReader(fetch func(ctx context.Context, n int64) error) *RawReader {
+	return &RawReader{fetch: fetch}
+}
+
+// Begin turns to a message of so many bytes in chunks of so many bytes, with
+// the layout stored beside it, whose bytes must stay.
+func (r *RawReader) Begin(size, chunk int64, layout []byte) error {
+	r.size, r.chunk = size, chunk
+	if chunk <= 0 || size < 0 {
+		return fmt.Errorf("%w: %d bytes in chunks of %d", ErrBroken, size, chunk)
+	}
+	return r.Layout.Parse(layout)
+}
+
+// Chunk takes a chunk that was read and passes on what was asked for.
+func (r *RawReader) Chunk(b []byte) error {
+	r.found = true
+	if int64(len(b)) != r.want {
+		return fmt.Errorf("%w: a chunk has %d bytes instead of %d", ErrBroken, len(b), r.want)
+	}
+	b = b[r.from:r.to]
+	r.sum = Checksum(r.sum, b)
+	_, err := r.w.Write(b)
+	return err
+}
+
+// Range writes up to n bytes from off on to w; what lies past the end is cut.
+func (r *RawReader) Range(ctx context.Context, off, n int64, w io.Writer) (int64, error) {
+	off = min(max(off, 0), r.size)
+	n = min(max(n, 0), r.size-off)
+	r.w, r.sum = w, 0
+	defer func() { r.w = nil }()
+	var done int64
+	for done < n {
+		chunk := (off + done) / r.chunk
+		r.from = off + done - chunk*r.chunk
+		r.to = min(r.chunk, r.from+n-done)
+		r.want = min(r.chunk, r.size-chunk*r.chunk)
+		r.found = false
+		if err := r.fetch(ctx, chunk); err != nil {
+			return done, err
+		}
+		if !r.found {
+			return done, fmt.Errorf("%w: chunk %d of %d is missing", ErrBroken, chunk+1, (r.size+r.chunk-1)/r.chunk)
+		}
+		done += r.to - r.from
+	}
+	return done, nil
+}
+
+// Whole writes the whole message to w and checks its checksum.
+func (r *RawReader) Whole(ctx context.Context, w io.Writer) (int64, error) {
+	n, err := r.Range(ctx, 0, r.size, w)
+	if err == nil && r.sum != r.Layout.Checksum {
+		err = fmt.Errorf("%w: its checksum differs", ErrBroken)
+	}
+	return n, err
+}
+
+// Part writes a part of the layout to w, decoded.
+func (r *RawReader) Part(ctx context.Context, p *LayoutPart, w io.Writer) (int64, error) {
+	r.dec.Reset(w, p.Encoding)
+	n, err := r.Range(ctx, p.Offset, p.Length, &r.dec)
+	if err != nil {
+		return 0, err
+	}
+	if n < p.Length {
+		return 0, fmt.Errorf("%w: a part ends behind it", ErrBroken)
+	}
+	if n, err = r.dec.Close(); err == nil && n != p.Size {
+		err = fmt.Errorf("%w: a part has %d bytes instead of %d", ErrBroken, n, p.Size)
+	}
+	return n, err
+}
