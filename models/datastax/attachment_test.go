@@ -1,0 +1,176 @@
+package datastax
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// failing is a session whose batches of one pattern fail.
+type failing struct {
+	drivers.Session
+	pattern string
+	err     error
+}
+
+func (f failing) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
+	if st.Pattern().Name == f.pattern {
+		return f.err
+	}
+	return f.Session.Batch(ctx, st, parts)
+}
+
+// hidden is content that the model cannot see to lie in memory.
+type hidden struct{ models.Content }
+
+func (w *world) deliverFile(f *models.Folder, content []byte) models.Handle {
+	w.Helper()
+	h := make([]models.Handle, 1)
+	m := &models.Message{
+		Raw: models.BytesContent(nil), Body: models.Part{Content: models.BytesContent("text")},
+		Attachments: []models.Part{{Name: "f", Content: hidden{models.BytesContent(content)}}},
+	}
+	w.must(w.mb.Deliver(w.Context(), m, []*models.Folder{f}, h))
+	return h[0]
+}
+
+func pattern(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i ^ i>>8 ^ i>>16)
+	}
+	return b
+}
+
+// TestChunks is the document's example: with chunks of 1000 KB, a file of 530 KB
+// is one and one of 2416 KB is three.
+func TestChunks(t *testing.T) {
+	const kb = 1024
+	for _, x := range []struct {
+		size int
+		want []int
+	}{
+		{0, nil}, {1, []int{1}}, {530 * kb, []int{530 * kb}}, {chunkSize, []int{1000 * kb}},
+		{chunkSize + 1, []int{1000 * kb, 1}}, {2416 * kb, []int{1000 * kb, 1000 * kb, 416 * kb}},
+		{6*1000*kb + 5, []int{1000 * kb, 1000 * kb, 1000 * kb, 1000 * kb, 1000 * kb, 1000 * kb, 5}},
+	} {
+		w := start(t, models.Options{})
+		in := w.user("a@example.org", "inbox").Folders[0]
+		content := pattern(x.size)
+		w.meter.Take()
+		h := w.deliverFile(in, content)
+		// Beside the chunks: the email, what shows it, two counters.
+		if c := w.meter.Take(); int(c.Calls) != len(x.want)+4 {
+			t.Errorf("%d bytes: delivered in %d calls, want %d", x.size, c.Calls, len(x.want)+4)
+		}
+		got := make([]int, len(x.want))
+		w.rows("attachments", func(row []drivers.Value) {
+			if n := int(row[2].Int64()); n < len(got) {
+				got[n] = len(row[3].Raw())
+			} else {
+				t.Errorf("%d bytes: there is a chunk %d", x.size, n)
+			}
+		})
+		if !slices.Equal(got, x.want) {
+			t.Errorf("%d bytes: chunks of %v, want %v", x.size, got, x.want)
+		}
+		var out bytes.Buffer
+		n, err := w.mb.Attachment(t.Context(), in, h, "f", &out)
+		if err != nil || n != int64(x.size) || !bytes.Equal(out.Bytes(), content) {
+			t.Errorf("%d bytes: %d came, %v", x.size, n, err)
+		}
+		// What shows the email, the size, and the chunks.
+		if c := w.meter.Take(); int(c.Calls) != len(x.want)+2 {
+			t.Errorf("%d bytes: read in %d calls, want %d", x.size, c.Calls, len(x.want)+2)
+		}
+	}
+}
+
+// TestChunkSizeChanged reads what was written with chunks of another size.
+func TestChunkSizeChanged(t *testing.T) {
+	w := start(t, models.Options{ChunkSize: 100})
+	in := w.user("a@example.org", "inbox").Folders[0]
+	content := pattern(1950)
+	h := w.deliverFile(in, content)
+	for _, size := range []int{1, 99, 100, 101, 1000, 5000} {
+		mb := w.bind(models.Options{ChunkSize: size})
+		var out bytes.Buffer
+		if _, err := mb.Attachment(t.Context(), in, h, "f", &out); err != nil || !bytes.Equal(out.Bytes(), content) {
+			t.Errorf("chunks of 100 read with a chunk size of %d: %d bytes, %v", size, out.Len(), err)
+		}
+	}
+}
+
+// TestDamagedChunks damages one chunk of three in turn. No wrong byte may come.
+func TestDamagedChunks(t *testing.T) {
+	content := pattern(250)
+	for name, d := range map[string]struct {
+		kind   schemas.PatternKind
+		column string
+		value  drivers.Value
+	}{
+		"other bytes":    {schemas.Put, "bytes", drivers.Blob(pattern(50))},
+		"other checksum": {schemas.Put, "checksum", drivers.Bigint(1)},
+		"missing":        {schemas.Delete, "", drivers.Value{}},
+	} {
+		for chunk := range int32(3) {
+			w := start(t, models.Options{ChunkSize: 100})
+			in := w.user("a@example.org", "inbox").Folders[0]
+			h := w.deliverFile(in, content)
+			w.whole()
+
+			table := w.schema.Table("attachments")
+			p := &schemas.Pattern{Name: "damage", Kind: d.kind, Table: table, By: table.Key()}
+			args := []drivers.Value{drivers.TimeUUID(idOf(h)), drivers.Text("f"), drivers.Int(chunk)}
+			if d.column != "" {
+				p.Columns = []*schemas.Column{table.Column(d.column)}
+				args = append(args, d.value)
+			}
+			st, err := w.store.Prepare(t.Context(), p)
+			w.must(err)
+			_, err = w.meter.Write(t.Context(), st, args)
+			w.must(err)
+
+			var out bytes.Buffer
+			if _, err := w.mb.Attachment(t.Context(), in, h, "f", &out); !errors.Is(err, errBroken) || !bytes.HasPrefix(content, out.Bytes()) {
+				t.Errorf("chunk %d %s: error is %v after %d bytes, want %q", chunk, name, err, out.Len(), errBroken)
+			}
+			audit, err := w.mb.Audit(t.Context())
+			w.must(err)
+			if audit.BrokenBodies != 1 {
+				t.Errorf("chunk %d %s: audit counts %d broken, want 1", chunk, name, audit.BrokenBodies)
+			}
+		}
+	}
+}
+
+// TestWindow counts how many chunks are in one batch and how many are asked
+// for at once: memory is bounded by them.
+func TestWindow(t *testing.T) {
+	w := start(t, models.Options{ChunkSize: 10})
+	in := w.user("a@example.org", "inbox").Folders[0]
+	var at []int64
+	w.meter.Trace = func(st drivers.Statement, calls int64) {
+		if p := st.Pattern().Name; p == "put_chunks" || p == "chunks" {
+			at = append(at, calls)
+		}
+	}
+	h := w.deliverFile(in, pattern(105))
+	if want := []int64{4, 4, 3}; !slices.Equal(at, want) {
+		t.Errorf("11 chunks are written in windows of %v, want %v", at, want)
+	}
+	at = nil
+	if _, err := w.mb.Attachment(t.Context(), in, h, "f", io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int64{4, 4, 3}; !slices.Equal(at, want) {
+		t.Errorf("11 chunks are read in windows of %v, want %v", at, want)
+	}
+}

@@ -1,0 +1,215 @@
+package datastax
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/modeltest"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// world is the model on an embedded engine of its own, and a clock that goes
+// on by a second with each delivery.
+type world struct {
+	testing.TB
+	schema *schemas.Schema
+	store  drivers.Store
+	now    atomic.Int64
+	meter  *drivers.Meter
+	mb     *mailbox
+}
+
+func start(t testing.TB, o models.Options) *world {
+	t.Helper()
+	w := &world{TB: t}
+	w.now.Store(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).UnixNano())
+	var err error
+	if w.schema, err = Model().Schema(); err != nil {
+		t.Fatal(err)
+	}
+	if w.store, err = pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir(), Durability: drivers.Process}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.must(w.store.Apply(t.Context(), w.schema))
+	w.mb = w.bind(o)
+	return w
+}
+
+// bind returns the mailbox of another process.
+func (w *world) bind(o models.Options) *mailbox {
+	w.Helper()
+	o.Now = func() time.Time { return time.Unix(0, w.now.Load()) }
+	b, err := Model().Bind(w.Context(), w.store, o)
+	w.must(err)
+	return w.worker(b)
+}
+
+func (w *world) worker(b models.Bound) *mailbox {
+	w.Helper()
+	s, err := w.store.Session()
+	w.must(err)
+	w.Cleanup(func() { s.Close() })
+	w.meter = drivers.NewMeter(s)
+	return b.Mailbox(w.meter).(*mailbox)
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) user(address string, folders ...string) *models.Account {
+	w.Helper()
+	a, err := w.mb.CreateUser(w.Context(), address, folders)
+	w.must(err)
+	return a
+}
+
+func (w *world) deliver(to ...*models.Folder) []models.Handle {
+	w.Helper()
+	return w.deliverTo(w.mb, to...)
+}
+
+func (w *world) deliverTo(mb *mailbox, to ...*models.Folder) []models.Handle {
+	w.Helper()
+	w.now.Add(int64(time.Second))
+	hs := make([]models.Handle, len(to))
+	d := modeltest.Draft{Date: time.Unix(0, 0), From: models.Address{Address: "ann@sender.example"}, Subject: "s", Text: []byte("text")}
+	w.must(mb.Deliver(w.Context(), d.Message(), to, hs))
+	return hs
+}
+
+// list returns the whole folder, read in pages of n.
+func (w *world) list(f *models.Folder, n int) []models.Handle {
+	w.Helper()
+	var hs []models.Handle
+	for {
+		before := len(hs)
+		var after models.Handle
+		if before > 0 {
+			after = hs[before-1]
+		}
+		w.must(w.mb.List(w.Context(), f, after, n, func(e *models.Entry) error {
+			hs = append(hs, e.Handle)
+			return nil
+		}))
+		if len(hs) < before+n {
+			return hs
+		}
+	}
+}
+
+// rows yields every row of a table.
+func (w *world) rows(table string, yield func(row []drivers.Value)) {
+	w.Helper()
+	st, err := w.store.Prepare(w.Context(), schemas.ScanOf(w.schema.Table(table)))
+	w.must(err)
+	s, err := w.store.Session()
+	w.must(err)
+	defer s.Close()
+	w.must(s.Read(w.Context(), st, nil, func(row []drivers.Value) error {
+		yield(row)
+		return nil
+	}))
+}
+
+// labels returns how many emails each label of the one account shows.
+func (w *world) labels() map[string]int {
+	n := map[string]int{}
+	w.rows("emails_by_user_folder", func(row []drivers.Value) { n[row[1].Str()]++ })
+	return n
+}
+
+// whole checks that the audit finds nothing wrong.
+func (w *world) whole() models.Audit {
+	w.Helper()
+	a, err := w.mb.Audit(w.Context())
+	w.must(err)
+	if a.Dangling != 0 || a.Duplicated != 0 || a.BrokenBodies != 0 || a.CounterDrift != 0 {
+		w.Errorf("audit: %+v", a)
+	}
+	return a
+}
+
+func TestPatterns(t *testing.T) {
+	s, err := Model().Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modeltest.Patterns(t, s, slices.Collect(maps.Keys((&statements{}).byName())))
+}
+
+// TestStoredOnce delivers to three users and shows the email under a fourth
+// label; then it takes label after label away.
+func TestStoredOnce(t *testing.T) {
+	w := start(t, models.Options{})
+	a, b := w.user("a@example.org", "inbox", "work"), w.user("b@example.org", "inbox")
+	c := w.user("c@example.org", "inbox")
+	hs := w.deliver(a.Folders[0], b.Folders[0], c.Folders[0])
+	labelled, err := w.mb.Label(t.Context(), a.Folders[0], hs[0], a.Folders[1], true)
+	w.must(err)
+	emails := 0
+	w.rows("emails", func([]drivers.Value) { emails++ })
+	if emails != 1 {
+		t.Errorf("%d emails are stored for one delivery, want 1", emails)
+	}
+	if audit := w.whole(); audit.Messages != 4 || audit.Unreferenced != 0 {
+		t.Errorf("audit: %d messages, %d unreferenced, want 4 and 0", audit.Messages, audit.Unreferenced)
+	}
+	for i, f := range []*models.Folder{a.Folders[0], b.Folders[0], c.Folders[0]} {
+		w.must(w.mb.Delete(t.Context(), f, hs[i:i+1]))
+	}
+	var o models.Opened
+	if err := w.mb.Open(t.Context(), a.Folders[1], labelled, &o); err != nil || string(o.Body) != "text" {
+		t.Errorf("open under the last label: %q, %v", o.Body, err)
+	}
+	if _, err := w.mb.Label(t.Context(), a.Folders[1], labelled, a.Folders[1], false); err != nil {
+		t.Fatal(err)
+	}
+	if audit := w.whole(); audit.Messages != 0 || audit.Unreferenced != 1 {
+		t.Errorf("audit without labels: %d messages, %d unreferenced, want 0 and 1", audit.Messages, audit.Unreferenced)
+	}
+}
+
+func TestAttachmentsOfAnUnreferencedEmailAreWhole(t *testing.T) {
+	w := start(t, models.Options{ChunkSize: 100})
+	in := w.user("a@example.org", "inbox").Folders[0]
+	h := w.deliverFile(in, make([]byte, 250))
+	w.must(w.mb.Delete(t.Context(), in, []models.Handle{h}))
+	if audit := w.whole(); audit.Unreferenced != 1 {
+		t.Errorf("audit: %d unreferenced, want the email, which counts for its attachments", audit.Unreferenced)
+	}
+}
+
+// TestUncounted lets the counters fail once the index is written: the caller
+// must not take the message for not delivered.
+func TestUncounted(t *testing.T) {
+	w := start(t, models.Options{})
+	in := w.user("a@example.org", "inbox").Folders[0]
+	broken := errors.New("broken")
+	w.mb.s = failing{w.mb.s, "counters", broken}
+	d := modeltest.Draft{Text: []byte("x")}
+	err := w.mb.Deliver(t.Context(), d.Message(), []*models.Folder{in}, make([]models.Handle, 1))
+	if !errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, broken) {
+		t.Errorf("error is %v, want both %q and its cause", err, drivers.ErrUnknown)
+	}
+	audit, err := w.mb.Audit(t.Context())
+	w.must(err)
+	if audit.Messages != 1 || audit.CounterDrift != 2 {
+		t.Errorf("audit: %d messages, drift %d, want 1 and 2 (unread, messages)", audit.Messages, audit.CounterDrift)
+	}
+}

@@ -1,0 +1,223 @@
+package datastax
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+func TestNames(t *testing.T) {
+	f := &folder{label: "inbox"}
+	for range 2 {
+		for n, want := range []string{"inbox", "inbox-overflow-1", "inbox-overflow-2", "inbox-overflow-3"} {
+			if got := f.name(int32(n)); got != want || base(got) != "inbox" {
+				t.Errorf("overflow %d is %q of %q, want %q", n, got, base(got), want)
+			}
+		}
+		if got := f.name(40); got != "inbox-overflow-40" {
+			t.Errorf("overflow 40 is %q", got)
+		}
+	}
+	for _, own := range []string{"", "-overflow-", "a-overflow-", "a-overflow-0", "a-overflow-01", "a-overflow-+1", "a-overflow-x", "overflow-1", "a-overflow-1 "} {
+		if base(own) != own {
+			t.Errorf("%q is taken for an overflow of %q", own, base(own))
+		}
+	}
+	w := start(t, models.Options{})
+	if _, err := w.mb.CreateUser(t.Context(), "a@example.org", []string{"inbox", "inbox-overflow-1"}); err == nil {
+		t.Error("an account was created with a folder that is named like an overflow label")
+	}
+	a := w.user("a@example.org", "inbox")
+	if _, err := w.mb.CreateFolder(t.Context(), a, "inbox-overflow-1"); err == nil {
+		t.Error("a folder was created that is named like an overflow label")
+	}
+}
+
+// TestOverflow fills labels and reads pages across their seams.
+func TestOverflow(t *testing.T) {
+	w := start(t, models.Options{OverflowAfter: 40})
+	a := w.user("a@example.org", "inbox", "work")
+	in := a.Folders[0]
+	var want []models.Handle
+	for range 100 {
+		want = append(want, w.deliver(in)[0])
+	}
+	slices.Reverse(want)
+	if got, want := w.labels(), map[string]int{"inbox": 40, "inbox-overflow-1": 40, "inbox-overflow-2": 20}; !maps.Equal(got, want) {
+		t.Errorf("labels show %v, want %v", got, want)
+	}
+	for _, page := range []int{1, 7, 19, 20, 21, 25, 100, 200} {
+		if got := w.list(in, page); !slices.Equal(got, want) {
+			t.Errorf("%d messages in pages of %d, want the 100 delivered, newest first", len(got), page)
+		}
+	}
+	w.meter.Take()
+	w.list(in, 200)
+	if c := w.meter.Take(); c.Calls != 3 {
+		t.Errorf("a page of three labels takes %d calls, want 3", c.Calls)
+	}
+	// Q1 shows one folder, and counts all of it.
+	w.must(w.mb.Flag(t.Context(), in, want[70], models.Seen, true))
+	var infos []models.FolderInfo
+	w.must(w.mb.Folders(t.Context(), a, func(i models.FolderInfo) error {
+		infos = append(infos, i)
+		return nil
+	}))
+	if want := []models.FolderInfo{{Name: "inbox", Known: models.KnowUnread, Unread: 99}, {Name: "work", Known: models.KnowUnread}}; !slices.Equal(infos, want) {
+		t.Errorf("folders are %v, want %v", infos, want)
+	}
+	if st, err := w.mb.Stats(t.Context(), in); err != nil || st.Messages != 100 || st.Unread != 99 {
+		t.Errorf("stats are %+v, %v, want 100 messages, 99 unread", st, err)
+	}
+	w.whole()
+}
+
+// TestOneSlice pins what a list of a folder without overflow labels costs.
+func TestOneSlice(t *testing.T) {
+	w := start(t, models.Options{})
+	in := w.user("a@example.org", "inbox").Folders[0]
+	for range 30 {
+		w.deliver(in)
+	}
+	w.meter.Take()
+	w.must(w.mb.List(t.Context(), in, models.Handle{}, 25, func(*models.Entry) error { return nil }))
+	if c := w.meter.Take(); c.Calls != 1 || c.RowsRead != 25 {
+		t.Errorf("a page takes %d calls and %d rows, want 1 and 25", c.Calls, c.RowsRead)
+	}
+}
+
+// TestSkew sets the clock back before each delivery, so that newer labels hold
+// older ids, and moves old messages to the newest label.
+func TestSkew(t *testing.T) {
+	w := start(t, models.Options{OverflowAfter: 5})
+	a := w.user("a@example.org", "inbox", "work")
+	in, work := a.Folders[0], a.Folders[1]
+	var all []models.Handle
+	for i := range 24 {
+		w.now.Add(int64(time.Duration(i%7-5) * time.Minute))
+		all = append(all, w.deliver(in)[0])
+	}
+	old := w.deliver(work)
+	for range 6 {
+		w.deliver(work)
+	}
+	moved := make([]models.Handle, 1)
+	w.must(w.mb.Move(t.Context(), work, in, old, moved))
+	if overflowOf(moved[0]) == 0 {
+		t.Error("a message moved to a folder with overflow labels is under its first one")
+	}
+	all = append(all, moved...)
+	slices.SortFunc(all, func(x, y models.Handle) int { return compareTime(idOf(y), idOf(x)) })
+	for _, page := range []int{1, 2, 5, 25} {
+		if got := w.list(in, page); !slices.Equal(got, all) {
+			t.Errorf("pages of %d are not the folder by time", page)
+		}
+	}
+	// Back in the folder that it came from, whichever label that is.
+	w.must(w.mb.Move(t.Context(), in, work, moved, moved))
+	w.must(w.mb.Open(t.Context(), work, moved[0], &models.Opened{}))
+	w.whole()
+}
+
+// TestEmptiedLabel deletes all that the first label shows, and the second: the
+// labels after them are found all the same, also by another process.
+func TestEmptiedLabel(t *testing.T) {
+	w := start(t, models.Options{OverflowAfter: 5})
+	in := w.user("a@example.org", "inbox").Folders[0]
+	var hs []models.Handle
+	for range 13 {
+		hs = append(hs, w.deliver(in)[0])
+	}
+	w.must(w.mb.Delete(t.Context(), in, hs[:10]))
+	want := slices.Clone(hs[10:])
+	slices.Reverse(want)
+	if got := w.list(in, 25); !slices.Equal(got, want) {
+		t.Errorf("%d messages after the first labels were emptied, want 3", len(got))
+	}
+	w.mb = w.bind(models.Options{OverflowAfter: 5})
+	a, err := w.mb.Login(t.Context(), "a@example.org")
+	w.must(err)
+	if got := w.list(a.Folders[0], 2); !slices.Equal(got, want) {
+		t.Errorf("another process lists %d messages after the first labels were emptied, want 3", len(got))
+	}
+	w.deliver(a.Folders[0])
+	if got := w.labels(); got["inbox-overflow-2"] != 4 {
+		t.Errorf("labels show %v: the newest one takes deliveries", got)
+	}
+	w.whole()
+}
+
+// TestRollOver lets eight workers of two processes deliver to one folder while
+// its labels roll over again and again.
+func TestRollOver(t *testing.T) {
+	const workers, each, limit = 8, 40, 6
+	w := start(t, models.Options{})
+	w.user("a@example.org", "inbox")
+	var boxes []*mailbox
+	var folders []*models.Folder
+	for range 2 {
+		b, err := Model().Bind(t.Context(), w.store, models.Options{OverflowAfter: limit})
+		w.must(err)
+		a, err := w.worker(b).Login(t.Context(), "a@example.org")
+		w.must(err)
+		for range workers / 2 {
+			boxes, folders = append(boxes, w.worker(b)), append(folders, a.Folders[0])
+		}
+	}
+	byWorker := make([][]models.Handle, workers)
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			for range each {
+				byWorker[i] = append(byWorker[i], w.deliverTo(boxes[i], folders[i])...)
+			}
+		})
+	}
+	wg.Wait()
+	want := slices.Concat(byWorker...)
+	slices.SortFunc(want, func(x, y models.Handle) int { return compareTime(idOf(y), idOf(x)) })
+	if got := w.list(folders[0], 25); !slices.Equal(got, want) {
+		t.Errorf("%d messages are listed, want the %d delivered, by time", len(got), len(want))
+	}
+	labels := w.labels()
+	for label, n := range labels {
+		if n > limit+workers {
+			t.Errorf("label %s shows %d emails; %d workers may overrun the limit of %d by one each", label, n, workers, limit)
+		}
+	}
+	if len(labels) < workers*each/(limit+workers) {
+		t.Errorf("labels are %v", labels)
+	}
+	w.whole()
+}
+
+// TestOrder compares the order of ids in memory with that of the store.
+func TestOrder(t *testing.T) {
+	g := models.NewTimeUUIDs(7)
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var ids [][16]byte
+	for i := range 300 {
+		ids = append(ids, g.Next(at.Add(time.Duration(i%7)*time.Hour*24*400)))
+	}
+	w := start(t, models.Options{})
+	table := w.schema.Table("emails_by_user_folder")
+	put, err := w.mb.statements.setRead, error(nil)
+	for _, id := range ids {
+		_, err = w.meter.Write(t.Context(), put, []drivers.Value{drivers.Text("u"), drivers.Text("l"), drivers.TimeUUID(id), drivers.Boolean(true)})
+		w.must(err)
+	}
+	slices.SortFunc(ids, func(a, b [16]byte) int { return compareTime(b, a) })
+	i := 0
+	w.rows(table.Name, func(row []drivers.Value) {
+		if got := row[2].UUIDBytes(); !bytes.Equal(got[:], ids[i][:]) {
+			t.Fatalf("id %d is %x in the store, want %x", i, got, ids[i])
+		}
+		i++
+	})
+}
