@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -38,20 +39,58 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 }
 
 // lookup finds the value of one key. The iterator that it stands on serves the
-// whole call, so that 25 keys of one partition cost little more than
-// a scan of them: a Get each took 14 times as long.
+// whole call. A single key is sought with the bloom filters (the prefix that
+// Pebble speaks of is the whole key).
 func (s *session) lookup(key []byte) (data []byte, found bool, err error) {
-	if s.rowIter == nil {
-		s.rowOpts = pebble.IterOptions{}
-		if s.rowIter, err = s.db.NewIter(&s.rowOpts); err != nil {
-			return nil, false, err
-		}
+	if err := s.openRows(); err != nil {
+		return nil, false, err
 	}
-	if !s.rowIter.SeekPrefixGE(key) { // with the bloom filter: the prefix is the whole key
+	if !s.rowIter.SeekPrefixGE(key) {
 		return nil, false, s.rowIter.Error()
 	}
 	data, err = s.rowIter.ValueAndErr()
 	return data, err == nil, err
+}
+
+// lookupNear is lookup for one of many keys of a call, whose rows often lie
+// side by side: it looks beside the row before, and seeks if the key is not
+// there. Once that was in vain it only seeks. (25 Gets took 14 times as long as
+// 25 steps, 25 seeks 1.5 to 4 times.)
+func (s *session) lookupNear(key []byte) (data []byte, found bool, err error) {
+	if err := s.openRows(); err != nil {
+		return nil, false, err
+	}
+	it := s.rowIter
+	found = s.near && it.Valid() && stepTo(it, key)
+	if !found {
+		s.near = s.near && !it.Valid()
+		s.limit = append(append(s.limit[:0], key...), 0) // go no further over tombstones
+		found = it.SeekGEWithLimit(key, s.limit) == pebble.IterValid
+	}
+	if !found {
+		return nil, false, it.Error()
+	}
+	data, err = it.ValueAndErr()
+	return data, err == nil, err
+}
+
+// stepTo moves the iterator to the row before or behind if that has the key.
+func stepTo(it *pebble.Iterator, key []byte) bool {
+	switch c := bytes.Compare(key, it.Key()); {
+	case c > 0:
+		return it.Next() && bytes.Equal(it.Key(), key)
+	case c < 0:
+		return it.Prev() && bytes.Equal(it.Key(), key)
+	}
+	return true
+}
+
+func (s *session) openRows() (err error) {
+	if s.rowIter == nil {
+		s.near = true
+		s.rowIter, err = s.db.NewIter(&s.rowOpts)
+	}
+	return err
 }
 
 // closeIters ends the reading of a call.
@@ -98,7 +137,13 @@ func (s *session) getOne(st *statement, args []drivers.Value, yield func([]drive
 	if st.element >= 0 {
 		return s.getElement(st, args[st.element], yield)
 	}
-	data, found, err := s.lookup(key)
+	var data []byte
+	var found bool
+	if st.in < 0 {
+		data, found, err = s.lookup(key)
+	} else {
+		data, found, err = s.lookupNear(key)
+	}
 	if !found || err != nil {
 		return named(st, err)
 	}
@@ -223,7 +268,7 @@ func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Va
 	if !st.needRow {
 		return s.emit(st, nil, args, yield)
 	}
-	data, found, err := s.lookup(s.key)
+	data, found, err := s.lookupNear(s.key)
 	if !found || err != nil { // not found: deleted since the index was read
 		return false, named(st, err)
 	}

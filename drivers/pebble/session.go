@@ -27,6 +27,7 @@ type session struct {
 	old     []byte // copy of a row's value that outlives its reading
 	oldStat []byte
 	arena   []byte // bytes of the row at hand that lie nowhere else
+	limit   []byte
 	held    []uint8
 
 	keyVals []drivers.Value // primary key of the row at hand
@@ -38,6 +39,7 @@ type session struct {
 	iterOpts, rowOpts, cellOpts pebble.IterOptions
 
 	rowIter, cellIter *pebble.Iterator // of the call under way, or nil
+	near              bool             // the next key may lie beside rowIter's
 }
 
 var (
