@@ -1,0 +1,155 @@
+package james
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// mailboxID is a mailbox's UUID: the Ref of a folder. It is made from the time,
+// so that the inbox, which comes first, is an account's oldest.
+type mailboxID [16]byte
+
+func key(f *models.Folder) drivers.Value { return drivers.UUID(f.Ref.(mailboxID)) }
+
+// CreateUser implements models.Mailbox. The empty name claims the address.
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+	a := &models.Account{Address: address}
+	now := m.now()
+	for _, name := range folders {
+		a.Folders = append(a.Folders, &models.Folder{Name: name, Account: a, Ref: mailboxID(m.uuids.Next(now))})
+	}
+	id := mailboxID{}
+	if len(a.Folders) > 0 {
+		id = a.Folders[0].Ref.(mailboxID)
+	}
+	err := m.take(ctx, address, "", id)
+	if err == nil && len(folders) > 0 {
+		m.calls.Reset()
+		for _, f := range a.Folders {
+			m.calls.Add(createName, drivers.Text(address), drivers.Text(f.Name), key(f))
+		}
+		for _, f := range a.Folders {
+			m.addMailbox(f)
+		}
+		err = m.s.Batch(ctx, m.create, m.calls.List)
+	}
+	if err != nil {
+		return nil, failed("creation", a, err)
+	}
+	return a, nil
+}
+
+// CreateFolder implements models.Mailbox.
+func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (*models.Folder, error) {
+	f := &models.Folder{Name: name, Account: a, Ref: mailboxID(m.uuids.Next(m.now()))}
+	err := m.take(ctx, a.Address, name, f.Ref.(mailboxID))
+	if err == nil {
+		m.calls.Reset()
+		m.addMailbox(f)
+		err = m.s.Batch(ctx, m.create, m.calls.List)
+	}
+	if err != nil {
+		return nil, failed("creation of folder "+name, a, err)
+	}
+	return f, nil
+}
+
+// take claims a name for a mailbox.
+func (m *mailbox) take(ctx context.Context, user, name string, id mailboxID) error {
+	res, err := m.s.Write(ctx, m.claim, m.with(drivers.Text(user), drivers.Text(name), drivers.UUID(id)))
+	if err == nil && !res.Applied {
+		return models.ErrExists
+	}
+	return err
+}
+
+func (m *mailbox) addMailbox(f *models.Folder) {
+	m.calls.Add(createMailbox, key(f), drivers.Text(f.Account.Address), drivers.Text(f.Name), drivers.Bigint(0), drivers.Bigint(0))
+}
+
+// Login implements models.Mailbox: a scan of all mailboxes.
+func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
+	a := &models.Account{Address: address}
+	found, err := m.find(ctx, address)
+	if err == nil && len(found) == 0 {
+		err = models.ErrNotFound
+	}
+	if err != nil {
+		return nil, failed("login", a, err)
+	}
+	for _, x := range found {
+		a.Folders = append(a.Folders, &models.Folder{Name: x.name, Account: a, Ref: x.id})
+	}
+	return a, nil
+}
+
+// Folders implements models.Mailbox. The number of messages stands in the row
+// that the scan reads anyway; unread ones would be another scan for each.
+func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
+	found, err := m.find(ctx, a.Address)
+	if err != nil {
+		return failed("folders", a, err)
+	}
+	for _, x := range found {
+		if err := yield(models.FolderInfo{Name: x.name, Known: models.KnowMessages, Messages: x.messages}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type found struct {
+	id       mailboxID
+	name     string
+	messages int64
+}
+
+// find reads a user's mailboxes, the oldest first.
+func (m *mailbox) find(ctx context.Context, user string) ([]found, error) {
+	var fs []found
+	err := m.s.Read(ctx, m.mailboxesOf, m.with(drivers.Text(user)), func(row []drivers.Value) error {
+		fs = append(fs, found{row[0].UUIDBytes(), row[1].Str(), row[2].Int64()})
+		return nil
+	})
+	slices.SortFunc(fs, func(a, b found) int {
+		if c := models.TimeOf(a.id).Compare(models.TimeOf(b.id)); c != 0 {
+			return c
+		}
+		return bytes.Compare(a.id[8:], b.id[8:])
+	})
+	return fs, err
+}
+
+// Subscribe implements models.Subscriber.
+func (m *mailbox) Subscribe(ctx context.Context, a *models.Account, folder string, on bool) error {
+	stmt := m.unsubscribe
+	if on {
+		stmt = m.subscribe
+	}
+	if _, err := m.s.Write(ctx, stmt, m.with(drivers.Text(a.Address), drivers.Text(folder))); err != nil {
+		return failed("subscription", a, err)
+	}
+	return nil
+}
+
+// Subscriptions implements models.Subscriber.
+func (m *mailbox) Subscriptions(ctx context.Context, a *models.Account, yield func(folder string) error) error {
+	var folders []string
+	err := m.s.Read(ctx, m.subscriptions, m.with(drivers.Text(a.Address)), func(row []drivers.Value) error {
+		folders = append(folders, row[0].Str())
+		return nil
+	})
+	if err != nil {
+		return failed("subscriptions", a, err)
+	}
+	for _, f := range folders {
+		if err := yield(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package james
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// auditPage is how many messages an audit takes from a scan at a time.
+const auditPage = 250
+
+// audit is the audit of everything. It holds a few words for each mailbox, and
+// nothing for a message once that has been checked.
+type audit struct {
+	*mailbox
+	result models.Audit
+	boxes  map[mailboxID]*box
+	order  []mailboxID
+	bodies int64 // messages that have data
+}
+
+// box is a mailbox: its count of messages as stored, and as found.
+type box struct{ count, found int64 }
+
+// stored is the metadata of a message as an audit needs it.
+type stored struct {
+	uid, size, chunkSize int64
+	checksum             uint32
+	readable             bool
+}
+
+// Audit implements models.Mailbox.
+func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
+	a := &audit{mailbox: m, boxes: map[mailboxID]*box{}}
+	for _, part := range []func(context.Context) error{a.readMailboxes, a.readNames, a.readMessages, a.strayRows, a.strayData} {
+		if err := part(ctx); err != nil {
+			return a.result, fmt.Errorf("james: audit: %w", err)
+		}
+	}
+	return a.result, nil
+}
+
+func (a *audit) readMailboxes(ctx context.Context) error {
+	users := map[string]bool{}
+	err := a.s.Read(ctx, a.mailboxes, nil, func(row []drivers.Value) error {
+		id := mailboxID(row[0].UUIDBytes())
+		users[row[1].Str()] = true
+		a.boxes[id] = &box{count: row[2].Int64()}
+		a.order = append(a.order, id)
+		return nil
+	})
+	a.result.Accounts, a.result.Folders = int64(len(users)), int64(len(a.boxes))
+	return err
+}
+
+// readNames checks that each name leads to a mailbox.
+func (a *audit) readNames(ctx context.Context) error {
+	return a.s.Read(ctx, a.names, nil, func(row []drivers.Value) error {
+		if id := mailboxID(row[0].UUIDBytes()); a.boxes[id] == nil && id != (mailboxID{}) {
+			a.result.Dangling++
+		}
+		return nil
+	})
+}
+
+// readMessages checks all messages of all mailboxes, and their count.
+func (a *audit) readMessages(ctx context.Context) error {
+	for _, id := range a.order {
+		after := drivers.Value{}
+		for {
+			page, err := a.pageOf(ctx, id, after)
+			if err != nil {
+				return err
+			}
+			for i := range page {
+				if err := a.check(ctx, id, &page[i]); err != nil {
+					return err
+				}
+			}
+			a.boxes[id].found += int64(len(page))
+			if len(page) < auditPage {
+				break
+			}
+			after = drivers.Bigint(page[len(page)-1].uid)
+		}
+		b := a.boxes[id]
+		a.result.Messages += b.found
+		a.result.CounterDrift += max(b.count-b.found, b.found-b.count)
+	}
+	return nil
+}
+
+func (a *audit) pageOf(ctx context.Context, id mailboxID, after drivers.Value) ([]stored, error) {
+	var page []stored
+	err := a.s.Read(ctx, a.metadata, a.with(drivers.UUID(id), after, drivers.Bigint(auditPage)), func(row []drivers.Value) error {
+		var layout models.Layout
+		s := stored{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: row[2].Int64()}
+		s.readable = layout.Parse(row[3].Raw()) == nil && s.chunkSize > 0
+		s.checksum = layout.Checksum
+		page = append(page, s)
+		return nil
+	})
+	return page, err
+}
+
+// check reads all data of a message: chunks 1, 2, 3 … and no more, each as
+// long as it must be.
+func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
+	whole, next, left, sum := s.readable, int64(1), s.size, uint32(0)
+	err := a.s.Read(ctx, a.chunks, a.with(drivers.UUID(id), drivers.Bigint(s.uid)), func(row []drivers.Value) error {
+		b := row[1].Raw()
+		whole = whole && row[0].Int64() == next && int64(len(b)) == min(left, s.chunkSize)
+		sum = models.Checksum(sum, b)
+		left -= int64(len(b))
+		next++
+		return nil
+	})
+	if next > 1 {
+		a.bodies++
+	}
+	if !whole || left != 0 || sum != s.checksum {
+		a.result.BrokenBodies++
+	}
+	return err
+}
+
+// strayRows counts the messages that belong to no mailbox.
+func (a *audit) strayRows(ctx context.Context) error {
+	return a.s.Read(ctx, a.rows, nil, func(row []drivers.Value) error {
+		if a.boxes[row[0].UUIDBytes()] == nil {
+			a.result.Unreferenced++
+		}
+		return nil
+	})
+}
+
+// strayData counts the bodies that have no metadata: an append was interrupted.
+// The chunks of one message lie together on every engine.
+func (a *audit) strayData(ctx context.Context) error {
+	var last mailboxID
+	var lastUID, bodies int64
+	err := a.s.Read(ctx, a.chunkRows, nil, func(row []drivers.Value) error {
+		id, uid := mailboxID(row[0].UUIDBytes()), row[1].Int64()
+		if a.boxes[id] != nil && (id != last || uid != lastUID) {
+			bodies++
+		}
+		last, lastUID = id, uid
+		return nil
+	})
+	a.result.Unreferenced += max(bodies-a.bodies, 0)
+	return err
+}

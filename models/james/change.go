@@ -1,0 +1,172 @@
+package james
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Flag implements models.Mailbox: one put, conditional on the message's size,
+// so that it changes nothing where the message is gone.
+func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
+	stmt := m.flagSeen
+	switch flag {
+	case models.Answered:
+		stmt = m.flagAnswered
+	case models.Flagged:
+		stmt = m.flagFlagged
+	}
+	args := m.with(key(f), drivers.Bigint(uidOf(h)), drivers.Boolean(on), drivers.Bigint(sizeOf(h)))
+	res, err := m.s.Write(ctx, stmt, args)
+	if err == nil && !res.Applied {
+		err = models.ErrNotFound
+	}
+	if err != nil {
+		return failed("flag", f.Account, err)
+	}
+	return nil
+}
+
+// Delete implements models.Mailbox.
+func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	if err := m.several(ctx, f, hs); err != nil {
+		return failed("delete", f.Account, err)
+	}
+	if err := m.removeAll(ctx, f); err != nil {
+		return failed("delete", f.Account, err)
+	}
+	return nil
+}
+
+// removeAll removes the messages of m.recs and counts them.
+func (m *mailbox) removeAll(ctx context.Context, f *models.Folder) (err error) {
+	switch len(m.recs) {
+	case 0:
+		return nil
+	case 1:
+		err = m.drop(ctx, f, m.recs[0].uid)
+	default:
+		m.calls.Reset()
+		for i := range m.recs {
+			uid := drivers.Bigint(m.recs[i].uid)
+			m.calls.Add(removeMessage, key(f), uid)
+			m.calls.Add(removeData, key(f), uid)
+		}
+		err = m.s.Batch(ctx, m.removeMany, m.calls.List)
+	}
+	if err != nil {
+		return err
+	}
+	return m.countMessages(ctx, f, -int64(len(m.recs)))
+}
+
+// Expunge implements models.UIDs: a scan of the range, newest first, whose
+// rows are removed as they are found. UIDs are bound as they are; that they
+// are stored in reverse is the engine's affair.
+func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64) (int, error) {
+	lower, upper := drivers.Bigint(int64(min(from, 1<<63-1))), drivers.Value{}
+	if to > 0 {
+		upper = drivers.Bigint(int64(min(to, 1<<63-1)))
+	}
+	gone := 0
+	for {
+		m.recs = m.recs[:0]
+		err := m.s.Read(ctx, m.uids, m.with(key(f), lower, upper, drivers.Bigint(uidsAtOnce)), func(row []drivers.Value) error {
+			m.recs = append(m.recs, record{uid: row[0].Int64()})
+			return nil
+		})
+		if err == nil {
+			err = m.removeAll(ctx, f)
+		}
+		if err != nil {
+			return gone, failed("expunge", f.Account, err)
+		}
+		gone += len(m.recs)
+		if len(m.recs) < uidsAtOnce {
+			return gone, nil
+		}
+		upper = drivers.Bigint(m.recs[len(m.recs)-1].uid - 1) // do not read over the deleted again
+	}
+}
+
+// Move implements models.Mailbox: each message gets a new UID and its data is
+// written anew. Then, in one batch, the new rows become visible and the old go.
+func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+	if err := m.several(ctx, from, hs); err != nil {
+		return failed("move", from.Account, err)
+	}
+	if from.Ref == to.Ref || len(hs) == 0 {
+		copy(handles, hs)
+		return nil
+	}
+	first, err := m.reserve(ctx, to, int64(len(hs)))
+	if err != nil {
+		return failed("move", from.Account, err)
+	}
+	if err = m.copyAll(ctx, from, to, first); err == nil {
+		err = m.replaceAll(ctx, from, to, first)
+	}
+	if err != nil {
+		for i := range m.recs {
+			err = m.withdraw(ctx, err, to, first+int64(i), false)
+		}
+		return failed("move", from.Account, err)
+	}
+	for i := range m.recs {
+		handles[i] = handleOf(first+int64(i), m.recs[i].size)
+	}
+	if err = m.countMessages(ctx, from, -int64(len(hs))); err == nil {
+		err = m.countMessages(ctx, to, int64(len(hs)))
+	}
+	if err != nil {
+		return failed("move", from.Account, err)
+	}
+	return nil
+}
+
+// copyAll copies the data of the messages of m.recs, chunk by chunk, to UIDs
+// from first on.
+func (m *mailbox) copyAll(ctx context.Context, from, to *models.Folder, first int64) error {
+	for i := range m.recs {
+		r := &m.recs[i]
+		for n := range r.chunks() {
+			number := drivers.Bigint(n + 1)
+			m.held = nil
+			if err := m.s.Read(ctx, m.chunk, m.with(key(from), drivers.Bigint(r.uid), number), m.onCopy); err != nil {
+				return fmt.Errorf("read chunk %d: %w", n+1, err)
+			}
+			if want := min(r.chunkSize, r.size-n*r.chunkSize); int64(len(m.held)) != want {
+				return fmt.Errorf("%w: chunk %d has %d bytes instead of %d", models.ErrBroken, n+1, len(m.held), want)
+			}
+			if _, err := m.s.Write(ctx, m.chunkPut, m.with(key(to), drivers.Bigint(first+int64(i)), number, drivers.Blob(m.held))); err != nil {
+				return fmt.Errorf("write chunk %d: %w", n+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+// hold keeps a chunk that was read until it is written.
+func (m *mailbox) hold(row []drivers.Value) error {
+	b := row[0].Raw()
+	m.room(int64(len(b)))
+	m.held = m.buffer[:copy(m.buffer, b)]
+	return nil
+}
+
+func (m *mailbox) replaceAll(ctx context.Context, from, to *models.Folder, first int64) error {
+	m.calls.Reset()
+	for i := range m.recs {
+		row := m.recs[i].put(to, first+int64(i))
+		m.calls.Add(replaceMessage, row[:]...)
+	}
+	// Where this is not atomic, an interruption leaves a message in both.
+	for i := range m.recs {
+		uid := drivers.Bigint(m.recs[i].uid)
+		m.calls.Add(replaceOld, key(from), uid)
+		m.calls.Add(replaceData, key(from), uid)
+	}
+	return m.s.Batch(ctx, m.replace, m.calls.List)
+}

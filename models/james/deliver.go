@@ -1,0 +1,136 @@
+package james
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// Deliver implements models.Mailbox. Each recipient has a copy of the message.
+func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+	for i, f := range to {
+		uid, err := m.deliver(ctx, msg, f)
+		if err != nil {
+			for j := range i {
+				err = m.withdraw(ctx, err, to[j], uidOf(handles[j]), true)
+			}
+			return failed("delivery", f.Account, err)
+		}
+		handles[i] = handleOf(uid, msg.Raw.Size())
+	}
+	return nil
+}
+
+// deliver is an append: a UID, the chunks, the metadata that makes the message
+// visible, and the mailbox's count.
+func (m *mailbox) deliver(ctx context.Context, msg *models.Message, f *models.Folder) (int64, error) {
+	uid, err := m.reserve(ctx, f, 1)
+	if err != nil {
+		return 0, err
+	}
+	if err = m.write(ctx, msg, f, uid); err == nil {
+		err = m.countMessages(ctx, f, 1)
+	}
+	if err != nil {
+		err = m.withdraw(ctx, err, f, uid, false)
+	}
+	return uid, err
+}
+
+func (m *mailbox) write(ctx context.Context, msg *models.Message, f *models.Folder, uid int64) error {
+	r := record{date: m.now(), size: msg.Raw.Size(), chunkSize: int64(m.chunkSize)}
+	m.calls.Reset()
+	sum, err := m.writeChunks(ctx, msg.Raw, f, uid)
+	if err != nil {
+		return err
+	}
+	m.text = models.AppendLayout(m.text[:0], msg, sum)
+	r.properties = m.text
+	row := r.put(f, uid)
+	if r.chunks() > 1 {
+		_, err = m.s.Write(ctx, m.messagePut, m.with(row[:]...))
+	} else {
+		m.calls.Add(appendMessage, row[:]...)
+		err = m.s.Batch(ctx, m.append, m.calls.List)
+	}
+	if err != nil {
+		return fmt.Errorf("write metadata: %w", err)
+	}
+	return nil
+}
+
+// writeChunks writes the message in chunks, one put after another, and returns
+// its checksum. A single chunk is left in m.calls: it goes with the metadata.
+func (m *mailbox) writeChunks(ctx context.Context, raw models.Content, f *models.Folder, uid int64) (sum uint32, err error) {
+	size, each := raw.Size(), int64(m.chunkSize)
+	memory, inMemory := raw.(models.BytesContent)
+	if !inMemory {
+		m.room(min(size, each))
+	}
+	for off := int64(0); off < size; off += each {
+		b := []byte(nil)
+		if length := min(each, size-off); inMemory {
+			b = memory[off : off+length]
+		} else {
+			b = m.buffer[:length]
+			if err := readAt(raw, b, off); err != nil {
+				return 0, err
+			}
+		}
+		sum = models.Checksum(sum, b)
+		number := drivers.Bigint(off/each + 1)
+		if size <= each {
+			m.calls.Add(appendChunk, key(f), drivers.Bigint(uid), number, drivers.Blob(b))
+		} else if _, err := m.s.Write(ctx, m.chunkPut, m.with(key(f), drivers.Bigint(uid), number, drivers.Blob(b))); err != nil {
+			return 0, fmt.Errorf("write chunk %d: %w", off/each+1, err)
+		}
+	}
+	return sum, nil
+}
+
+// room makes m.buffer hold n bytes at least.
+func (m *mailbox) room(n int64) {
+	if int64(len(m.buffer)) < n {
+		m.buffer = make([]byte, n)
+	}
+}
+
+func readAt(raw models.Content, b []byte, off int64) error {
+	n, err := raw.ReadAt(b, off)
+	if n == len(b) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read the message to deliver: %w", err)
+}
+
+// withdraw takes back what a delivery that failed has written, so that it is
+// nowhere, and returns why it failed: with ErrUnknown, if it may be somewhere.
+func (m *mailbox) withdraw(ctx context.Context, why error, f *models.Folder, uid int64, counted bool) error {
+	if errors.Is(why, drivers.ErrUnknown) {
+		return why
+	}
+	ctx = context.WithoutCancel(ctx) // that may be why it failed
+	err := m.drop(ctx, f, uid)
+	if err == nil && counted {
+		err = m.countMessages(ctx, f, -1)
+	}
+	if err != nil {
+		return fmt.Errorf("%w (%w: taking it back failed: %w)", why, drivers.ErrUnknown, err)
+	}
+	return why
+}
+
+// drop removes one message's row: metadata and data.
+func (m *mailbox) drop(ctx context.Context, f *models.Folder, uid int64) error {
+	m.calls.Reset()
+	m.calls.Add(removeMessage, key(f), drivers.Bigint(uid))
+	m.calls.Add(removeData, key(f), drivers.Bigint(uid))
+	return m.s.Batch(ctx, m.remove, m.calls.List)
+}

@@ -1,0 +1,153 @@
+// Package james is the Apache James mailbox on HBase (document 001): a row for
+// each message, newest first behind its mailbox's UUID, with metadata in one
+// column family and the message in chunks in another. UIDs come from an atomic
+// increment on the mailbox's row.
+//
+// What is slow in the original is slow here: a login scans all mailboxes for
+// one user's, the unread count scans metadata, a body is stored once for each
+// recipient, and a move writes it anew.
+package james
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+const (
+	// chunkSize is ours: the document says only that it is configurable.
+	chunkSize = 1 << 20
+	// uidsAtOnce is how many messages an expunge takes from a scan at a time.
+	uidsAtOnce = 500
+)
+
+// Model returns the model's entry for the list of models.
+func Model() models.Model {
+	return models.Model{
+		Name:   "james",
+		Doc:    "a row a message, newest first, metadata and chunked data in two families, UIDs by increment",
+		Schema: schema,
+		Bind:   bind,
+	}
+}
+
+// schema parses the bundled file once: the store knows tables by what was applied.
+var schema = sync.OnceValues(func() (*schemas.Schema, error) { return schemas.Bundled("james") })
+
+// statements are the patterns that the model runs, by the schema's names.
+type statements struct {
+	mailboxesOf, mailboxes, names, claim, create          drivers.Statement
+	nextUID, count, numbers                               drivers.Statement
+	page, unread, uids, message, messages, metadata, rows drivers.Statement
+	messagePut, flagSeen, flagAnswered, flagFlagged       drivers.Statement
+	chunk, chunks, chunkRows, chunkPut                    drivers.Statement
+	append, remove, removeMany, replace                   drivers.Statement
+	subscribe, unsubscribe, subscriptions                 drivers.Statement
+}
+
+func (s *statements) byName() map[string]*drivers.Statement {
+	return map[string]*drivers.Statement{
+		"mailboxes_of": &s.mailboxesOf, "mailboxes": &s.mailboxes, "names": &s.names, "claim": &s.claim, "create": &s.create,
+		"next_uid": &s.nextUID, "count": &s.count, "numbers": &s.numbers,
+		"page": &s.page, "unread": &s.unread, "uids": &s.uids, "message": &s.message, "messages": &s.messages,
+		"metadata": &s.metadata, "rows": &s.rows, "message_put": &s.messagePut,
+		"flag_seen": &s.flagSeen, "flag_answered": &s.flagAnswered, "flag_flagged": &s.flagFlagged,
+		"chunk": &s.chunk, "chunks": &s.chunks, "chunk_rows": &s.chunkRows, "chunk_put": &s.chunkPut,
+		"append": &s.append, "remove": &s.remove, "remove_many": &s.removeMany, "replace": &s.replace,
+		"subscribe": &s.subscribe, "unsubscribe": &s.unsubscribe, "subscriptions": &s.subscriptions,
+	}
+}
+
+// The parts of the schema's batches, by position.
+const (
+	createName, createMailbox               = 0, 1
+	appendChunk, appendMessage              = 0, 1
+	removeMessage, removeData               = 0, 1
+	replaceMessage, replaceOld, replaceData = 0, 1, 2
+)
+
+type bound struct {
+	statements
+	now       func() time.Time
+	uuids     *models.TimeUUIDs
+	chunkSize int
+}
+
+func bind(ctx context.Context, st drivers.Store, o models.Options) (models.Bound, error) {
+	s, err := schema()
+	if err != nil {
+		return nil, err
+	}
+	p, err := drivers.PrepareAll(ctx, st, s)
+	if err != nil {
+		return nil, fmt.Errorf("bind james: %w", err)
+	}
+	b := &bound{now: o.Now, uuids: models.NewTimeUUIDs(o.Node), chunkSize: o.ChunkSize}
+	if b.now == nil {
+		b.now = time.Now
+	}
+	if b.chunkSize == 0 {
+		b.chunkSize = chunkSize
+	}
+	for name, stmt := range b.byName() {
+		if *stmt, err = p.Get(name); err != nil {
+			return nil, fmt.Errorf("bind james: %w", err)
+		}
+	}
+	return b, nil
+}
+
+// Mailbox implements models.Bound.
+func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
+	m := &mailbox{bound: b, s: s}
+	// Bound once: a method value made for each call would be an allocation.
+	m.onRow, m.onRecord, m.onChunk, m.onCopy = m.row, m.record, m.read, m.hold
+	m.raw = models.NewRawReader(m.fetch)
+	return m
+}
+
+// mailbox is one worker's. Its buffers are used again by each operation.
+type mailbox struct {
+	*bound
+	s drivers.Session
+
+	args    []drivers.Value
+	calls   models.Calls
+	handles models.Handles
+	uidList []drivers.Value
+	recs    []record
+	at      int    // the record whose row is coming
+	text    []byte // properties of the messages read or written
+	raw     *models.RawReader
+	reading [2]drivers.Value // mailbox and UID of the message whose chunks raw reads
+	body    appendWriter
+	buffer  []byte // one chunk, of content that is not in memory or of a message that moves
+	entry   models.Entry
+	yield   func(*models.Entry) error
+	stopped error  // what the caller's yield said
+	held    []byte // a chunk that is being copied
+
+	onRow, onRecord, onChunk, onCopy func(row []drivers.Value) error
+}
+
+var (
+	_ models.UIDs        = (*mailbox)(nil)
+	_ models.Subscriber  = (*mailbox)(nil)
+	_ models.RangeReader = (*mailbox)(nil)
+)
+
+// with returns the arguments of a call in a buffer that the next call reuses.
+func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
+	m.args = append(m.args[:0], args...)
+	return m.args
+}
+
+// failed says which operation on whose mail failed.
+func failed(op string, a *models.Account, err error) error {
+	return fmt.Errorf("james: %s of %s: %w", op, a.Address, err)
+}

@@ -1,0 +1,85 @@
+package james
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// A handle is the UID and the size of the message, both big-endian. The size
+// never changes: a flag update is conditional on it, and so is one call that
+// cannot revive a message which is gone.
+
+func handleOf(uid, size int64) (h models.Handle) {
+	binary.BigEndian.PutUint64(h[:], uint64(uid))
+	binary.BigEndian.PutUint64(h[8:], uint64(size))
+	return h
+}
+
+func uidOf(h models.Handle) int64  { return int64(binary.BigEndian.Uint64(h[:])) }
+func sizeOf(h models.Handle) int64 { return int64(binary.BigEndian.Uint64(h[8:])) }
+
+// UID implements models.UIDs.
+func (m *mailbox) UID(h models.Handle) uint64 { return uint64(uidOf(h)) }
+
+// The mailbox row's numbers, by their place in the pattern "numbers".
+const (
+	lastUID = iota
+	messageCount
+)
+
+// reserve takes n UIDs of a mailbox and returns the first.
+func (m *mailbox) reserve(ctx context.Context, f *models.Folder, n int64) (int64, error) {
+	last, err := m.increment(ctx, f, m.nextUID, lastUID, n)
+	if err != nil {
+		return 0, fmt.Errorf("reserve a UID: %w", err)
+	}
+	return last - n + 1, nil
+}
+
+// countMessages adds to the mailbox's number of messages.
+func (m *mailbox) countMessages(ctx context.Context, f *models.Folder, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	if _, err := m.increment(ctx, f, m.count, messageCount, n); err != nil {
+		return fmt.Errorf("count messages: %w", err)
+	}
+	return nil
+}
+
+// increment adds n to a number of the mailbox row. What the statement returns
+// is passed on: for UIDs, the new value. Where the fallback runs, it is a
+// compare-and-set of what was read before, until that still holds.
+func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.Statement, number int, n int64) (int64, error) {
+	if stmt.Pattern().Kind != schemas.PutIf {
+		res, err := m.s.Write(ctx, stmt, m.with(key(f), drivers.Bigint(n)))
+		if err != nil || len(res.Row) == 0 {
+			return 0, err
+		}
+		return res.Row[0].Int64(), nil
+	}
+	for {
+		was, err := m.number(ctx, f, number)
+		if err != nil {
+			return 0, err
+		}
+		res, err := m.s.Write(ctx, stmt, m.with(key(f), drivers.Bigint(was.Int64()+n), was))
+		if err != nil || res.Applied {
+			return was.Int64() + n, err
+		}
+	}
+}
+
+// number reads a number of the mailbox row: null if it was never written.
+func (m *mailbox) number(ctx context.Context, f *models.Folder, number int) (v drivers.Value, err error) {
+	err = m.s.Read(ctx, m.numbers, m.with(key(f)), func(row []drivers.Value) error {
+		v = row[number]
+		return nil
+	})
+	return v, err
+}
