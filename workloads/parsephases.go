@@ -32,6 +32,9 @@ func (d *decoder) phases(n *yaml.Node) {
 	if len(d.Errs) > faults {
 		return // what is missing may only be misspelt
 	}
+	for i := range d.w.Phases {
+		d.possible(&d.w.Phases[i], places[i])
+	}
 	d.inherit(places)
 	measured := false
 	for i, p := range d.w.Phases {
@@ -40,11 +43,8 @@ func (d *decoder) phases(n *yaml.Node) {
 			d.Fail(places[i], "phase %s: the first phase, and no other, must be load: the mail that the others work on", p.Name)
 			return
 		}
-		if p.Runs() {
-			d.possible(&d.w.Phases[i], places[i])
-		}
 		for j := range i {
-			if p.Runs() && d.w.Phases[j].Name == p.Name {
+			if p.Kind == Measure && d.w.Phases[j].Name == p.Name {
 				d.Fail(places[i], "two phases are called %s; give this one a name of its own (name: …)", p.Name)
 			}
 		}

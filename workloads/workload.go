@@ -92,7 +92,7 @@ func (a Arrivals) String() string { return arrivalNames[a] }
 // phase it prepares.
 type Phase struct {
 	Kind PhaseKind
-	Name string // unique within the workload; the kind where the file gives none
+	Name string // the kind where the file gives none; of measure phases no two have the same
 
 	Arrivals Arrivals
 	Rate     Rate // of all operations together; zero in a closed loop

@@ -52,14 +52,14 @@ func check(t *testing.T, m *models.Message) {
 		if err != nil {
 			t.Fatalf("part %d: %v", i, err)
 		}
-		if want := decoded2(t, raw[p.Offset:p.Offset+p.Length], p.Encoding); !bytes.Equal(got, want) {
+		if want := undone(t, raw[p.Offset:p.Offset+p.Length], p.Encoding); !bytes.Equal(got, want) {
 			t.Errorf("part %d (%s, encoding %d) holds %d bytes, its range of the raw message %d others", i, p.Name, p.Encoding, len(got), len(want))
 		}
 	}
 }
 
-// decoded2 undoes an encoding by other means than the package.
-func decoded2(t *testing.T, b []byte, e models.Encoding) []byte {
+// undone undoes an encoding by other means than the package.
+func undone(t *testing.T, b []byte, e models.Encoding) []byte {
 	t.Helper()
 	var err error
 	switch e {

@@ -181,4 +181,4 @@ func (d Empirical) String() string {
 	return "{empirical: [" + strings.Join(points, ", ") + "]}"
 }
 
-func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -1,0 +1,212 @@
+package mail
+
+import (
+	"bytes"
+	"compress/flate"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// testWorkload has every kind of message.
+func testWorkload(t testing.TB) *workloads.Workload {
+	t.Helper()
+	w, err := workloads.Parse("test.yaml", []byte(`
+version: 1
+name: test
+mail:
+  body: {lognormal: {median: 4KB, p99: 64KB}}
+  html: 0.4
+  attachments: {share: 0.3, count: {zipf: {s: 1.5, max: 5}}, size: {pareto: {min: 1, alpha: 0.8, max: 2MB}}}
+  recipients: {zipf: {s: 1.5, max: 20}}
+population: {users: 100, messages: 10}
+phases: [load, measure: {duration: 1s, rate: 1/s, mix: {list: 1}}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+var someDate = time.Date(2026, 5, 6, 7, 8, 9, 123, time.FixedZone("", 3600))
+
+// TestGeneratorAndParserAgree: what the generator says of a message is what
+// the parser finds in it, part by part.
+func TestGeneratorAndParserAgree(t *testing.T) {
+	g := NewGenerator(testWorkload(t))
+	r, m := g.Reader(), models.Message{}
+	kinds := map[string]int{}
+	for n := range uint64(2000) {
+		if err := r.Message(n, someDate, &m); err != nil {
+			t.Fatal(err)
+		}
+		check(t, &m)
+		raw, _ := models.AppendContent(nil, m.Raw)
+		parsed := parseText(t, string(raw))
+		if !parsed.Date.Equal(m.Date) {
+			t.Errorf("message %d: date %v, parsed %v", n, m.Date, parsed.Date)
+		}
+		parsed.Date = m.Date
+		for _, x := range []*models.Message{&m, parsed} {
+			x.Raw = nil
+			for _, p := range append([]*models.Part{&x.Body}, pointers(x.Attachments)...) {
+				b, _ := models.AppendContent(nil, p.Content)
+				p.Content = models.BytesContent(append([]byte{}, b...))
+			}
+		}
+		if diff := cmp.Diff(&m, parsed, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("message %d: generated -, parsed +\n%s\n%.2000s", n, diff, raw)
+		}
+		kinds[fmt.Sprintf("html %t, files %t", strings.Contains(string(raw), "multipart/alternative"), strings.Contains(string(raw), "multipart/mixed"))]++
+		if from, _ := r.From(n); from != parsed.From.Address {
+			t.Errorf("From(%d) = %q, the message says %q", n, from, parsed.From.Address)
+		}
+		for line := range bytes.Lines(raw) {
+			if !bytes.HasSuffix(line, []byte("\r\n")) && !bytes.HasSuffix(raw, line) || len(line) > 300 {
+				t.Fatalf("message %d has the line %q", n, line)
+			}
+		}
+	}
+	for kind, share := range map[string]float64{
+		"html true, files true": 0.12, "html true, files false": 0.28, "html false, files true": 0.18, "html false, files false": 0.42,
+	} {
+		// 2,000 messages: four standard deviations are 0.045 at most.
+		if got := float64(kinds[kind]) / 2000; got < share-0.045 || got > share+0.045 {
+			t.Errorf("%s: share %.3f, want %.3f", kind, got, share)
+		}
+	}
+}
+
+func pointers(parts []models.Part) []*models.Part {
+	var ps []*models.Part
+	for i := range parts {
+		ps = append(ps, &parts[i])
+	}
+	return ps
+}
+
+// TestGeneratorReplays: a message is a function of seed, n and date alone.
+// The digest holds it to what it was when this was written.
+func TestGeneratorReplays(t *testing.T) {
+	w := testWorkload(t)
+	digest := func(ns ...uint64) uint64 {
+		h := fnv.New64a()
+		r, m := NewGenerator(w).Reader(), models.Message{}
+		for _, n := range ns {
+			if err := r.Message(n, someDate, &m); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(h, io.NewSectionReader(m.Raw, 0, m.Raw.Size())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return h.Sum64()
+	}
+	if a, b := digest(5), digest(5); a != b {
+		t.Error("message 5 is another in another generator")
+	}
+	if digest(5) == digest(6) {
+		t.Error("messages 5 and 6 are the same")
+	}
+	if got, want := fmt.Sprintf("%016x", digest(1, 2, 3, 1<<40+7)), "32adbae6e0eff8bf"; got != want {
+		t.Errorf("digest %s, want %s: what is generated has changed; runs do not compare with those of before", got, want)
+	}
+	w.Seed++
+	if digest(5) == func() uint64 { w.Seed--; return digest(5) }() {
+		t.Error("another seed makes the same message")
+	}
+}
+
+// TestCompression: text compresses about 2:1, attachments do not.
+func TestCompression(t *testing.T) {
+	g := NewGenerator(testWorkload(t))
+	ratio := func(b []byte) float64 {
+		var out bytes.Buffer
+		z, _ := flate.NewWriter(&out, flate.DefaultCompression)
+		z.Write(b)
+		z.Close()
+		return float64(len(b)) / float64(out.Len())
+	}
+	r, m := g.Reader(), models.Message{}
+	var text, files []byte
+	for n := uint64(0); len(text) < 1<<20 || len(files) < 1<<20; n++ {
+		if err := r.Message(n, someDate, &m); err != nil {
+			t.Fatal(err)
+		}
+		text, _ = models.AppendContent(text, m.Body.Content)
+		for i := range m.Attachments {
+			if m.Attachments[i].Encoding == models.Base64 {
+				files, _ = models.AppendContent(files, m.Attachments[i].Content)
+			}
+		}
+	}
+	block := ratio(text[:32<<10])
+	t.Logf("text %.2f:1 (one 32 KiB block %.2f:1), attachments %.3f:1", ratio(text), block, ratio(files))
+	if block < 1.8 || block > 2.3 {
+		t.Errorf("a block of 32 KiB of text compresses %.2f:1, want about 2:1", block)
+	}
+	if f := ratio(files[:1<<20]); f > 1.01 {
+		t.Errorf("attachments compress %.3f:1, want not at all", f)
+	}
+}
+
+// TestGeneratorAllocates: nothing, once its buffers have grown.
+func TestGeneratorAllocates(t *testing.T) {
+	g := NewGenerator(testWorkload(t))
+	r, m := g.Reader(), models.Message{}
+	make200 := func() {
+		for n := range uint64(200) {
+			if err := r.Message(n, someDate, &m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	make200()
+	if n := testing.AllocsPerRun(5, make200); n != 0 {
+		t.Errorf("%v allocations in 200 messages, want none", n)
+	}
+}
+
+// TestLargeMessage: 25 MB are a rope of a few pieces.
+func TestLargeMessage(t *testing.T) {
+	w, err := workloads.Parse("large.yaml", []byte("version: 1\nname: large\nmail: {body: 10MB, attachments: {share: 1, size: 25MB}}\n"+
+		"population: {users: 1, messages: 1}\nphases: [load, measure: {duration: 1s, clients: 1, mix: {list: 1}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m models.Message
+	if err := NewGenerator(w).Reader().Message(1, someDate, &m); err != nil {
+		t.Fatal(err)
+	}
+	if m.Body.Content.Size() != 10e6 || m.Attachments[0].Content.Size() != 25e6 || len(m.Raw.(*rope).pieces) > 40 {
+		t.Errorf("body %d, attachment %d bytes, %d pieces", m.Body.Content.Size(), m.Attachments[0].Content.Size(), len(m.Raw.(*rope).pieces))
+	}
+	check(t, &m)
+}
+
+func BenchmarkGenerate(b *testing.B) {
+	g := NewGenerator(testWorkload(b))
+	r, m := g.Reader(), models.Message{}
+	b.ReportAllocs()
+	for n := uint64(0); b.Loop(); n++ {
+		if err := r.Message(n, someDate, &m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkNewGenerator(b *testing.B) {
+	w := testWorkload(b)
+	for b.Loop() {
+		NewGenerator(w)
+	}
+}

@@ -1,0 +1,195 @@
+package mail
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+func write(t testing.TB, name string, b []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func gzipped(t testing.TB, b []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestSplit(t *testing.T) {
+	for name, c := range map[string]struct {
+		mbox string
+		want []string
+	}{
+		"one":                     {"From a\nS: x\n\nbody\n", []string{"S: x\n\nbody\n"}},
+		"no line break at end":    {"From a\nS: x\n\nbody", []string{"S: x\n\nbody"}},
+		"two":                     {"From a\n1\n\nFrom b\n2\n\n", []string{"1\n", "2\n"}},
+		"empty lines are kept":    {"From a\n1\n\n\n\nFrom b\n2\n\n\n", []string{"1\n\n\n", "2\n\n"}},
+		"crlf":                    {"From a\r\n1\r\n\r\nFrom b\r\n2\r\n\r\n", []string{"1\r\n", "2\r\n"}},
+		"quoted":                  {"From a\n\n>From x\n>>From y\n> From z\n", []string{"\nFrom x\n>From y\n> From z\n"}},
+		"From within a paragraph": {"From a\n\nline\nFrom x\n", []string{"\nline\nFrom x\n"}},
+		"messages of nothing":     {"From a\n\nFrom b\n\n", []string{"", ""}},
+		"a long line":             {"From a\n\n" + strings.Repeat("x", 1<<20) + "From b\n", []string{"\n" + strings.Repeat("x", 1<<20) + "From b\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, b := range [][]byte{[]byte(c.mbox), gzipped(t, []byte(c.mbox))} {
+				f, err := Open(t.Context(), write(t, "mail", b), t.TempDir())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				var got []string
+				r, m := f.Reader(), models.Message{}
+				for n := range uint64(f.Info().Messages) {
+					if err := r.Message(n, time.Time{}, &m); err != nil {
+						t.Fatal(err)
+					}
+					raw, _ := models.AppendContent(nil, m.Raw)
+					got = append(got, string(raw))
+				}
+				if fmt.Sprintf("%.200q", got) != fmt.Sprintf("%.200q", c.want) || f.Info().Bytes != int64(len(strings.Join(c.want, ""))) {
+					t.Errorf("got %.200q, want %.200q", got, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestUnusableFiles(t *testing.T) {
+	many := []byte(strings.Repeat("From a\nSubject: x\n\n"+strings.Repeat("body ", 40)+"\n\n", 20_000))
+	packed := gzipped(t, many)
+	damaged := bytes.Clone(packed)
+	damaged[len(damaged)-6] ^= 0xff // of the checksum
+	for name, c := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"no From line":    {[]byte("Subject: x\n\nbody\n"), `not an mbox: expected a first line that begins with "From ", found "Subject: x"`},
+		"empty":           {nil, "is empty; expected an mbox"},
+		"empty, packed":   {gzipped(t, nil), "is empty; expected an mbox"},
+		"cut":             {packed[:len(packed)-9], "the gzip data ends early, 19999 whole messages before that; get the file again"},
+		"cut at its head": {packed[:5], "the gzip data ends early, 0 whole messages"},
+		"damaged":         {damaged, "the gzip data is damaged"},
+		"no gzip inside":  {[]byte{0x1f, 0x8b, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, "the gzip data is damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, temp := write(t, "x.mbox", c.file), t.TempDir()
+			_, err := Open(t.Context(), path, temp)
+			var format *FormatError
+			if !errors.As(err, &format) || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %v (%T); want one line with %q", err, err, c.want)
+			}
+			if left, _ := os.ReadDir(temp); len(left) > 0 {
+				t.Errorf("%s is left behind", left[0].Name())
+			}
+		})
+	}
+	if _, err := Open(t.Context(), t.TempDir(), ""); err == nil {
+		t.Error("a folder was opened as mail")
+	}
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none"), ""); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	path := write(t, "x.mbox", many)
+	if _, err := Open(t.Context(), path, filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a temporary folder that is not there: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Open(ctx, path, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// TestFileBeginsAgain: message n of a file with k messages is n mod k, and a
+// reader may be asked in any order.
+func TestFileBeginsAgain(t *testing.T) {
+	f, err := Open(t.Context(), "testdata/small.mbox", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	date := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	r, m := f.Reader(), models.Message{}
+	for _, n := range []uint64{7, 1, 1 + 6*1e12} {
+		if err := r.Message(n, date, &m); err != nil {
+			t.Fatal(err)
+		}
+		from, err := r.From(n)
+		if err != nil || m.Subject != "Parts within parts €" || from != "list@mailbench.example" {
+			t.Errorf("message %d: subject %q, from %q, error %v", n, m.Subject, from, err)
+		}
+	}
+	if err := r.Message(2, date, &m); err != nil || !m.Date.Equal(date) {
+		t.Errorf("a message without a date has %v, error %v; want the one given", m.Date, err)
+	}
+}
+
+// TestBoundedMemory reads a message of 25 MB in base64 and a header of 1 MB,
+// and holds neither in memory.
+func TestBoundedMemory(t *testing.T) {
+	const size = 25 << 20
+	var b bytes.Buffer
+	b.WriteString("From a\nSubject: large\nTo: " + strings.Repeat("somebody@mailbench.example,\n ", 40_000) + "x@y.example\n" +
+		"Content-Type: multipart/mixed; boundary=b\n\n--b\n\ntext\n--b\nContent-Transfer-Encoding: base64\nContent-Type: image/png\n\n")
+	for range size / 57 {
+		b.WriteString(strings.Repeat("QUJD", 19) + "\n")
+	}
+	b.WriteString("--b--\n\n")
+	path := write(t, "large.mbox.gz", gzipped(t, b.Bytes()))
+	b = bytes.Buffer{}
+	f, err := Open(t.Context(), path, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	r, m := f.Reader(), models.Message{}
+	if err := r.Message(0, time.Time{}, &m); err != nil {
+		t.Fatal(err)
+	}
+	got, buf := int64(0), make([]byte, 1<<20)
+	for got < m.Attachments[0].Content.Size() {
+		n, err := m.Attachments[0].Content.ReadAt(buf, got)
+		if got += int64(n); n == 0 {
+			t.Fatalf("at %d: %v", got, err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if got != size/57*57 || m.Subject != "large" || !strings.Contains(m.Malformed, "left out") || len(m.To) > 0 {
+		t.Errorf("an attachment of %d bytes, subject %q, %d recipients, %q", got, m.Subject, len(m.To), m.Malformed)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 4<<20 {
+		t.Errorf("reading it allocated %d bytes, want at most 4 MiB", used)
+	}
+	// From any offset, backwards too.
+	for _, off := range []int64{size - 100, 57, 1<<20 + 1, 0} {
+		if n, err := m.Attachments[0].Content.ReadAt(buf[:6], off/3*3); n != 6 && off < size-100 || string(buf[:3]) != "ABC" {
+			t.Errorf("at %d: %d bytes %q, error %v", off, n, buf[:n], err)
+		}
+	}
+}

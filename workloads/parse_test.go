@@ -1,0 +1,214 @@
+package workloads
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// TestErrors compares what Parse says about each broken file with the .err file
+// beside it; on a mismatch the new text is left in a .err.new file.
+func TestErrors(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files, error %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Parse(filepath.Base(file), src)
+			var faults strict.Errors
+			if !errors.As(err, &faults) {
+				t.Fatalf("error %v (%T), want strict.Errors", err, err)
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".err", err.Error()+"\n")
+		})
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	want, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	if got == string(want) {
+		return
+	}
+	if err := os.WriteFile(file+".new", []byte(got), 0o600); err != nil {
+		t.Error(err)
+	}
+	t.Errorf("%s differs; what there is now stands in %s.new:\n%s", file, file, got)
+}
+
+func TestOverrides(t *testing.T) {
+	w, err := Bundled(
+		"quick", "population.users=7", "phases.measure.rate=90/min", "mail.body={constant: 8KB}",
+		"phases.measure.mix.list=0", "seed=42", "keys.deep=0.5", "mail.attachments.count={zipf: {s: 2, max: 3}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := w.Phases[3]
+	if w.Population.Users != 7 || m.Rate != (Rate{90, time.Minute}) || m.Mix.Has(List) || !m.Mix.Has(Open) ||
+		w.Mail.Body != (random.Constant{Value: 8 * random.KB}) || w.Seed != 42 || w.Keys.Deep != 0.5 || w.Mail.Attachments.Count.Max() != 3 {
+		t.Errorf("overrides gave %+v", w)
+	}
+	again, err := Parse("again.yaml", w.Source)
+	if err != nil || string(again.Source) != string(w.Source) || again.Population != w.Population {
+		t.Errorf("Source is not the workload as overridden: %v\n%s", err, w.Source)
+	}
+	for override, want := range map[string]string{
+		"population.users=ten":     `--set "population.users=ten":1:18: population.users must be a whole number from 1 to 10000000, found "ten"`,
+		"populaton.users=10":       `--set "populaton.users=10":1:1: unknown key "populaton" in the workload; did you mean "population"?`,
+		"population.usrs=10":       `--set "population.usrs=10":1:12: unknown key "usrs" in population; did you mean "users"?`,
+		"population.users":         `--set "population.users":1:1: expected KEY=VALUE, such as population.users=10`,
+		"phases.mesure.rate=1/s":   `--set "phases.mesure.rate=1/s":1:8: unknown phase "mesure" in phases; did you mean "measure"?`,
+		"phases.measure.ratee=1":   `--set "phases.measure.ratee=1":1:16: unknown key "ratee" in phase measure; did you mean "rate"?`,
+		"phases.measure=1":         `--set "phases.measure=1":1:8: expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s`,
+		"phases.measure.rate=-1/s": `--set "phases.measure.rate=-1/s":1:21: phase measure: rate -1/s is negative`,
+		"mail.body={":              `--set "mail.body={":1:11: "{" is not a value; expected a number, text or YAML such as {constant: 8KB}`,
+		"mail.body={constant: x}":  `--set "mail.body={constant: x}":1:22: mail.body: "x" is not a size; expected a number, with a unit or none (B, KB, MB, GB, KiB, MiB, GiB)`,
+	} {
+		if _, err := Bundled("quick", override); err == nil || err.Error() != want {
+			t.Errorf("--set %s:\n%v, want\n%s", override, err, want)
+		}
+	}
+}
+
+func TestInheritance(t *testing.T) {
+	w, err := Parse("x.yaml", []byte(`
+version: 1
+name: x
+population: {users: 1, messages: 1}
+phases:
+  - load: {clients: 3}
+  - warmup: {duration: 1s}
+  - measure: {clients: 4, operations: 10, mix: {open: 3, list: 1}}
+  - cold
+  - warmup: {operations: 5, rate: 1/s, mix: {raw: 1}}
+  - measure: {name: second, rate: 0.5/s, arrivals: poisson, duration: 1m, mix: {list: 1}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := w.Phases[1], w.Phases[4]
+	if one.Clients != 4 || one.Arrivals != Closed || one.Mix.Share(Open) != 0.75 || one.Duration != time.Second {
+		t.Errorf("the first warmup is %+v", one)
+	}
+	if two.Arrivals != Constant || two.Rate.PerSecond() != 1 || !two.Mix.Has(Raw) || two.Operations != 5 {
+		t.Errorf("the second warmup is %+v", two)
+	}
+	if m := w.Phases[5]; m.Name != "second" || m.Rate != (Rate{1, 2 * time.Second}) || m.Arrivals != Poisson {
+		t.Errorf("the second measure is %+v", m)
+	}
+	if w.Phases[0].Clients != 3 || w.Phases[3].Kind != Cold || w.Phases[2].Name != "measure" {
+		t.Errorf("phases are %+v", w.Phases)
+	}
+}
+
+func TestBundled(t *testing.T) {
+	names := BundledNames()
+	for _, want := range []string{"quick", "delivery", "listing", "blobs", "counters", "fanout", "churn", "workday", "conversation", "beyond-cache"} {
+		if !strings.Contains(" "+strings.Join(names, " ")+" ", " "+want+" ") {
+			t.Errorf("%s is not bundled; there are %v", want, names)
+		}
+	}
+	for _, name := range names {
+		w, err := Bundled(name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if w.Name != name || w.Doc == "" || len(w.Doc) > 110 {
+			t.Errorf("workload %s is named %q, with doc %q", name, w.Name, w.Doc)
+		}
+	}
+	for name, want := range map[string]string{
+		"quik": `unknown workload "quik"; did you mean "quick"?`,
+		"xyz":  `unknown workload "xyz"; expected one of beyond-cache, blobs`,
+	} {
+		if _, err := Bundled(name); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("Bundled(%q): %v, want %s", name, err, want)
+		}
+	}
+}
+
+func TestRate(t *testing.T) {
+	for text, want := range map[string]Rate{
+		"2000/s": {2000, time.Second}, "90/min": {90, time.Minute}, "0.5/s": {1, 2 * time.Second},
+		"2.5/s": {5, 2 * time.Second}, "1/h": {1, time.Hour}, "100 /s": {100, time.Second},
+	} {
+		got, err := ParseRate(text)
+		if err != nil || got != want {
+			t.Errorf("ParseRate(%q) = %v, %v; want %v", text, got, err, want)
+		}
+		if back, err := ParseRate(got.String()); err != nil || back.PerSecond() != got.PerSecond() {
+			t.Errorf("%v is written %q and read %v, %v", got, got.String(), back, err)
+		}
+	}
+	for _, text := range []string{"", "/s", "2000", "-1/s", "0/s", "1e9/s", "1/s/s", "0x10/s", "1/2/s", "200000000/s", "0.0001/h", "0.00000000000000000000000001/s", "NaN/s"} {
+		if got, err := ParseRate(text); err == nil {
+			t.Errorf("ParseRate(%q) = %v, want an error", text, got)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.yaml")
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src, "population.users=1")
+	}
+	for _, name := range BundledNames() {
+		src, _ := bundled.ReadFile(name + ".yaml")
+		f.Add(src, "phases.measure.rate=1/s")
+	}
+	f.Add([]byte("a: &a [*a]\nphases: *a"), "a.b=*a")
+	f.Fuzz(func(t *testing.T, src []byte, override string) {
+		for _, o := range [][]string{nil, {override}} {
+			w, err := Parse("fuzz.yaml", src, o...)
+			if err != nil {
+				var faults strict.Errors
+				if !errors.As(err, &faults) || len(faults) == 0 {
+					t.Fatalf("error %T", err)
+				}
+				for _, e := range faults {
+					if e.Pos.Line < 1 || e.Pos.Column < 1 || e.Msg == "" {
+						t.Fatalf("a fault has no place: %v", e)
+					}
+				}
+				continue
+			}
+			// What was read can be run.
+			if w.Population.Users > 100 || w.Population.Folders.Max() > 10 || w.Population.Messages.Max() > 1000 {
+				continue
+			}
+			c := w.Census()
+			for i := range w.Phases {
+				if !w.Phases[i].Runs() {
+					continue
+				}
+				var op Operation
+				p := w.Plan(i, c)
+				for n := range uint64(20) {
+					p.Next(n, &op)
+					if op.User < 0 || op.User >= c.Users() || op.Folder < 0 || op.Folder >= c.FolderCount(op.User) || op.To >= c.FolderCount(op.User) || !w.Phases[i].Mix.Has(op.Op) {
+						t.Fatalf("operation %+v", op)
+					}
+				}
+			}
+		}
+	})
+}
