@@ -1,0 +1,320 @@
+package conversation
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/modeltest"
+)
+
+// world is the model on an embedded engine of its own, with a clock that
+// stands still unless a test moves it, and a record of the patterns run.
+type world struct {
+	testing.TB
+	store    drivers.Store
+	now      time.Time
+	meter    *drivers.Meter
+	patterns []string
+	mb       *mailbox
+}
+
+func start(t testing.TB) *world {
+	t.Helper()
+	w := &world{TB: t, now: time.Date(2013, 4, 3, 7, 3, 20, 0, time.UTC)}
+	s, err := Model().Schema()
+	w.must(err)
+	w.store, err = pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir(), Durability: drivers.Process})
+	w.must(err)
+	t.Cleanup(func() {
+		if err := w.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.must(w.store.Apply(t.Context(), s))
+	b, err := Model().Bind(t.Context(), w.store, models.Options{Now: func() time.Time { return w.now }})
+	w.must(err)
+	session, err := w.store.Session()
+	w.must(err)
+	t.Cleanup(func() { session.Close() })
+	w.meter = drivers.NewMeter(session)
+	w.meter.Trace = func(st drivers.Statement, _ int64) {
+		name := st.Pattern().Name
+		if p := drivers.Emulated(st); p != nil {
+			name += " for " + p.Name
+		}
+		w.patterns = append(w.patterns, name)
+	}
+	w.mb = b.Mailbox(w.meter).(*mailbox)
+	return w
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) user(address string, folders ...string) *models.Account {
+	w.Helper()
+	a, err := w.mb.CreateUser(w.Context(), address, folders)
+	w.must(err)
+	return a
+}
+
+func (w *world) post(from, text string, to *models.Folder) models.Handle {
+	w.Helper()
+	h := make([]models.Handle, 1)
+	d := modeltest.Draft{From: models.Address{Address: from}, Text: []byte(text)}
+	w.must(w.mb.Deliver(w.Context(), d.Message(), []*models.Folder{to}, h))
+	return h[0]
+}
+
+// ran checks which patterns were run since the last call.
+func (w *world) ran(what string, want ...string) {
+	w.Helper()
+	if !slices.Equal(w.patterns, want) {
+		w.Errorf("%s runs %q, want %q", what, w.patterns, want)
+	}
+	w.patterns = nil
+}
+
+func (w *world) entries(list func(yield func(*models.Entry) error) error) []models.Handle {
+	w.Helper()
+	var hs []models.Handle
+	w.must(list(func(e *models.Entry) error {
+		hs = append(hs, e.Handle)
+		return nil
+	}))
+	return hs
+}
+
+func TestPatterns(t *testing.T) {
+	s, err := Model().Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modeltest.Patterns(t, s, slices.Collect(maps.Keys((&statements{}).byName())))
+}
+
+// TestSlice is the document's: its conversation, and its query.
+func TestSlice(t *testing.T) {
+	w := start(t)
+	f := w.user("tom@example.org", "inbox").Folders[0]
+	at := func(s string) time.Time {
+		v, err := time.Parse("15:04:05.999", s)
+		w.must(err)
+		return time.Date(2013, 4, 3, v.Hour(), v.Minute(), v.Second(), v.Nanosecond(), time.UTC)
+	}
+	posts := map[string]models.Handle{}
+	for _, p := range []struct{ at, text string }{
+		{"07:03:20", "Hi!"}, {"07:04:52", "Hello!"}, {"07:05:01", "Where are you?"}, {"07:06:32", "in Istanbul"}, {"07:10:00", "wow! how come"},
+	} {
+		w.now = at(p.at)
+		posts[p.at] = w.post("tom@example.org", p.text, f)
+	}
+	for _, x := range []struct {
+		from, to string
+		limit    int
+		want     []string
+	}{
+		{"07:04:00", "07:10:00", 100, []string{"07:10:00", "07:06:32", "07:05:01", "07:04:52"}},
+		{"07:04:00", "07:09:59.999", 100, []string{"07:06:32", "07:05:01", "07:04:52"}},
+		{"07:04:52", "07:04:52", 100, []string{"07:04:52"}}, // the whole millisecond, at either end
+		{"07:04:52.001", "07:05:01", 100, []string{"07:05:01"}},
+		{"07:04:00", "07:10:00", 2, []string{"07:10:00", "07:06:32"}},
+		{"07:10:00", "07:04:00", 100, nil},
+		{"00:00:00", "07:03:19.999", 100, nil},
+	} {
+		w.patterns = nil
+		got := w.entries(func(y func(*models.Entry) error) error {
+			return w.mb.Slice(t.Context(), f, at(x.from), at(x.to), x.limit, y)
+		})
+		w.ran("slice", "between")
+		var want []models.Handle
+		for _, p := range x.want {
+			want = append(want, posts[p])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("slice from %s to %s, at most %d: %d messages, want those of %v", x.from, x.to, x.limit, len(got), x.want)
+		}
+	}
+	// Times that no TimeUUID holds are no bounds.
+	if got := w.entries(func(y func(*models.Entry) error) error {
+		return w.mb.Slice(t.Context(), f, time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 100, y)
+	}); len(got) != 5 {
+		t.Errorf("slice of all times: %d messages, want 5", len(got))
+	}
+}
+
+// TestSeenBy keeps the order of seeing within one instant. Appending does not
+// read the list; flagging does.
+func TestSeenBy(t *testing.T) {
+	w := start(t)
+	a := w.user("tom@example.org", "inbox", "work")
+	f := a.Folders[0]
+	h := w.post("ann@example.org", "Hi!", f)
+	people := []string{"zoe", "bob", "yan", "amy", "bob"}
+	w.patterns = nil
+	for _, who := range people {
+		w.must(w.mb.Seen(t.Context(), f, h, who))
+	}
+	w.ran("seen", slices.Repeat([]string{"exists", "seen"}, len(people))...)
+	seenBy := func(f *models.Folder, h models.Handle) []string {
+		t.Helper()
+		var got []string
+		w.must(w.mb.SeenBy(t.Context(), f, h, func(who string) error {
+			got = append(got, who)
+			return nil
+		}))
+		return got
+	}
+	if got := seenBy(f, h); !slices.Equal(got, people) {
+		t.Errorf("seen by %q, want %q", got, people)
+	}
+	unread := func(want int64) {
+		t.Helper()
+		if st, err := w.mb.Stats(t.Context(), f); err != nil || st.Unread != want {
+			t.Errorf("%d unread, %v, want %d", st.Unread, err, want)
+		}
+	}
+	unread(1) // tom has not
+	w.patterns = nil
+	w.must(w.mb.Flag(t.Context(), f, h, models.Seen, true))
+	w.ran("flag", "seen_by", "seen")
+	w.must(w.mb.Flag(t.Context(), f, h, models.Seen, true))
+	w.ran("flag again", "seen_by")
+	unread(0)
+	// A move takes the list along; the owner's having seen it can be taken back.
+	w.must(w.mb.Move(t.Context(), f, a.Folders[1], []models.Handle{h}, []models.Handle{{}}))
+	if got := seenBy(a.Folders[1], h); !slices.Equal(got, append(people, "tom@example.org")) {
+		t.Errorf("after a move, seen by %q", got)
+	}
+	w.patterns = nil
+	w.must(w.mb.Flag(t.Context(), a.Folders[1], h, models.Seen, false))
+	w.ran("flag off", "seen_by", "unseen")
+	if got := seenBy(a.Folders[1], h); !slices.Equal(got, people) {
+		t.Errorf("after the flag was taken back, seen by %q, want %q", got, people)
+	}
+	if err := w.mb.Seen(t.Context(), f, h, "bob"); !errors.Is(err, models.ErrNotFound) {
+		t.Errorf("seen where the message is no longer: error is %v", err)
+	}
+	if a, err := w.mb.Audit(t.Context()); err != nil || a.Messages != 1 || a.Dangling != 0 {
+		t.Errorf("audit: %+v, %v, want one message and no row without content", a, err)
+	}
+}
+
+// TestSender looks a sender up within a conversation, which every engine can,
+// and everywhere, which this one cannot without its declared fallback.
+func TestSender(t *testing.T) {
+	w := start(t)
+	a, b := w.user("tom@example.org", "inbox"), w.user("ann@example.org", "inbox")
+	var want []models.Handle
+	for i := range 9 {
+		from := fmt.Sprintf("from%d@example.org", i%3)
+		h := w.post(from, "text", a.Folders[0])
+		if i%3 == 1 {
+			want = append(want, h)
+		}
+		w.post(from, "text", b.Folders[0])
+	}
+	slices.Reverse(want)
+	w.patterns = nil
+	for _, limit := range []int{2, 100} {
+		w.meter.Take()
+		got := w.entries(func(y func(*models.Entry) error) error {
+			return w.mb.BySender(t.Context(), a.Folders[0], "from1@example.org", limit, y)
+		})
+		if want := want[:min(limit, len(want))]; !slices.Equal(got, want) {
+			t.Errorf("of the sender in a folder, at most %d: %d messages, want %d, newest first", limit, len(got), len(want))
+		}
+		if c := w.meter.Take(); c.Emulated != 0 {
+			t.Errorf("%d of %d calls within a folder are emulated", c.Emulated, c.Calls)
+		}
+	}
+	w.ran("by sender in a folder", "by_sender_in", "by_sender_in")
+	for limit, want := range map[int]int{4: 4, 100: 6} {
+		got := w.entries(func(y func(*models.Entry) error) error {
+			return w.mb.BySender(t.Context(), nil, "from1@example.org", limit, y)
+		})
+		if len(got) != want {
+			t.Errorf("of the sender everywhere, at most %d: %d messages, want %d", limit, len(got), want)
+		}
+		if c := w.meter.Take(); c.Calls != 1 || c.Emulated != 1 {
+			t.Errorf("everywhere takes %d calls, %d emulated, want 1 and 1", c.Calls, c.Emulated)
+		}
+	}
+	w.ran("by sender everywhere", "scan_by_sender for by_sender", "scan_by_sender for by_sender")
+}
+
+// TestJoin shares a conversation under its title, and no name twice.
+func TestJoin(t *testing.T) {
+	w := start(t)
+	a, b := w.user("tom@example.org", "inbox", "Istanbul"), w.user("ann@example.org", "inbox")
+	shared := a.Folder("Istanbul")
+	joined, err := w.mb.Join(t.Context(), b, shared)
+	w.must(err)
+	if joined.Name != "Istanbul" || joined.Account != b {
+		t.Errorf("joined %q of %s, want the conversation's title", joined.Name, joined.Account.Address)
+	}
+	h := w.post("ann@example.org", "wow!", joined)
+	w.must(w.mb.Flag(t.Context(), joined, h, models.Seen, true))
+	var o models.Opened
+	w.must(w.mb.Open(t.Context(), shared, h, &o))
+	if o.Seen || string(o.Body) != "wow!" {
+		t.Errorf("tom sees %q, seen: %v, want what ann posted, not yet seen", o.Body, o.Seen)
+	}
+	for _, f := range []*models.Folder{shared, a.Folders[0]} { // both names are taken
+		if _, err := w.mb.Join(t.Context(), b, f); !errors.Is(err, models.ErrExists) {
+			t.Errorf("join %q: error is %v, want %q", f.Name, err, models.ErrExists)
+		}
+	}
+	if _, err := w.mb.Join(t.Context(), b, newFolder(a, "none", conversationOf("nobody", "none"))); !errors.Is(err, models.ErrNotFound) {
+		t.Errorf("join what is not there: error is %v", err)
+	}
+}
+
+// TestText keeps bytes that no text column can hold.
+func TestText(t *testing.T) {
+	w := start(t)
+	f := w.user("tom@example.org", "inbox").Folders[0]
+	body, file := []byte("\xff\xfe body\x00"), []byte("\x80 file")
+	d := modeltest.Draft{Text: body, Files: []modeltest.File{{Name: "f", Content: file}}}
+	h := make([]models.Handle, 1)
+	w.must(w.mb.Deliver(t.Context(), d.Message(), []*models.Folder{f}, h))
+	w.meter.Take()
+	var o models.Opened
+	w.must(w.mb.Open(t.Context(), f, h[0], &o))
+	if !bytes.Equal(o.Body, body) || o.Attachments[0].Size != int64(len(file)) {
+		t.Errorf("open: %q, %v", o.Body, o.Attachments)
+	}
+	var out bytes.Buffer
+	if n, err := w.mb.Attachment(t.Context(), f, h[0], "f", &out); err != nil || n != int64(len(file)) || !bytes.Equal(out.Bytes(), file) {
+		t.Errorf("attachment: %d bytes %q, %v", n, out.Bytes(), err)
+	}
+}
+
+// TestInterruptedMove stops a move between its put and its delete.
+func TestInterruptedMove(t *testing.T) {
+	w := start(t)
+	a := w.user("tom@example.org", "inbox", "work")
+	h := w.post("ann@example.org", "Hi!", a.Folders[0])
+	lost := errors.New("connection lost")
+	w.mb.s = failing{w.mb.s, "delete_message", lost}
+	if err := w.mb.Move(t.Context(), a.Folders[0], a.Folders[1], []models.Handle{h}, []models.Handle{{}}); !errors.Is(err, lost) {
+		t.Errorf("move: error is %v", err)
+	}
+	audit, err := w.mb.Audit(t.Context())
+	w.must(err)
+	if audit.Messages != 2 || audit.Duplicated != 1 {
+		t.Errorf("audit: %d messages, %d duplicated, want 2 and 1", audit.Messages, audit.Duplicated)
+	}
+}
