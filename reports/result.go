@@ -154,6 +154,7 @@ type Floor struct {
 	Op     string  `json:"op,omitempty"`
 	NS     float64 `json:"ns"` // CPU nanoseconds an operation
 	Allocs float64 `json:"allocs"`
+	Error  string  `json:"error,omitempty"` // why it could not be measured
 }
 
 // Audit is what the ledger of acknowledged operations and the model's own audit
