@@ -28,23 +28,22 @@ const (
 )
 
 // floor measures both, for about 0.2 s a model.
-func (r *runner) floor(ctx context.Context) error {
+func (r *runner) floor(ctx context.Context) {
 	if r.config.Null == nil || r.config.NoFloor || r.config.Audit == AuditOnly || ctx.Err() != nil {
-		return nil
+		return
 	}
-	bare, err := harnessFloor(ctx)
-	if err != nil {
-		return fmt.Errorf("harness floor: %w", err)
-	}
-	r.result.Floor = append(r.result.Floor, bare)
-	for _, m := range r.config.Models {
-		floors, err := r.modelFloor(ctx, m)
-		if err != nil {
-			return fmt.Errorf("floor of %s: %w", m.Name, err)
+	add := func(model string, floors []reports.Floor, err error) {
+		if err != nil && ctx.Err() == nil {
+			floors = append(floors, reports.Floor{Model: model, Error: err.Error()})
 		}
 		r.result.Floor = append(r.result.Floor, floors...)
 	}
-	return nil
+	bare, err := harnessFloor(ctx)
+	add("", []reports.Floor{bare}, err)
+	for _, m := range r.config.Models {
+		floors, err := r.modelFloor(ctx, m)
+		add(m.Name, floors, err)
+	}
 }
 
 // spend calls do until the time is up and returns the CPU time and allocations
@@ -134,7 +133,7 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []repor
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	wl := *r.config.Workload
-	wl.Population = workloads.Population{Users: 2, Folders: random.Constant{Value: 2}, Messages: random.Constant{Value: 8}}
+	wl.Population = workloads.Population{Users: 1, Folders: random.Constant{Value: 2}, Messages: random.Constant{Value: 8}}
 	wl.Phases = []workloads.Phase{{Kind: workloads.Load, Name: "load", Clients: 1}}
 	for op := range workloads.NumOps {
 		if r.measures(workloads.Op(op)) {
