@@ -87,7 +87,14 @@ func (tw *twin) checkFolder(f *folder, page int) {
 		tw.t.Fatalf("list %s: %v", name, err)
 	}
 	if len(entries) != len(want) {
-		tw.t.Fatalf("list %s: %d messages in pages of %d, want %d", name, len(entries), page, len(want))
+		var got, wanted []string
+		for _, e := range entries {
+			got = append(got, fmt.Sprintf("%x", e.Handle[:20]))
+		}
+		for _, m := range want {
+			wanted = append(wanted, fmt.Sprintf("%x", m.got[:20]))
+		}
+		tw.t.Fatalf("list %s: %d messages in pages of %d: %s\nwant %d: %s", name, len(entries), page, got, len(want), wanted)
 	}
 	tw.checkOrder(name, entries, want)
 }

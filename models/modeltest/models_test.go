@@ -7,12 +7,17 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/conversation"
+	"github.com/mailbench/mailbench/models/datastax"
+	"github.com/mailbench/mailbench/models/elasticinbox"
+	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // all are the models that the suite is run over.
 func all() []models.Model {
-	return []models.Model{}
+	return []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()}
 }
 
 // TestModels runs the suite over every model on the embedded engine.

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -115,11 +116,17 @@ type fixture struct {
 	clock  *clock
 }
 
+// patience is how long a rule may take: a call that never ends shall fail its
+// rule, and not the whole run. It is far more than any engine needs.
+const patience = 3 * time.Minute
+
 // start opens a store and binds the model to it. The clock is the suite's and
 // the node is fixed, so that what is stored is the same in every run.
 func (s *suite) start(t testing.TB, o models.Options) *fixture {
 	t.Helper()
-	f := &fixture{t: t, suite: s, ctx: t.Context(), clock: newClock()}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	f := &fixture{t: t, suite: s, ctx: ctx, clock: newClock()}
 	schema, err := s.model.Schema()
 	if err != nil {
 		t.Fatalf("schema of %s: %v", s.model.Name, err)

@@ -25,8 +25,12 @@ type traits struct {
 	// oneMessage: a message that several folders show is one. They share its
 	// flags, and Delete takes it out of all of them.
 	oneMessage bool
-	// keepsBodies: what no folder shows any more stays, and is counted.
+	// keepsBodies: a delivery is one email, whatever folders show it. A folder
+	// shows it once; what none shows any more stays, and is counted.
 	keepsBodies bool
+	// wholeRows: a message lies in one row with its attachments, which the
+	// client holds while it is written.
+	wholeRows bool
 }
 
 func traitsOf(model string) traits {
@@ -37,8 +41,8 @@ func traitsOf(model string) traits {
 		return traits{order: byArrival}
 	case "datastax":
 		return traits{keepsBodies: true}
-	default:
-		return traits{}
+	default: // oracle, conversation
+		return traits{wholeRows: true}
 	}
 }
 

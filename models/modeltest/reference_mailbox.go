@@ -118,8 +118,12 @@ func (r *reference) Deliver(ctx context.Context, m *models.Message, to []*models
 	}
 	mail := &refMail{Message: m, at: r.now()}
 	r.mails = append(r.mails, mail)
+	number := r.number()
 	for i, f := range to {
-		handles[i] = r.put(r.folder(f), &refState{mail: mail, number: r.number()}).handle()
+		if !r.keepsBodies && i > 0 {
+			number = r.number()
+		}
+		handles[i] = r.put(r.folder(f), &refState{mail: mail, number: number}).handle()
 	}
 	return nil
 }
