@@ -154,6 +154,24 @@ func TestTies(t *testing.T) {
 	}
 }
 
+// TestIDs sorts messageIds as text: they are in order of time, over centuries,
+// and of delivery within one time.
+func TestIDs(t *testing.T) {
+	b := &bound{ids: models.NewTimeUUIDs(1)}
+	at := time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+	var last [16]byte
+	for i := range 2000 {
+		if i%3 == 0 {
+			at = at.Add(time.Duration(i) * 17 * time.Hour)
+		}
+		id := b.newID(at)
+		if bytes.Compare(last[:], id[:]) >= 0 {
+			t.Fatalf("id %x of %v sorts before %x, which was made earlier", id, at, last)
+		}
+		last = id
+	}
+}
+
 // batches records the batches of a session, and can refuse them.
 type batches struct {
 	drivers.Session
@@ -273,8 +291,9 @@ func TestLogin(t *testing.T) {
 		t.Errorf("folders are %q, want %q", got, names)
 	}
 	h := w.deliver(a.Folders[11], modeltest.Draft{})
-	if err := w.mb.Open(t.Context(), a.Folders[1], h, &models.Opened{}); !errors.Is(err, models.ErrNotFound) {
-		t.Errorf("open a handle in another folder: error is %v", err)
+	w.meter.Take()
+	if err := w.mb.Open(t.Context(), a.Folders[1], h, &models.Opened{}); !errors.Is(err, models.ErrNotFound) || w.meter.Take().Calls != 0 {
+		t.Errorf("open a handle in another folder: error is %v; want %q, and no call: the handle says so", err, models.ErrNotFound)
 	}
 }
 
