@@ -225,8 +225,8 @@ func (a *audit) index(ctx context.Context, l label) error {
 func (a *audit) purgeIndex(ctx context.Context) error {
 	after, end := drivers.Value{}, time.Unix(1<<40, 0) // past all that a TimeUUID holds
 	for {
-		ds, err := a.deletions(ctx, a.address, after, end)
-		if err != nil || len(ds) == 0 {
+		ds, more, err := a.deletions(ctx, a.address, after, end)
+		if err != nil {
 			return err
 		}
 		for _, d := range ds {
@@ -237,6 +237,9 @@ func (a *audit) purgeIndex(ctx context.Context) error {
 				k.entries++
 				a.found.Deleted++
 			}
+		}
+		if !more {
+			return nil
 		}
 		after = drivers.TimeUUID(ds[len(ds)-1].column)
 	}

@@ -65,18 +65,18 @@ func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handl
 type deletion struct{ column, message [16]byte }
 
 // deletions reads up to maxPage entries of the purge index after the column
-// given (a null one: from the first) that are older than before.
-func (m *mailbox) deletions(ctx context.Context, address string, after drivers.Value, before time.Time) ([]deletion, error) {
-	var ds []deletion
-	args := m.with(m.purgeKey(address), after, drivers.TimeUUID(models.MaxTimeUUID(before)), drivers.Bigint(maxPage))
-	err := m.s.Read(ctx, m.purgePage, args, func(row []drivers.Value) error {
+// given (a null one: from the first) that are older than before. More is false
+// at their end.
+func (m *mailbox) deletions(ctx context.Context, address string, after drivers.Value, before time.Time) (ds []deletion, more bool, err error) {
+	args := m.with(m.purgeKey(address), drivers.TimeUUID(models.MaxTimeUUID(before)), after, drivers.Bigint(maxPage))
+	err = m.s.Read(ctx, m.purgePage, args, func(row []drivers.Value) error {
 		d := deletion{row[0].UUIDBytes(), row[1].UUIDBytes()}
 		if models.TimeOf(d.column).Before(before) { // the bound is that of the millisecond
 			ds = append(ds, d)
 		}
 		return nil
 	})
-	return ds, err
+	return ds, len(ds) == maxPage, err
 }
 
 // Purge implements models.Purger: blocks, then metadata and purge entries.
@@ -84,18 +84,18 @@ func (m *mailbox) Purge(ctx context.Context, a *models.Account, before time.Time
 	purged, after := 0, drivers.Value{}
 	for {
 		m.reset()
-		ds, err := m.deletions(ctx, a.Address, after, before)
+		ds, more, err := m.deletions(ctx, a.Address, after, before)
+		if err == nil && len(ds) > 0 {
+			var n int
+			n, err = m.purge(ctx, a.Address, ds)
+			purged += n
+		}
 		if err != nil {
 			return purged, failed("purge", a, err)
 		}
-		if len(ds) == 0 {
+		if !more {
 			return purged, nil
 		}
-		n, err := m.purge(ctx, a.Address, ds)
-		if err != nil {
-			return purged, failed("purge", a, err)
-		}
-		purged += n
 		after = drivers.TimeUUID(ds[len(ds)-1].column)
 	}
 }
@@ -131,5 +131,8 @@ func (m *mailbox) purge(ctx context.Context, address string, ds []deletion) (int
 	for _, d := range ds {
 		m.calls.Add(eraseIndex, key, drivers.TimeUUID(d.column))
 	}
-	return len(gone), m.s.Batch(ctx, m.erase, m.calls.List)
+	if err := m.s.Batch(ctx, m.erase, m.calls.List); err != nil {
+		return 0, err
+	}
+	return len(gone), nil
 }
