@@ -82,7 +82,6 @@ func halves(n int) []byte {
 type delivery struct {
 	user  []byte
 	parts []drivers.Call
-	args  [7][6]drivers.Value
 }
 
 func newDelivery(body []byte) *delivery {

@@ -33,7 +33,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	if st.pattern.Kind != schemas.Batch {
 		return named(st, errNotBatch)
 	}
-	s.begin(s.db)
+	s.begin()
 	for i := range parts {
 		part, err := st.part(&parts[i])
 		if err == nil && part.table.guarded.Load() {
@@ -77,9 +77,9 @@ func (st *statement) part(c *drivers.Call) (*statement, error) {
 }
 
 // begin starts a write.
-func (s *session) begin(over pebble.Reader) {
+func (s *session) begin() {
 	s.batch.Reset()
-	s.over = over
+	s.over = s.db
 }
 
 // discard drops what a failed write has put into the batch.

@@ -32,7 +32,6 @@ type statement struct {
 	write    []operand // the scalar columns of a write, in ascending position
 	replaces bool      // a put of all scalar columns of fam: a Set of the row
 	cells    []operand // the collections of a write
-	byKey    bool      // by binds the whole key of fam
 	locks    bool      // it reads before it writes
 
 	parts   []*statement // of a batch

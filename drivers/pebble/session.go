@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// Session runs statements for one worker. All buffers are kept from call to
+// session runs statements for one worker. All buffers are kept from call to
 // call, so that a call allocates nothing of its own.
 type session struct {
 	store *Store

@@ -27,7 +27,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if st.pattern.Kind.Reads() || st.pattern.Kind == schemas.Batch {
 		return drivers.Result{}, named(st, errNotWrite)
 	}
-	s.begin(s.db)
+	s.begin()
 	if st.table.guarded.Load() {
 		if err := s.hold(st, args); err != nil {
 			return drivers.Result{}, named(st, err)
