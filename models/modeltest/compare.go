@@ -86,6 +86,12 @@ func (tw *twin) checkFolder(f *folder, page int) {
 	if err != nil {
 		tw.t.Fatalf("list %s: %v", name, err)
 	}
+	tw.checkOrder(fmt.Sprintf("list %s in pages of %d", name, page), entries, want)
+}
+
+// checkOrder compares a list, newest first, with what should be in it.
+func (tw *twin) checkOrder(name string, entries []models.Entry, want []mail) {
+	tw.t.Helper()
 	if len(entries) != len(want) {
 		var got, wanted []string
 		for _, e := range entries {
@@ -94,14 +100,8 @@ func (tw *twin) checkFolder(f *folder, page int) {
 		for _, m := range want {
 			wanted = append(wanted, fmt.Sprintf("%x", m.got[:20]))
 		}
-		tw.t.Fatalf("list %s: %d messages in pages of %d: %s\nwant %d: %s", name, len(entries), page, got, len(want), wanted)
+		tw.t.Fatalf("%s: %d messages: %s\nwant %d: %s", name, len(entries), got, len(want), wanted)
 	}
-	tw.checkOrder(name, entries, want)
-}
-
-// checkOrder compares a list, newest first, with what should be in it.
-func (tw *twin) checkOrder(name string, entries []models.Entry, want []mail) {
-	tw.t.Helper()
 	for i, e := range entries {
 		w := want[i]
 		if tw.order == byDate && e.Handle != w.got {
@@ -112,13 +112,13 @@ func (tw *twin) checkOrder(name string, entries []models.Entry, want []mail) {
 			}
 		}
 		if e.Handle != w.got {
-			tw.t.Fatalf("list %s: place %d of %d has %x, want %x", name, i, len(want), e.Handle, w.got)
+			tw.t.Fatalf("%s: place %d of %d has %x, want %x", name, i, len(want), e.Handle, w.got)
 		}
 		if err := tw.equalEntry(&e, w); err != nil {
-			tw.t.Fatalf("list %s: place %d: %v", name, i, err)
+			tw.t.Fatalf("%s: place %d: %v", name, i, err)
 		}
 		if slices.ContainsFunc(entries[:i], func(x models.Entry) bool { return x.Handle == e.Handle }) {
-			tw.t.Fatalf("list %s: place %d: %x is listed twice", name, i, e.Handle)
+			tw.t.Fatalf("%s: place %d: %x is listed twice", name, i, e.Handle)
 		}
 	}
 }

@@ -44,6 +44,7 @@ func openEmbedded(t testing.TB, s *schemas.Schema) drivers.Store {
 			t.Errorf("close the embedded engine: %v", err)
 		}
 	})
+	st = withFault(t, st)
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatalf("apply schema %s: %v", s.Name, err)
 	}
