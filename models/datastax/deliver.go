@@ -38,10 +38,10 @@ func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models
 }
 
 func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *models.Message) error {
-	m.names = m.names[:0]
+	m.elems = m.elems[:0]
 	for _, as := range [...][]models.Address{msg.To, msg.Cc, msg.Bcc} {
 		for i := range as {
-			m.names = append(m.names, drivers.Text(as[i].Address))
+			m.elems = append(m.elems, drivers.Text(as[i].Address))
 		}
 	}
 	m.files = m.files[:0]
@@ -53,7 +53,7 @@ func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *models.Message)
 	if err != nil {
 		return fmt.Errorf("read body: %w", err)
 	}
-	_, err = m.s.Write(ctx, m.putEmail, m.with(drivers.TimeUUID(id), drivers.SetOf(m.names), drivers.Text(msg.From.Address),
+	_, err = m.s.Write(ctx, m.putEmail, m.with(drivers.TimeUUID(id), drivers.SetOf(m.elems), drivers.Text(msg.From.Address),
 		drivers.Text(msg.Subject), drivers.TextBytes(text), drivers.MapOf(m.files)))
 	return err
 }
@@ -86,6 +86,7 @@ func (m *mailbox) putAttachments(ctx context.Context, id [16]byte, parts []model
 		return nil
 	}
 	m.calls.Reset()
+	defer clear(m.window[1:]) // most attachments need but one: workers do not keep four
 	for i := range parts {
 		p := &parts[i]
 		chunk := 0

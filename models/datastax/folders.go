@@ -217,11 +217,11 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, er
 	m.stats = folderStats{Stats: models.Stats{Known: models.KnowMessages | models.KnowUnread}}
 	err := m.s.Read(ctx, m.sizes, m.with(drivers.Text(r.username), drivers.Text(r.label)), m.onSizes)
 	if err == nil {
-		m.names = m.names[:0]
+		m.elems = m.elems[:0]
 		for n := range m.stats.last + 1 {
-			m.names = append(m.names, drivers.Text(r.name(n)))
+			m.elems = append(m.elems, drivers.Text(r.name(n)))
 		}
-		err = m.s.Read(ctx, m.unreadOf, m.with(drivers.Text(r.username), drivers.ListOf(m.names)), m.onUnread)
+		err = m.s.Read(ctx, m.unreadOf, m.with(drivers.Text(r.username), drivers.ListOf(m.elems)), m.onUnread)
 	}
 	if err != nil {
 		return models.Stats{}, failed("stats", f, err)

@@ -136,7 +136,7 @@ type mailbox struct {
 	twice  models.Handles
 	deltas []delta
 	text   []byte          // of the body being delivered
-	names  []drivers.Value // recipients of the email being delivered
+	elems  []drivers.Value // of the set or list that a call is given
 	files  []drivers.Value // its attachments: name, size, name, size …
 	window [window][]byte  // chunks being written, of content that is not in memory
 

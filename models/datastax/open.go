@@ -117,12 +117,12 @@ func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, 
 		// As many as are needed if chunks were written with today's size; more
 		// windows follow if they were smaller.
 		n := min(window, (d.size-d.written+int64(m.chunk)-1)/int64(m.chunk))
-		m.names = m.names[:0]
+		m.elems = m.elems[:0]
 		for i := range n {
-			m.names = append(m.names, drivers.Int(int32(d.next+i)))
+			m.elems = append(m.elems, drivers.Int(int32(d.next+i)))
 		}
 		before := d.next
-		err := m.s.Read(ctx, m.chunks, m.with(drivers.TimeUUID(id), drivers.Text(name), drivers.ListOf(m.names)), m.onChunk)
+		err := m.s.Read(ctx, m.chunks, m.with(drivers.TimeUUID(id), drivers.Text(name), drivers.ListOf(m.elems)), m.onChunk)
 		if err != nil {
 			return err
 		}

@@ -207,9 +207,8 @@ func TestOrder(t *testing.T) {
 	}
 	w := start(t, models.Options{})
 	table := w.schema.Table("emails_by_user_folder")
-	put, err := w.mb.statements.setRead, error(nil)
 	for _, id := range ids {
-		_, err = w.meter.Write(t.Context(), put, []drivers.Value{drivers.Text("u"), drivers.Text("l"), drivers.TimeUUID(id), drivers.Boolean(true)})
+		_, err := w.meter.Write(t.Context(), w.mb.setRead, []drivers.Value{drivers.Text("u"), drivers.Text("l"), drivers.TimeUUID(id), drivers.Boolean(true)})
 		w.must(err)
 	}
 	slices.SortFunc(ids, func(a, b [16]byte) int { return compareTime(b, a) })

@@ -134,13 +134,12 @@ func failed(op string, f *models.Folder, err error) error {
 	return fmt.Errorf("oracle: %s in folder %q of %s: %w", op, f.Name, f.Account.Address, err)
 }
 
-// key is what a handle holds of a message's primary key below the user's: the
-// number that is its folderId, the bytes whose hexadecimal is its messageId,
-// and createdDate in microseconds.
+// A handle holds a message's primary key below the user's: the bytes whose
+// hexadecimal is its messageId, createdDate in microseconds, and the number
+// that is its folderId. key is the first two, taken out of it.
 type key struct {
 	text    [32]byte // messageId
 	created int64
-	folder  uint32
 }
 
 // keyOf takes a handle apart. A handle of another folder names nothing in f.
@@ -155,7 +154,6 @@ func (m *mailbox) keyOf(f *folder, h models.Handle) (*key, error) {
 func (k *key) set(h models.Handle) {
 	hex.Encode(k.text[:], h[:16])
 	k.created = int64(binary.BigEndian.Uint64(h[16:]))
-	k.folder = binary.BigEndian.Uint32(h[24:])
 }
 
 func handleOf(id [16]byte, created int64, f *folder) (h models.Handle) {
