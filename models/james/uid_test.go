@@ -1,0 +1,164 @@
+package james
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// withoutAdd is a store that cannot add to plain columns, as Cassandra cannot.
+type withoutAdd struct{ drivers.Store }
+
+func (s withoutAdd) Capabilities() drivers.Capabilities {
+	c := s.Store.Capabilities()
+	c.Engine = "cassandra"
+	return c
+}
+
+func (s withoutAdd) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	if p.Kind == schemas.Add {
+		return nil, drivers.ErrUnsupported
+	}
+	return s.Store.Prepare(ctx, p)
+}
+
+// TestUIDs lets workers deliver to one mailbox at once, with increments and
+// with compare-and-set in their place.
+func TestUIDs(t *testing.T) {
+	const workers, each = 4, 25
+	for name, wrap := range map[string]func(drivers.Store) drivers.Store{
+		"increment":       nil,
+		"compare-and-set": func(st drivers.Store) drivers.Store { return withoutAdd{st} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, models.Options{}, wrap)
+			in := w.a.Folders[0]
+			got := make([][]uint64, workers)
+			var wg sync.WaitGroup
+			for i := range workers {
+				mb := w.bound.Mailbox(drivers.NewMeter(w.session()))
+				wg.Go(func() {
+					h := make([]models.Handle, 1)
+					for range each {
+						if err := mb.Deliver(t.Context(), message(10), []*models.Folder{in}, h); err != nil {
+							t.Error(err)
+							return
+						}
+						got[i] = append(got[i], mb.(models.UIDs).UID(h[0]))
+					}
+				})
+			}
+			wg.Wait()
+			for i, uids := range got {
+				if !slices.IsSorted(uids) {
+					t.Errorf("worker %d got UIDs %v", i, uids)
+				}
+			}
+			all := slices.Sorted(slices.Values(slices.Concat(got...)))
+			for i, uid := range all {
+				if uid != uint64(i+1) {
+					t.Fatalf("UID %d is the %dth of %d: given twice, or not at all", uid, i+1, len(all))
+				}
+			}
+			if n := w.stats(in)[0]; n != workers*each {
+				t.Errorf("%d messages are counted, want %d", n, workers*each)
+			}
+			w.meter.Take()
+			w.deliver(message(10), in)
+			if c := w.meter.Take(); (c.Emulated > 0) != (wrap != nil) {
+				t.Errorf("%d of %d calls are emulated", c.Emulated, c.Calls)
+			}
+		})
+	}
+}
+
+// TestExpungeNeighbours: mailboxes made one after another lie side by side.
+// The original's range ran the wrong way, and expunging all ran on into others.
+func TestExpungeNeighbours(t *testing.T) {
+	w := newWorld(t, models.Options{ChunkSize: 100}, nil)
+	const n = uidsAtOnce + 20 // more than one page of the scan
+	left, mid, right := w.a.Folders[0], w.a.Folders[1], w.a.Folders[2]
+	for range n {
+		w.deliver(message(150), left, mid, right)
+	}
+	for _, x := range []struct {
+		from, to uint64
+		gone     int
+	}{
+		{n, n - 5, 0}, {n + 1, 1 << 63, 0}, {3, 3, 1}, {3, 3, 0}, {n - 4, n, 5}, {1, 2, 2}, {100, 100 + uidsAtOnce - 90, uidsAtOnce - 89}, {0, 0, n - 8 - (uidsAtOnce - 89)}, {0, 0, 0},
+	} {
+		got, err := w.mb.Expunge(t.Context(), mid, x.from, x.to)
+		if err != nil || got != x.gone {
+			t.Errorf("expunge of UIDs %d to %d removed %d (%v), want %d", x.from, x.to, got, err, x.gone)
+		}
+		for _, f := range []*models.Folder{left, right} {
+			if hs := w.list(f); len(hs) != n || w.stats(f)[0] != n {
+				t.Fatalf("expunge of UIDs %d to %d in Work: %s has %d messages, want %d", x.from, x.to, f.Name, len(hs), n)
+			}
+		}
+	}
+	if a := w.audit(); a.Messages != 2*n || a.CounterDrift != 0 || a.Unreferenced != 0 || a.BrokenBodies != 0 {
+		t.Errorf("audit: %+v", a)
+	}
+}
+
+// TestFlagOfNone: a flag update cannot bring back the row of a message that is gone.
+func TestFlagOfNone(t *testing.T) {
+	w := newWorld(t, models.Options{}, nil)
+	in := w.a.Folders[0]
+	h := w.deliver(message(10), in)[0]
+	w.meter.Take()
+	w.must(w.mb.Flag(t.Context(), in, h, models.Flagged, true))
+	if c := w.meter.Take(); c.Calls != 1 || c.RowsWritten != 1 {
+		t.Errorf("a flag update costs %+v, want one put", c)
+	}
+	w.must(w.mb.Delete(t.Context(), in, []models.Handle{h}))
+	for _, flag := range []models.Flag{models.Seen, models.Answered, models.Flagged} {
+		if err := w.mb.Flag(t.Context(), in, h, flag, true); !errors.Is(err, models.ErrNotFound) {
+			t.Errorf("flag of a message that is gone: error is %v", err)
+		}
+	}
+	if rows := w.rows("JAMES_MESSAGES"); len(rows) != 0 {
+		t.Errorf("%d rows of metadata are there, want none", len(rows))
+	}
+}
+
+// TestMoveCopies: a move gives UIDs in the order of the call, and writes bodies anew.
+func TestMoveCopies(t *testing.T) {
+	w := newWorld(t, models.Options{ChunkSize: 100}, nil)
+	in, work := w.a.Folders[0], w.a.Folders[1]
+	var hs []models.Handle
+	for i := range 3 {
+		hs = append(hs, w.deliver(message(100*i), in)...)
+	}
+	w.must(w.mb.Flag(t.Context(), in, hs[1], models.Seen, true))
+	w.deliver(message(0), work)
+	var bytes int64
+	for _, r := range w.rows("JAMES_MESSAGES.data") {
+		bytes += int64(len(r[3].Raw()))
+	}
+	bytes -= message(0).Raw.Size() // of the one in Work
+	w.meter.Take()
+	moved := make([]models.Handle, 3)
+	w.must(w.mb.Move(t.Context(), in, work, hs, moved))
+	if c := w.meter.Take(); c.BytesRead < bytes || c.BytesWritten < bytes {
+		t.Errorf("moving bodies of %d bytes read %d and wrote %d", bytes, c.BytesRead, c.BytesWritten)
+	}
+	for i, h := range moved {
+		if w.mb.UID(h) != uint64(i+2) {
+			t.Errorf("message %d has UID %d now, want %d", i, w.mb.UID(h), i+2)
+		}
+	}
+	if got, want := w.stats(work), [2]int64{4, 3}; got != want {
+		t.Errorf("messages and unread in Work are %v, want %v", got, want)
+	}
+	if a := w.audit(); a.Messages != 4 || a.CounterDrift != 0 || a.Unreferenced != 0 || a.BrokenBodies != 0 {
+		t.Errorf("audit: %+v", a)
+	}
+}
