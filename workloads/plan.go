@@ -142,8 +142,7 @@ func (p *Plan) recipients(r *random.Rand, o *Operation) {
 func (p *Plan) Pick(o *Operation, live int) int {
 	var r random.Rand
 	r.Seed(o.Pick, streamPick, 0)
-	c := p.messages.Among(live)
-	return c.Choose(&r)
+	return p.messages.Among(live, &r)
 }
 
 // Window returns the span of time a slice asks for: a hundredth of the time

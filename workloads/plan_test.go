@@ -227,7 +227,7 @@ func TestPoissonSchedule(t *testing.T) {
 }
 
 func BenchmarkPlan(b *testing.B) {
-	w := bundledForTest(b, "quick", "population.users=100000", "population.messages=1")
+	w := bundledForTest(b, "quick")
 	p := w.Plan(3, w.Census())
 	var op Operation
 	b.ReportAllocs()

@@ -1,5 +1,10 @@
 package random
 
+import (
+	"math"
+	"math/bits"
+)
+
 // Keys says which of n keys are asked for how often.
 type Keys struct {
 	// Theta is the exponent of Zipf's law over ranks; 0 is uniform.
@@ -31,24 +36,40 @@ type Chooser struct {
 	// no common divisor. (YCSB hashes ranks instead, whereby ranks fall together
 	// and a third of the keys is never asked for.)
 	step, start uint64
+	table       []slot // of small n, else nil
 }
 
-// Chooser returns a chooser among n keys, 1 <= n < 2^32.
+// Chooser returns a chooser among n keys, 1 <= n < 2^32, that is drawn from
+// often.
 func (k Keys) Chooser(n int) Chooser {
 	c := Chooser{keys: k, zipf: NewZipf(k.Theta, n)}
-	return c.Among(n)
+	c.resize(n)
+	if k.Theta > 0 && n <= tableMost {
+		c.fill()
+	}
+	return c
 }
 
-// Among returns a chooser of the same kind among n keys. There is no table to
-// be made, so that n may change every time.
-func (c Chooser) Among(n int) Chooser {
+// Among draws one key of n, which may change every time: no table is made.
+func (c *Chooser) Among(n int, r *Rand) int {
+	if c.keys.Latest && c.keys.Theta > 0 {
+		z := c.zipf.Over(n)
+		return z.Rank(r) - 1
+	}
+	other := Chooser{keys: c.keys, zipf: c.zipf}
+	other.resize(n)
+	return other.Choose(r)
+}
+
+// resize makes c choose among n keys.
+func (c *Chooser) resize(n int) {
 	c.n = n
 	if c.keys.Theta == 0 {
-		return c
+		return
 	}
 	c.zipf = c.zipf.Over(n)
 	if c.keys.Latest {
-		return c
+		return
 	}
 	// The golden section of n spreads neighbouring ranks most evenly.
 	c.step = uint64(float64(n)*0.6180339887498949) | 1
@@ -56,7 +77,6 @@ func (c Chooser) Among(n int) Chooser {
 		c.step += 2
 	}
 	c.start = uint64(n) / 3
-	return c
 }
 
 func gcd(a, b uint64) uint64 {
@@ -68,7 +88,15 @@ func gcd(a, b uint64) uint64 {
 
 // Choose draws one key.
 func (c *Chooser) Choose(r *Rand) int {
-	if c.keys.Theta == 0 {
+	switch {
+	case c.table != nil:
+		i, part := bits.Mul64(r.Uint64(), uint64(len(c.table)))
+		s := &c.table[i]
+		if part < s.keep {
+			return int(s.key)
+		}
+		return int(s.alias)
+	case c.keys.Theta == 0:
 		return r.IntN(c.n)
 	}
 	return c.Key(c.zipf.Rank(r) - 1)
@@ -76,8 +104,52 @@ func (c *Chooser) Choose(r *Rand) int {
 
 // Key returns the key of a rank that counts from 0, the most popular.
 func (c *Chooser) Key(rank int) int {
-	if c.keys.Latest {
+	if c.keys.Latest || c.keys.Theta == 0 {
 		return rank
 	}
 	return int((uint64(rank)*c.step + c.start) % uint64(c.n))
+}
+
+// tableMost is up to how many keys a chooser has a table: 64 KiB, which
+// stays in a processor's cache and saves three quarters of a draw.
+const tableMost = 4096
+
+// slot i of n stands for a share of 1/n: key takes the part below keep of it
+// (of 2^64), alias the rest.
+type slot struct {
+	keep       uint64
+	key, alias uint32
+}
+
+// fill makes the table by the alias method (Walker 1977, as Vose 1991 fills
+// it): slots that ask for less than their share are filled up from those that ask for more.
+func (c *Chooser) fill() {
+	shares := make([]float64, c.n)
+	sum := 0.0
+	for i := range shares {
+		shares[i] = math.Pow(float64(i+1), -c.keys.Theta)
+		sum += shares[i]
+	}
+	c.table = make([]slot, c.n)
+	var small, large []int
+	for i := range shares {
+		shares[i] *= float64(c.n) / sum
+		key := uint32(c.Key(i))
+		c.table[i] = slot{keep: math.MaxUint64, key: key, alias: key}
+		if shares[i] < 1 {
+			small = append(small, i)
+		} else {
+			large = append(large, i)
+		}
+	}
+	for len(small) > 0 && len(large) > 0 {
+		s, l := small[len(small)-1], large[len(large)-1]
+		small = small[:len(small)-1]
+		c.table[s].keep = uint64(math.Ldexp(shares[s], 64))
+		c.table[s].alias = c.table[l].key
+		if shares[l] -= 1 - shares[s]; shares[l] < 1 {
+			large = large[:len(large)-1]
+			small = append(small, l)
+		}
+	}
 }

@@ -73,13 +73,18 @@ func TestZipfOver(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	const n = 1000
+	for _, n := range []int{10, 1000, tableMost, tableMost + 1} {
+		testKeys(t, n)
+	}
+}
+
+func testKeys(t *testing.T, n int) {
 	sum := 0.0
 	for k := n; k >= 1; k-- {
 		sum += math.Pow(float64(k), -DefaultTheta)
 	}
 	for keys, p := range map[Keys]func(rank int) float64{
-		{}:                                  func(int) float64 { return 1.0 / n },
+		{}:                                  func(int) float64 { return 1 / float64(n) },
 		{Theta: DefaultTheta}:               func(i int) float64 { return math.Pow(float64(i+1), -DefaultTheta) / sum },
 		{Theta: DefaultTheta, Latest: true}: func(i int) float64 { return math.Pow(float64(i+1), -DefaultTheta) / sum },
 	} {
@@ -88,23 +93,22 @@ func TestKeys(t *testing.T) {
 		for i := range n {
 			rank[c.Key(i)] = i
 		}
-		if keys.Theta > 0 && len(rank) != n {
+		if len(rank) != n {
 			t.Errorf("%v: %d ranks fall on %d keys", keys, n, len(rank))
 		}
 		if keys.Latest && c.Key(0) != 0 {
 			t.Errorf("the newest is key %d, not 0", c.Key(0))
 		}
-		counts := make([]int, n)
+		other := keys.Chooser(1)
+		counts, among := make([]int, n), make([]int, n)
 		var r Rand
 		r.Seed(2, 0, 0)
 		for range draws {
-			k := c.Choose(&r)
-			if keys.Theta > 0 {
-				k = rank[k]
-			}
-			counts[k]++
+			counts[rank[c.Choose(&r)]]++
+			among[rank[other.Among(n, &r)]]++
 		}
-		fits(t, keys.String(), counts, p)
+		fits(t, fmt.Sprint(keys, " of ", n), counts, p)
+		fits(t, fmt.Sprint(keys, " among ", n), among, p)
 	}
 	for n := 1; n < 500; n++ {
 		c := Keys{Theta: 1}.Chooser(n)
