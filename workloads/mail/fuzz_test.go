@@ -1,0 +1,136 @@
+package mail
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+func mailSeeds(f *testing.F) {
+	small, err := os.ReadFile("testdata/small.mbox")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(small)
+	for _, message := range bytes.Split(small, []byte("\n\nFrom ")) {
+		f.Add(message)
+	}
+	g := NewGenerator(testWorkload(f))
+	r, m := g.Reader(), models.Message{}
+	for n := uint64(0); n < 20; n++ {
+		if err := r.Message(n, someDate, &m); err != nil {
+			f.Fatal(err)
+		}
+		if m.Raw.Size() < 20_000 {
+			raw, _ := models.AppendContent(nil, m.Raw)
+			f.Add(raw)
+		}
+	}
+	f.Add([]byte("Content-Type: multipart/mixed; boundary=\"\"\n\n--\n\n--\n"))
+	f.Add([]byte("Content-Transfer-Encoding: quoted-printable\n\n=\n=3D=3\n"))
+	f.Add([]byte("From: =?utf-7?q?a?=, \x00\xff <\n\n"))
+}
+
+// FuzzMIME: whatever bytes there are, they are a message that keeps the rules
+// of models.Message, and the same one each time.
+func FuzzMIME(f *testing.F) {
+	mailSeeds(f)
+	p := newParser()
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var m models.Message
+		if err := p.parse(models.BytesContent(raw), time.Unix(0, 0), &m); err != nil {
+			t.Fatal(err)
+		}
+		check(t, &m)
+		if kept, _ := models.AppendContent(nil, m.Raw); !bytes.Equal(kept, raw) {
+			t.Error("raw is not what was parsed")
+		}
+		again := parseText(t, string(raw))
+		if shape(&m) != shape(again) || m.Malformed != again.Malformed || m.Subject != again.Subject {
+			t.Errorf("parsed twice: %s and %s", shape(&m), shape(again))
+		}
+	})
+}
+
+// FuzzMbox: a file is refused, or its messages are all of it but the lines
+// between them, once the quoting is undone.
+func FuzzMbox(f *testing.F) {
+	mailSeeds(f)
+	f.Add([]byte("From a\n\n\n\nFrom b\nFrom c\n\r\n\nFrom"))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		var spilled bytes.Buffer
+		out := bufio.NewWriter(&spilled)
+		var ends []int64
+		err := split(t.Context(), "fuzz.mbox", bytes.NewReader(file), out, func(at int64) { ends = append(ends, at) })
+		var format *FormatError
+		if err != nil {
+			if !errors.As(err, &format) || len(ends) > 0 || bytes.HasPrefix(file, []byte("From ")) {
+				t.Fatalf("error %v after %d messages", err, len(ends))
+			}
+			return
+		}
+		if err := out.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if len(ends) == 0 || ends[len(ends)-1] != int64(spilled.Len()) {
+			t.Fatalf("messages end at %v of %d bytes", ends, spilled.Len())
+		}
+		// Line by line: every line of the file is written, unquoted, or a
+		// line between two messages.
+		messages, at := spilled.Bytes(), 0
+		ended := map[int]bool{}
+		for _, e := range ends {
+			ended[int(e)] = true
+		}
+		for line := range bytes.Lines(file) {
+			if quoted := bytes.TrimLeft(line, ">"); len(quoted) < len(line) && bytes.HasPrefix(quoted, []byte("From ")) {
+				line = line[1:]
+			}
+			switch {
+			case bytes.HasPrefix(messages[at:], line):
+				at += len(line)
+			case bytes.HasPrefix(line, []byte("From ")) && (at == 0 || ended[at]):
+			case isEmpty(line) && ended[at]:
+			default:
+				t.Fatalf("line %q is lost at byte %d", line, at)
+			}
+		}
+		if at != len(messages) {
+			t.Fatalf("%d of %d bytes are of the file", at, len(messages))
+		}
+	})
+}
+
+// FuzzDecoded reads a decoded part in pieces from anywhere and gets what
+// reading it whole gives.
+func FuzzDecoded(f *testing.F) {
+	f.Add([]byte("aGFsbG8gd2VsdA=="), true, uint16(3))
+	f.Add([]byte("=C3=A4 soft=\n break \nline\n"), false, uint16(7))
+	f.Fuzz(func(t *testing.T, encoded []byte, b64 bool, off uint16) {
+		e := models.QuotedPrintable
+		if b64 {
+			e = models.Base64
+		}
+		s := section{models.BytesContent(encoded), 0, int64(len(encoded))}
+		whole, err := undo(s, e)
+		if err != nil {
+			return
+		}
+		d := &decoded{section: s, encoding: e, size: whole.Size()}
+		d.restart()
+		at := int64(off) % (whole.Size() + 1)
+		for _, from := range []int64{at, 0, at / 2} {
+			got, err := io.ReadAll(io.NewSectionReader(d, from, whole.Size()))
+			want, _ := models.AppendContent(nil, whole)
+			if err != nil || !bytes.Equal(got, want[from:]) {
+				t.Fatalf("from %d of %d: %q, %v", from, whole.Size(), got, err)
+			}
+		}
+	})
+}
