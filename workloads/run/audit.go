@@ -179,7 +179,7 @@ func (w *auditWorker) list(ctx context.Context, f *models.Folder) error {
 	const page = 500
 	var last models.Handle
 	for {
-		n := 0
+		n, before := 0, len(w.listed)
 		err := w.mb.List(ctx, f, last, page, func(e *models.Entry) error {
 			n++
 			last = e.Handle
@@ -191,6 +191,9 @@ func (w *auditWorker) list(ctx context.Context, f *models.Folder) error {
 		}
 		if n < page {
 			return nil
+		}
+		if len(w.listed) == before {
+			return errors.New("list: pages repeat")
 		}
 	}
 }

@@ -272,7 +272,7 @@ func (c *cell) reload(ctx context.Context) error {
 		return err
 	}
 	for i := range h.entries {
-		if e := &h.entries[i]; e.state == live {
+		if e := &h.entries[i]; e.state == live && !e.labelled {
 			c.dir.accounts[e.place.account].folders[e.place.folder].targets.add(e.handle)
 		}
 	}

@@ -39,15 +39,15 @@ type shelf struct {
 	place place
 
 	extra    sync.Mutex
-	labelled []labelled // messages that show in a second folder, oldest first
+	labelled []twofold  // messages that show in a second folder, oldest first
 	attached []attached // some live messages with an attachment, at most attachedMost
 }
 
-// labelled is a message that a label operation showed in a second folder. It
+// twofold is a message that a label operation showed in a second folder. It
 // stays owned, so that it is not deleted under that label.
-type labelled struct {
-	handle, there models.Handle
-	at            *models.Folder
+type twofold struct {
+	handle models.Handle
+	at     folder // the second
 }
 
 type attached struct {
@@ -109,18 +109,18 @@ func (f *shelf) readAttached(rank int) (attached, bool) {
 
 // unlabel gives a message that has a second label, once there are enough of
 // them: from then on labels are taken off as often as they are put on.
-func (f *shelf) unlabel() (labelled, bool) {
+func (f *shelf) unlabel() (twofold, bool) {
 	f.extra.Lock()
 	defer f.extra.Unlock()
 	if len(f.labelled) < labelledMost {
-		return labelled{}, false
+		return twofold{}, false
 	}
 	l := f.labelled[0]
 	f.labelled = append(f.labelled[:0], f.labelled[1:]...)
 	return l, true
 }
 
-func (f *shelf) label(l labelled) {
+func (f *shelf) label(l twofold) {
 	f.extra.Lock()
 	defer f.extra.Unlock()
 	f.labelled = append(f.labelled, l)

@@ -23,6 +23,7 @@ type entry struct {
 	key
 	n, digest uint64
 	state     state
+	labelled  bool // a second folder may show it
 }
 
 type state uint8
@@ -33,7 +34,8 @@ const (
 	// A change was begun, and its outcome is not known.
 	liveOrGone
 	goneOrLive
-	// The same handle came back to the folder: a later entry has it.
+	// The same handle came back to the folder: a later entry has it, or the
+	// message is there under a second label.
 	superseded
 )
 
@@ -89,6 +91,14 @@ func (h *history) apply(r *record) {
 		e.state = live
 	case left:
 		h.moving, e.state = e.digest, gone
+	case labelled:
+		e.labelled = true
+	case unlabelled:
+		e.labelled = false
+	case shown:
+		if e.state == gone {
+			e.state = superseded
+		}
 	}
 }
 

@@ -39,7 +39,13 @@ const (
 	restored // acknowledged
 	left     // acknowledged move; the next record says where to
 	arrived
-	lastEvent = arrived
+	// labelled: about to be shown in a second folder, or to be no longer;
+	// unlabelled: it is in its own folder only.
+	labelled
+	unlabelled
+	// shown: a label or a move under way may show it in this folder, too.
+	shown
+	lastEvent = shown
 )
 
 // place is a folder of the population, by its numbers.

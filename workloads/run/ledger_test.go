@@ -98,6 +98,7 @@ func TestHistory(t *testing.T) {
 		{"not restored", []record{d(delivered, inbox, 1), d(taking, inbox, 1), d(deleted, inbox, 1), d(taking, inbox, 1), d(kept, inbox, 1)}, map[key]state{{inbox, a}: gone}, 0},
 		{"killed while restoring", []record{d(delivered, inbox, 1), d(taking, inbox, 1), d(deleted, inbox, 1), d(taking, inbox, 1)}, map[key]state{{inbox, a}: goneOrLive}, 1},
 		{"moved, with a new handle", []record{d(delivered, inbox, 1), d(taking, inbox, 1), d(left, inbox, 1), d(arrived, archive, 2)}, map[key]state{{inbox, a}: gone, {archive, b}: live}, 0},
+		{"moved away, and shown where it was by a label", []record{d(delivered, inbox, 1), d(taking, inbox, 1), d(left, inbox, 1), d(arrived, archive, 2), d(labelled, archive, 2), d(shown, inbox, 1)}, map[key]state{{inbox, a}: superseded, {archive, b}: live}, 0},
 		{"delivery unsure", []record{d(unsure, inbox, 0)}, map[key]state{}, 1},
 	}
 	for _, c := range cases {

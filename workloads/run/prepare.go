@@ -103,15 +103,23 @@ func (w *worker) labelling() bool {
 	}
 	t, f := &w.task, a.folders[w.op.Folder]
 	if l, ok := f.unlabel(); ok {
-		t.account, t.from, t.handle, t.to, t.off = a, f, l.handle, l.at, true
+		t.account, t.from, t.handle, t.to, t.arrive, t.off = a, f, l.handle, l.at.ref, l.at.shelf, true
 		return true
 	}
 	t.off = false
 	if !w.search((*shelf).ownRank) {
 		return false
 	}
-	t.to = w.other(t.account, t.from.shelf).ref
-	return true
+	to := w.other(t.account, t.from.shelf)
+	if to.shelf == nil { // the search went on to an account with one folder
+		t.from.disown(t.handle)
+		return false
+	}
+	t.to, t.arrive = to.ref, to.shelf
+	w.record(record{event: labelled, place: t.from.place, n: w.op.N, handle: t.handle})
+	w.record(record{event: shown, place: to.place, n: w.op.N, handle: t.handle})
+	w.err = w.flush()
+	return w.err == nil
 }
 
 // other is the folder that the plan moves to, or the next one if that is where
@@ -128,12 +136,16 @@ func (w *worker) other(a *account, from *shelf) folder {
 func (w *worker) labelled(out latency.Outcome) error {
 	t := &w.task
 	switch {
-	case t.off, out != latency.OK:
-		t.from.disown(t.handle)
-	default:
-		t.from.label(labelled{handle: t.handle, there: t.one[0], at: t.to})
+	case out == latency.Unknown: // it stays owned: nobody knows what a deletion would leave
+		return nil
+	case (out == latency.OK) == t.off: // it has no second label
+		defer t.from.disown(t.handle)
+		w.record(record{event: unlabelled, place: t.from.place, n: w.op.N, handle: t.handle})
+	case out == latency.OK:
+		w.record(record{event: shown, place: t.arrive.place, n: w.op.N, handle: t.one[0]})
+		t.from.label(twofold{handle: t.handle, at: folder{t.to, t.arrive}})
 	}
-	return nil
+	return w.flush()
 }
 
 func (w *worker) taking() bool {
@@ -155,6 +167,9 @@ func (w *worker) moving() bool {
 		return false
 	}
 	t.to, t.arrive, t.one[0], t.handles = to.ref, to.shelf, t.handle, append(t.handles[:0], models.Handle{})
+	// In models whose handles stay the same, it may be there already if this
+	// process is killed meanwhile.
+	w.record(record{event: shown, place: t.arrive.place, n: w.op.N, handle: t.handle})
 	return w.log(taking, t.from.place, t.handle)
 }
 
