@@ -18,10 +18,13 @@ type row map[string]drivers.Value
 type damage struct {
 	name  string
 	table string
-	match func(row) bool           // which row; nil is the first that is read
-	set   map[string]drivers.Value // columns to overwrite,
-	add   map[string]int64         // or to add to; with neither the row is deleted
-	want  models.Audit
+	match func(row) bool // which row; nil is the first that is read
+	// What is done to it: columns are overwritten or added to, or a copy with
+	// another key is put beside it. With none of these it is deleted.
+	set    row
+	add    map[string]int64
+	insert func(r row, rows []row)
+	want   models.Audit
 }
 
 // scan reads a table behind the model's back.
@@ -90,7 +93,8 @@ func (f *fixture) harm(d damage) {
 	if table == nil {
 		f.t.Fatalf("schema %s has no table %s", f.schema.Name, d.table)
 	}
-	for _, r := range f.scan(table) {
+	rows := f.scan(table)
+	for _, r := range rows {
 		if d.match != nil && !d.match(r) {
 			continue
 		}
@@ -100,7 +104,15 @@ func (f *fixture) harm(d damage) {
 		for column, v := range d.set {
 			f.write(&schemas.Pattern{Kind: schemas.Put, Table: table, Columns: []*schemas.Column{table.Column(column)}}, r, v)
 		}
-		if d.add == nil && d.set == nil {
+		switch {
+		case d.insert != nil:
+			var values []drivers.Value
+			for _, c := range table.Columns {
+				values = append(values, r[c.Name])
+			}
+			d.insert(r, rows)
+			f.write(&schemas.Pattern{Kind: schemas.Put, Table: table, Columns: table.Columns}, r, values...)
+		case d.add == nil && d.set == nil:
 			f.write(&schemas.Pattern{Kind: schemas.Delete, Table: table, Scope: schemas.ScopeRow}, r)
 		}
 		return
@@ -136,9 +148,4 @@ func testDamage(t *testing.T, s *suite, d damage) {
 // tally is an audit's numbers, to be compared at once.
 func tally(a models.Audit) [9]int64 {
 	return [...]int64{a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated, a.BrokenBodies, a.CounterDrift}
-}
-
-// damages are what each model's audit must find.
-func damages(model string) []damage {
-	return nil
 }
