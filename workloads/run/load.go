@@ -16,7 +16,9 @@ import (
 // no more. Unlike an operation of a mix, a delivery that fails ends the load:
 // what would be measured then is another data set.
 func (w *worker) loadAll(ctx, opCtx context.Context) error {
-	if b, ok := w.session.(drivers.Bulk); ok {
+	// What is in a ledger was acknowledged, and must be as durable as the engine
+	// promises; what is loaded for one run only need not be.
+	if b, ok := w.session.(drivers.Bulk); ok && w.ledger == nil {
 		b.Bulk(true)
 		defer b.Bulk(false)
 	}

@@ -1,0 +1,51 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/conversation"
+	"github.com/mailbench/mailbench/models/datastax"
+	"github.com/mailbench/mailbench/models/elasticinbox"
+	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/models/oracle"
+	"github.com/mailbench/mailbench/reports"
+)
+
+// Every model on the embedded engine, all operations at once from several
+// workers: what it offers succeeds, as nothing works on what another operation
+// took away, and what it acknowledged is there in the end.
+func TestModels(t *testing.T) {
+	for _, m := range []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()} {
+		t.Run(m.Name, func(t *testing.T) {
+			c := config(t, newDesk(), `
+  - settle: {}
+  - measure:
+      clients: 4
+      operations: 1500
+      mix: {deliver: 20, list: 10, open: 10, raw: 5, attachment: 5, flag: 10, move: 10, delete: 10, restore: 3, label: 5,
+            counters: 5, folders: 3, login: 2, search-sender: 2, slice: 2, seen: 3, subscribe: 2}
+`)
+			c.Models, c.Engines = []models.Model{m}, []drivers.Engine{pebble.Engine()}
+			c.Audit = AuditAfter
+			r := runOK(t, c)
+			a := auditOf(t, r)
+			if a.Verified < 200 || a.Lost+a.Corrupt+a.Resurrected+a.Unknown > 0 {
+				t.Errorf("audit = %+v", a)
+			}
+			if a.Dangling+a.Duplicated+a.BrokenBodies+a.CounterDrift > 0 {
+				t.Errorf("the model's own audit: %+v", a)
+			}
+			for name, o := range phaseOf(t, r, "measure").Ops {
+				if o.NotFound+o.Failed+o.Unknown+o.Dropped+o.TooLarge > 0 || (o.Count == 0) != (o.Support == reports.NotOffered) {
+					t.Errorf("%s: %+v", name, o)
+				}
+				if o.Count > 0 && o.Store.Calls == 0 {
+					t.Errorf("%s made no call to the store", name)
+				}
+			}
+		})
+	}
+}
