@@ -58,8 +58,7 @@ func FuzzMIME(f *testing.F) {
 	})
 }
 
-// FuzzMbox: a file is refused, or its messages are all of it but the lines
-// between them, once the quoting is undone.
+// FuzzMbox: a file is refused, or split as a simple reference splits it.
 func FuzzMbox(f *testing.F) {
 	mailSeeds(f)
 	f.Add([]byte("From a\n\n\n\nFrom b\nFrom c\n\r\n\nFrom"))
@@ -81,30 +80,44 @@ func FuzzMbox(f *testing.F) {
 		if len(ends) == 0 || ends[len(ends)-1] != int64(spilled.Len()) {
 			t.Fatalf("messages end at %v of %d bytes", ends, spilled.Len())
 		}
-		// Line by line: every line of the file is written, unquoted, or a
-		// line between two messages.
-		messages, at := spilled.Bytes(), 0
-		ended := map[int]bool{}
-		for _, e := range ends {
-			ended[int(e)] = true
-		}
-		for line := range bytes.Lines(file) {
-			if quoted := bytes.TrimLeft(line, ">"); len(quoted) < len(line) && bytes.HasPrefix(quoted, []byte("From ")) {
-				line = line[1:]
+		at := int64(0)
+		for i, want := range messagesOf(file) {
+			if i >= len(ends) || !bytes.Equal(spilled.Bytes()[at:ends[i]], want) {
+				t.Fatalf("message %d is not %q; messages end at %v", i, want, ends)
 			}
-			switch {
-			case bytes.HasPrefix(messages[at:], line):
-				at += len(line)
-			case bytes.HasPrefix(line, []byte("From ")) && (at == 0 || ended[at]):
-			case isEmpty(line) && ended[at]:
-			default:
-				t.Fatalf("line %q is lost at byte %d", line, at)
-			}
+			at = ends[i]
 		}
-		if at != len(messages) {
-			t.Fatalf("%d of %d bytes are of the file", at, len(messages))
+		if at != int64(spilled.Len()) {
+			t.Fatalf("%d of %d bytes are of the file", at, spilled.Len())
 		}
 	})
+}
+
+// messagesOf is what split does, with all of the file at hand.
+func messagesOf(file []byte) [][]byte {
+	var messages [][][]byte // lines of each
+	emptyBefore := true
+	for line := range bytes.Lines(file) {
+		if emptyBefore && bytes.HasPrefix(line, []byte("From ")) {
+			messages = append(messages, nil)
+			emptyBefore = false
+			continue
+		}
+		emptyBefore = isEmpty(line)
+		if quoted := bytes.TrimLeft(line, ">"); len(quoted) < len(line) && bytes.HasPrefix(quoted, []byte("From ")) {
+			line = line[1:]
+		}
+		last := len(messages) - 1
+		messages[last] = append(messages[last], line)
+	}
+	var joined [][]byte
+	for _, lines := range messages {
+		if n := len(lines); n > 0 && isEmpty(lines[n-1]) {
+			lines = lines[:n-1]
+		}
+		joined = append(joined, bytes.Join(lines, nil))
+	}
+	return joined
 }
 
 // FuzzDecoded reads a decoded part in pieces from anywhere and gets what
