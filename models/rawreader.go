@@ -93,14 +93,19 @@ func (r *RawReader) Whole(ctx context.Context, w io.Writer) (int64, error) {
 func (r *RawReader) Part(ctx context.Context, p *LayoutPart, w io.Writer) (int64, error) {
 	r.dec.Reset(w, p.Encoding)
 	n, err := r.Range(ctx, p.Offset, p.Length, &r.dec)
-	if err != nil {
-		return 0, err
-	}
-	if n < p.Length {
+	if err == nil && n < p.Length {
 		return 0, fmt.Errorf("%w: a part ends behind it", ErrBroken)
 	}
-	if n, err = r.dec.Close(); err == nil && n != p.Size {
-		err = fmt.Errorf("%w: a part has %d bytes instead of %d", ErrBroken, n, p.Size)
+	if err == nil {
+		n, err = r.dec.Close()
 	}
-	return n, err
+	switch {
+	case errors.Is(err, errBase64):
+		return 0, fmt.Errorf("%w: a part is %w", ErrBroken, err)
+	case err != nil:
+		return 0, err
+	case n != p.Size:
+		return n, fmt.Errorf("%w: a part has %d bytes instead of %d", ErrBroken, n, p.Size)
+	}
+	return n, nil
 }

@@ -83,7 +83,7 @@ func TestDeleteTwice(t *testing.T) {
 	hs := w.deliver(draft(0).Message(), draft(1).Message(), draft(2).Message())
 	in := w.a.Folders[0]
 	w.must(w.mb.Delete(t.Context(), in, hs[:1]))
-	for _, again := range [][]models.Handle{hs[:1], hs[:2], {hs[1], hs[1]}} {
+	for _, again := range [][]models.Handle{hs[:1], hs[:2], {hs[1], hs[1]}, {hs[1], hs[2], hs[1]}} {
 		if err := w.mb.Delete(t.Context(), in, again); !errors.Is(err, models.ErrNotFound) {
 			t.Errorf("delete of a message that is gone or named twice: error is %v", err)
 		}

@@ -30,7 +30,7 @@ func onNull(t testing.TB) map[string]func() {
 	mb := b.Mailbox(session)
 	a, err := mb.CreateUser(ctx, "ann@example.org", []string{"INBOX", "Work"})
 	must(err)
-	m, to, hs := message(8 << 10), a.Folders[:1], make([]models.Handle, 1)
+	m, to, hs := message(8<<10), a.Folders[:1], make([]models.Handle, 1)
 	for range 30 { // the engine keeps the first rows as samples
 		must(mb.Deliver(ctx, m, to, hs))
 	}

@@ -91,7 +91,7 @@ func TestExpungeNeighbours(t *testing.T) {
 		from, to uint64
 		gone     int
 	}{
-		{n, n - 5, 0}, {n + 1, 1 << 63, 0}, {3, 3, 1}, {3, 3, 0}, {n - 4, n, 5}, {1, 2, 2}, {100, 100 + uidsAtOnce - 90, uidsAtOnce - 89}, {0, 0, n - 8 - (uidsAtOnce - 89)}, {0, 0, 0},
+		{n, n - 5, 0}, {n + 1, 1 << 63, 0}, {3, 3, 1}, {3, 3, 0}, {n - 4, n, 5}, {1, 2, 2}, {0, 0, n - 8}, {0, 0, 0},
 	} {
 		got, err := w.mb.Expunge(t.Context(), mid, x.from, x.to)
 		if err != nil || got != x.gone {

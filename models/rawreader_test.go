@@ -1,0 +1,73 @@
+package models_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+// TestRawReader reads a message whose chunks are damaged one by one.
+func TestRawReader(t *testing.T) {
+	raw := []byte("header\n\nQUJD and the rest")
+	m := &models.Message{Body: models.Part{Encoding: models.Base64, Offset: 8, Length: 4, Content: models.BytesContent("ABC")}}
+	layout := models.AppendLayout(nil, m, models.Checksum(0, raw))
+	const chunk = 5
+	var chunks [][]byte
+	var r *models.RawReader
+	r = models.NewRawReader(func(_ context.Context, n int64) error {
+		if chunks[n] == nil {
+			return nil
+		}
+		return r.Chunk(chunks[n])
+	})
+	read := func(damage func()) (whole, part string, wholeErr, partErr error) {
+		chunks = nil
+		for off := 0; off < len(raw); off += chunk {
+			chunks = append(chunks, bytes.Clone(raw[off:min(off+chunk, len(raw))]))
+		}
+		damage()
+		if err := r.Begin(int64(len(raw)), chunk, layout); err != nil {
+			return "", "", err, err
+		}
+		var w, p bytes.Buffer
+		_, wholeErr = r.Whole(t.Context(), &w)
+		_, partErr = r.Part(t.Context(), &r.Layout.Body, &p)
+		return w.String(), p.String(), wholeErr, partErr
+	}
+	whole, part, err, err2 := read(func() {})
+	if whole != string(raw) || part != "ABC" || err != nil || err2 != nil {
+		t.Errorf("reads %q and %q (%v, %v)", whole, part, err, err2)
+	}
+	for name, x := range map[string]struct {
+		damage      func()
+		whole, part bool // broken
+	}{
+		"a byte of another part": {func() { chunks[4][0] ^= 1 }, true, false},
+		"a chunk of the part":    {func() { chunks[2] = nil }, true, true},
+		"a short chunk":          {func() { chunks[1] = chunks[1][:4] }, true, true},
+		"a long chunk":           {func() { chunks[1] = append(chunks[1], 'x') }, true, true},
+		"what was base64":        {func() { copy(chunks[1][3:], "==") }, true, true},
+	} {
+		_, _, err, err2 := read(x.damage)
+		if errors.Is(err, models.ErrBroken) != x.whole || errors.Is(err2, models.ErrBroken) != x.part {
+			t.Errorf("%s: the whole is %v, the part %v; broken should be %v and %v", name, err, err2, x.whole, x.part)
+		}
+	}
+	part8 := models.LayoutPart{Offset: 8, Length: 1000}
+	read(func() {})
+	if _, err := r.Part(t.Context(), &part8, io.Discard); !errors.Is(err, models.ErrBroken) {
+		t.Errorf("a part that ends behind the message: %v", err)
+	}
+	for _, bad := range []struct {
+		size, chunk int64
+		layout      []byte
+	}{{1, 0, layout}, {-1, 1, layout}, {1, 1, layout[:5]}} {
+		if err := r.Begin(bad.size, bad.chunk, bad.layout); !errors.Is(err, models.ErrBroken) {
+			t.Errorf("begin with %d bytes in chunks of %d: %v", bad.size, bad.chunk, err)
+		}
+	}
+}
