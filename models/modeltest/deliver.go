@@ -70,6 +70,11 @@ func testBytes(t *testing.T, s *suite) {
 			tw.deliver(d.Message(), in)
 		}
 	}
+	// More than the 64 KB where some engines' short types end.
+	big := letter(50)
+	big.Text = []byte(strings.Repeat("More than 64 KB of text. ", 4000))
+	big.Files = []File{{Name: "big.bin", Encoding: models.Base64, Content: noise(100_000, 3)}}
+	tw.deliver(big.Message(), in)
 	for i, raw := range [][]byte{nil, {0}, []byte("\n"), all, noise(3000, 2), []byte("no header at all")} {
 		tw.deliver(unparsable(start.Add(time.Duration(i)*time.Hour), raw), in)
 	}

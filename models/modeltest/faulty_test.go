@@ -3,13 +3,79 @@ package modeltest
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/faulty"
 )
 
+// seer is a test that is there to see a fault.
+type seer struct{ model, rule string }
+
+// sees names for each fault of a store the models and rules that must see it.
+// An empty list: no model's schema declares what the fault breaks; drivertest
+// alone can see it.
+var sees = map[string][]seer{
+	"ignores-limit":       {{"james", "pages"}, {"datastax", "pages"}, {"elasticinbox", "pages"}},
+	"reverses-desc":       {{"james", "deliver"}, {"oracle", "deliver"}, {"conversation", "slice"}},
+	"repeats-after":       {{"elasticinbox", "pages"}, {"datastax", "pages while delivering"}},
+	"closes-open-bounds":  {}, // conversation's slices are between ids that no message has
+	"filters-late":        {{"conversation", "by sender"}},
+	"skips-row":           {{"james", "deliver"}, {"conversation", "accounts"}},
+	"ignores-list-order":  {{"elasticinbox", "deliver"}, {"james", "move"}, {"datastax", "chunk seams"}},
+	"late-rows":           {{"oracle", "deliver"}, {"elasticinbox", "purge and restore"}},
+	"swallows-errors":     {{"conversation", "stop early"}, {"oracle", "stop early"}},
+	"empty-is-null":       {{"conversation", "bytes"}, {"datastax", "chunk seams"}},
+	"reverses-lists":      {{"conversation", "seen by"}},
+	"loses-write":         {{"oracle", "deliver"}, {"elasticinbox", "neighbours"}},
+	"loses-second-family": {{"james", "deliver"}, {"elasticinbox", "deliver"}},
+	"loses-statics":       {{"datastax", "pages"}, {"conversation", "shared folder"}},
+	"drops-chunk":         {{"james", "chunk seams"}, {"datastax", "chunk seams"}, {"elasticinbox", "range reads"}},
+	"keeps-cells":         {},
+	"delete-wins-ties":    {{"elasticinbox", "flags"}},
+	"truncates":           {{"elasticinbox", "bytes"}, {"oracle", "bytes"}, {"conversation", "bytes"}},
+	"cuts-at-nul":         {{"oracle", "bytes"}, {"conversation", "bytes"}},
+	"keeps-arguments":     {{"datastax", "pages"}, {"conversation", "deliver"}},
+	"replaces-rows":       {{"datastax", "flags"}},
+	"put-merges":          {}, // collections are put into new rows only
+	"deletes-children":    {}, // what is nested goes with its row in every model
+	"range-runs-on":       {},
+	"prefix-too-short":    {{"james", "expunge"}},
+	"retries-adds":        {{"elasticinbox", "deliver"}, {"conversation", "seen by"}},
+	"stale-counters":      {{"james", "deliver"}},
+	"returns-old":         {{"james", "uids"}},
+	"put-if-always":       {{"oracle", "stale handles"}, {"datastax", "accounts"}},
+	"claims-applied":      {{"james", "stale handles"}, {"conversation", "account race"}},
+	"halves-batches":      {{"datastax", "move"}, {"oracle", "move"}, {"elasticinbox", "labels"}},
+	"tears-batches":       {}, // no rule makes an engine fail in the midst of a batch
+	"ignores-contexts":    {{"james", "cancelled"}, {"datastax", "cancelled"}},
+	"emulates-in-silence": {{"oracle", "calls"}, {"conversation", "calls"}},
+	"applies-anything":    {},
+}
+
 const faultEnv = "MAILBENCH_FAULT"
+
+// TestFaults runs rules over stores with a fault, each in a process of its own,
+// and expects them to fail. That they pass over stores without is TestModels.
+func TestFaults(t *testing.T) {
+	for _, f := range faulty.Faults() {
+		seers, ok := sees[f.Name]
+		if !ok {
+			t.Errorf("%s: no model is said to see it", f.Name)
+		}
+		for _, s := range seers {
+			t.Run(f.Name+"/"+s.model, func(t *testing.T) {
+				t.Parallel()
+				run := "^TestModels$/^" + s.model + "$/^" + strings.ReplaceAll(s.rule, " ", "_") + "$"
+				if s.rule == "calls" {
+					run = "^TestCalls$/^" + s.model + "$"
+				}
+				expectFailure(t, run, faultEnv+"="+f.Name)
+			})
+		}
+	}
+}
 
 // withFault puts the fault that the environment names in front of a store.
 func withFault(t testing.TB, st drivers.Store) drivers.Store {

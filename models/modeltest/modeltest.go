@@ -53,6 +53,7 @@ func rules() []rule {
 		{"move", nil, testMove},
 		{"move and back", nil, testMoveAndBack},
 		{"delete", nil, testDelete},
+		{"many", nil, testMany},
 		{"stale handles", nil, testStaleHandles},
 		{"clock stands still", nil, testClockStandsStill},
 		{"clock goes back", nil, testClockGoesBack},

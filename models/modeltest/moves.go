@@ -125,6 +125,37 @@ func testDelete(t *testing.T, s *suite) {
 	tw.check()
 }
 
+// testMany has more messages than any model takes from its store at a time.
+func testMany(t *testing.T, s *suite) {
+	const many = 270
+	tw := s.start(t, models.Options{}).twin()
+	a := tw.user("ann@example.org", "INBOX", "Work")
+	in, work := a.folders[0], a.folders[1]
+	for n := range many {
+		tw.deliver(letter(n).Message(), in)
+	}
+	tw.checkFolder(in, 300)
+	tw.checkAudit()
+	moved, _ := tw.move(in, work, tw.live(in)...)
+	tw.checkFolder(in, 25)
+	tw.checkFolder(work, 100)
+	tw.checkAudit()
+	switch tw.got.(type) {
+	case models.UIDs:
+		tw.expungeUIDs(work, [2]uint64{}, [2]uint64{})
+	case models.Purger:
+		tw.delete(work, moved...)
+		tw.checkAudit()
+		tw.clock.advance(time.Hour)
+		if n := tw.purge(a, tw.clock.now()); n != many {
+			t.Errorf("purged %d, want %d", n, many)
+		}
+	default:
+		tw.delete(work, moved...)
+	}
+	tw.check()
+}
+
 // testStaleHandles uses handles of messages that are gone: every call says so
 // and nothing changes.
 func testStaleHandles(t *testing.T, s *suite) {
