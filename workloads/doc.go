@@ -1,5 +1,59 @@
 // Package workloads is the workload language: YAML that says which mail there
 // is, who has it, and which operations run in which phases at which rate. It
-// holds the parsed types, the generators that are functions of (seed, n), and
-// the bundled workloads. Running one is package workloads/run.
+// holds the parsed types, the plans and schedules that are functions of
+// (seed, n), and the bundled workloads. Messages are package workloads/mail's,
+// distributions package workloads/random's; running a workload is package
+// workloads/run.
+//
+//	version: 1
+//	name: workday
+//	doc: One line for the list of workloads.
+//	seed: 1
+//	mail:
+//	  body: {lognormal: {median: 6KB, p99: 200KB}}
+//	  html: 0.4
+//	  attachments: {share: 0.15, count: 1, size: {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}}
+//	  recipients: {zipf: {s: 2, max: 20}}
+//	population: {users: 1000, folders: 6, messages: {lognormal: {median: 200, p99: 5000}}}
+//	keys: {users: zipf, folders: latest, messages: latest, deep: 0.2}
+//	phases:
+//	  - load: {}
+//	  - settle: {}
+//	  - warmup: {duration: 5s}
+//	  - measure: {duration: 30s, rate: 2000/s, arrivals: poisson, mix: {list: 50, open: 25, deliver: 10, flag: 10, move: 3, delete: 2}}
+//
+// # Mail and population
+//
+// mail.body is the size of the text; html is the share of messages that carry
+// it as HTML too; attachments says which share has how many (count) of which
+// size; recipients is the number of mailboxes that one delivery goes to. A
+// size is bytes, with a unit or none (KB = 1000, KiB = 1024). With a mail file
+// instead of generated mail only recipients counts.
+//
+// population.folders is per user, messages per folder; both may be
+// distributions, drawn once from the seed. "shared: true" gives all users one
+// folder in common. Package random says how distributions are written.
+//
+// keys says which users, folders and messages operations ask for: uniform,
+// zipf or latest (folder 0 is the inbox, message 0 the newest). deep is the
+// share of lists that go on behind a message chosen like any other.
+//
+// # Phases
+//
+// load comes first and delivers the population's mail in order of arrival,
+// users interleaved; its clients are how many loaders there are. settle waits
+// until the engine is quiet. cold reopens the store without what any cache
+// holds. warmup runs operations until window medians agree, at most for its
+// duration or operations; mix and pace are those of the measure phase that follows
+// unless it has its own. measure runs operations and reports them.
+//
+// A phase with a rate (2000/s, 90/min) is an open loop: operations are due at
+// constant distances, or as a Poisson process (arrivals: poisson), whether or
+// not those before are done. A phase with clients instead is a closed loop.
+// duration or operations bounds it. name tells several measure phases apart.
+//
+// A mix gives each operation a weight; only their ratios count. The operations
+// are deliver, list, open, raw, attachment, flag, label, move, delete,
+// restore, purge, folders, counters, recount, search-sender, slice, seen,
+// subscribe and login.
 package workloads
