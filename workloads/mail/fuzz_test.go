@@ -21,7 +21,7 @@ func mailSeeds(f *testing.F) {
 	for _, message := range bytes.Split(small, []byte("\n\nFrom ")) {
 		f.Add(message)
 	}
-	g := NewGenerator(testWorkload(f))
+	g := testGenerator()
 	r, m := g.Reader(), models.Message{}
 	for n := uint64(0); n < 20; n++ {
 		if err := r.Message(n, someDate, &m); err != nil {

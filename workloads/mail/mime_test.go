@@ -97,7 +97,7 @@ func TestHeader(t *testing.T) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	g := NewGenerator(testWorkload(b))
+	g := testGenerator()
 	w, m := g.Reader(), models.Message{}
 	var raws []models.BytesContent
 	size := 0
