@@ -71,18 +71,28 @@ func (f *fold) DeletableFinish(includesBase bool) (value []byte, remove bool, cl
 	if !includesBase {
 		return f.row, false, f, nil
 	}
-	out := append(f.spare[:0], f.row[0])
-	for rest := f.row[1:]; len(rest) > 0; {
-		var e entry
-		if e, rest, err = nextEntry(rest); err != nil {
-			return nil, false, f, err
-		}
-		if e.op() != opDelete {
-			out = appendEntry(out, e.tag&^opMask|opSet, e.payload)
-		}
+	out, err := appendRow(f.spare[:0], f.row)
+	if err != nil {
+		return nil, false, f, err
 	}
 	f.row, f.spare = out, f.row
 	return f.row, f.row[0] == touches, f, nil
+}
+
+// appendRow appends what an operand comes to with nothing older below it: a
+// row as a Set would have written it.
+func appendRow(dst, operand []byte) ([]byte, error) {
+	dst = append(dst, operand[0])
+	for rest := operand[1:]; len(rest) > 0; {
+		e, after, err := nextEntry(rest)
+		if err != nil {
+			return dst, err
+		}
+		if rest = after; e.op() != opDelete {
+			dst = appendEntry(dst, e.tag&^opMask|opSet, e.payload)
+		}
+	}
+	return dst, nil
 }
 
 // Close gives the buffers back.

@@ -25,6 +25,9 @@ type session struct {
 	index   []byte
 	static  []byte // key of the partition whose static columns are in statics
 	old     []byte // copy of a row's value that outlives its reading
+	prior   []byte // old, if the row that is being written was read and is there
+	operand []byte // what is merged into prior here, and the row it makes
+	whole   []byte
 	oldStat []byte
 	arena   []byte // bytes of the row at hand that lie nowhere else
 	limit   []byte

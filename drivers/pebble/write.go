@@ -78,7 +78,7 @@ func (s *session) readOld(st *statement, args []drivers.Value) (present bool, er
 	if err != nil {
 		return false, err
 	}
-	if data != nil {
+	if s.prior = data; data != nil {
 		s.old = data
 	}
 	return data != nil, st.fam.decodeRow(data, s.vals)
@@ -208,6 +208,9 @@ func (s *session) writeRow(st *statement, args []drivers.Value, op uint64, exist
 	if n := int64(s.batch.Len()) + int64(size); n > s.store.maxBatch {
 		return fmt.Errorf("one atomic write of %d bytes, at most %d fit: %w", n, s.store.maxBatch, drivers.ErrTooLarge)
 	}
+	if st.locks && !st.replaces && len(s.prior) <= rewriteBelow {
+		return s.rewriteRow(st, args, op, exists)
+	}
 	var kv *pebble.DeferredBatchOp
 	if st.replaces {
 		kv = s.batch.SetDeferred(len(s.key), size)
@@ -223,6 +226,43 @@ func (s *session) writeRow(st *statement, args []drivers.Value, op uint64, exist
 	}
 	return kv.Finish()
 }
+
+// rewriteBelow is the size in bytes of a row up to which a write that has read
+// it writes all of it, and not an operand. A row that is read and written again
+// and again, such as one that numbers things, would else be an ever longer
+// chain of operands, which each reading folds from end to end. Above it, what
+// is written would outweigh that: a flag in a row that holds a message.
+const rewriteBelow = 1 << 10
+
+// rewriteRow sets the row in s.prior to what the write makes of it. The row's
+// lock is held, so nothing has been merged into it since it was read.
+func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64, exists byte) error {
+	operand := append(s.operand[:0], exists)
+	for _, w := range st.write {
+		tag, v, err := st.entry(w, args, op)
+		if err != nil {
+			return err
+		}
+		operand = appendEntryOf(operand, tag, v)
+	}
+	prior := s.prior
+	if prior == nil {
+		prior = absent
+	}
+	var err error
+	if s.whole, err = foldOperands(s.whole[:0], prior, operand); err != nil {
+		return err
+	}
+	if s.operand, err = appendRow(operand[:0], s.whole); err != nil {
+		return err
+	}
+	if s.operand[0] == touches {
+		return nil // it was not there, and is not now
+	}
+	return s.batch.Set(s.key, s.operand, nil)
+}
+
+var absent = []byte{touches}
 
 // entry returns what a write does to one column: the entry's tag, and its
 // value or nil.
