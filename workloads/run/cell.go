@@ -2,8 +2,6 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -44,7 +42,6 @@ type cell struct {
 	reused  bool
 	dir     *directory
 	ledger  *ledger
-	loaded  time.Time // when the load began
 	// What the model has, found out once.
 	offers  [workloads.NumOps]bool
 	lacking string // why the workload's population cannot be loaded at all, or ""
@@ -118,31 +115,6 @@ func (c *cell) open(ctx context.Context) (err error) {
 		}
 	}
 	return c.probe(ctx)
-}
-
-// openDataset looks at what an earlier run left.
-func (c *cell) openDataset() error {
-	want := &dataset{
-		Model: c.model.Name, Engine: c.engine.Name, Workload: c.config.Workload.Name, Seed: c.config.Workload.Seed,
-		Mail: mailDigest(c.config.Workload, c.source), Schema: digest(c.schema.Source), Began: time.Now().UTC(),
-	}
-	have, err := readDataset(c.path)
-	if err != nil {
-		return err
-	}
-	if have == nil && c.config.Audit == AuditOnly {
-		return fmt.Errorf("there is no data set in %s to audit", c.path)
-	}
-	if c.dataset = want; have == nil {
-		return nil
-	}
-	if c.config.Audit != AuditOnly {
-		if err := have.fits(want, c.path); err != nil {
-			return err
-		}
-	}
-	c.dataset, c.reused = have, true
-	return nil
 }
 
 // ledgered: what a null engine acknowledges it does not keep, and a data set
@@ -220,113 +192,6 @@ func (c *cell) phases(ctx context.Context) (at int, err error) {
 	}
 	return at, nil
 }
-
-// load makes the data set, or takes the one that is there.
-func (c *cell) load(ctx context.Context, at int) error {
-	c.makeDirectory()
-	if c.reused {
-		return c.reload(ctx)
-	}
-	if err := c.dataset.write(c.path); err != nil {
-		return err
-	}
-	if err := c.createAccounts(ctx); err != nil {
-		return err
-	}
-	if err := c.findPromise(ctx); err != nil {
-		return err
-	}
-	// An audit must know it, also if this process is killed meanwhile.
-	if err := c.dataset.write(c.path); err != nil {
-		return err
-	}
-	p := newPhase(c, at)
-	p.load = c.census.LoadOrder()
-	before := c.observe()
-	err := p.run(ctx)
-	c.cells = append(c.cells, p.result(before, c.observe()))
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
-	c.dataset.Complete = true
-	return c.dataset.write(c.path)
-}
-
-// makeDirectory makes an empty directory for the population.
-func (c *cell) makeDirectory() {
-	c.dir = &directory{accounts: make([]account, c.census.Users())}
-	for i := range c.config.Workload.Phases {
-		mix := &c.config.Workload.Phases[i].Mix
-		c.dir.keepDeleted = c.dir.keepDeleted || mix.Has(workloads.Restore)
-		c.dir.keepAttached = c.dir.keepAttached || mix.Has(workloads.Attachment)
-	}
-}
-
-// reload fills the directory from the ledger of the runs before.
-func (c *cell) reload(ctx context.Context) error {
-	if err := c.loginAccounts(ctx); err != nil {
-		return err
-	}
-	h, err := readHistory(c.ledgerName())
-	if err != nil {
-		return err
-	}
-	for i := range h.entries {
-		if e := &h.entries[i]; e.state == live && !e.labelled {
-			c.dir.accounts[e.place.account].folders[e.place.folder].targets.add(e.handle)
-		}
-	}
-	if c.dir.keepAttached {
-		return c.learnAttachments(ctx)
-	}
-	return nil
-}
-
-// learnAttachments opens some of the newest messages of each folder, to know
-// of a few that have attachments: a ledger does not tell.
-func (c *cell) learnAttachments(ctx context.Context) error {
-	return c.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
-		var o models.Opened
-		for _, f := range c.dir.accounts[u].folders {
-			for rank := range min(attachedMost, f.len()) {
-				h, _ := f.read(rank)
-				f.release(h)
-				if err := mb.Open(ctx, f.ref, h, &o); err != nil {
-					return fmt.Errorf("open a message of the data set: %w", err)
-				}
-				if len(o.Attachments) > 0 {
-					f.attach(h, o.Attachments[0].Name)
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// findPromise asks for the raw message and the attachment of no message: a
-// model that keeps them does not find it, one that does not says so.
-func (c *cell) findPromise(ctx context.Context) error {
-	s, err := c.store.Session()
-	if err != nil {
-		return fmt.Errorf("open session: %w", err)
-	}
-	defer s.Close()
-	mb, f := c.bound.Mailbox(s), c.dir.accounts[0].folders[0].ref
-	_, rawErr := mb.Raw(ctx, f, models.Handle{}, discard{})
-	_, attErr := mb.Attachment(ctx, f, models.Handle{}, "", discard{})
-	c.dataset.Promise = promise{Raw: !errors.Is(rawErr, models.ErrNotOffered), Attachments: !errors.Is(attErr, models.ErrNotOffered)}
-	return nil
-}
-
-// offersOfPromise says which reads the model offers of what it promises.
-func (c *cell) offersOfPromise() {
-	c.offers[workloads.Raw], c.offers[workloads.Attachment] = c.dataset.Promise.Raw, c.dataset.Promise.Attachments
-}
-
-// discard is a writer that is asked to write nothing.
-type discard struct{}
-
-func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 // settleAtMost is how long a store may take to come to rest.
 const settleAtMost = 5 * time.Minute
@@ -422,25 +287,12 @@ func (c *cell) runAudit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := auditor{store: c.store, bound: c.bound, promise: c.dataset.Promise, history: h,
-		address: workloads.Address, folder: func(_, f int) string { return workloads.FolderName(f) }}
+	a := auditor{
+		store: c.store, bound: c.bound, promise: c.dataset.Promise, history: h,
+		address: workloads.Address, folder: func(_, f int) string { return workloads.FolderName(f) },
+	}
 	found, err := a.audit(ctx)
 	found.Model, found.Engine = c.model.Name, c.engine.Name
 	c.audit = &found
 	return err
-}
-
-// digest is the SHA-256 of b in hex.
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
-// mailDigest is of what a data set is made from: a workload's mail and
-// population, and the mail file.
-func mailDigest(w *workloads.Workload, s mail.Source) string {
-	m, p := &w.Mail, &w.Population
-	return digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
-		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
-		p.Users, p.Folders, p.Messages, p.Shared, s.Info().SHA256))
 }

@@ -1,14 +1,9 @@
 package run
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -98,71 +93,4 @@ func (d *dataDir) cellDir(model, engine string, trial int) string {
 		name += fmt.Sprintf("-trial%d", trial)
 	}
 	return filepath.Join(d.path, name)
-}
-
-// dataset says what a store was loaded with. It is written before the load
-// begins and again when it is complete.
-type dataset struct {
-	Model    string    `json:"model"`
-	Engine   string    `json:"engine"`
-	Workload string    `json:"workload"` // its name, for messages
-	Mail     string    `json:"mail"`     // digest of what mail and population come from
-	Schema   string    `json:"schema"`   // digest of the schema's source
-	Seed     uint64    `json:"seed"`
-	Began    time.Time `json:"began"`
-	Complete bool      `json:"complete"`
-	Promise  promise   `json:"promise"`
-}
-
-// readDataset returns nil if the folder holds none.
-func readDataset(dir string) (*dataset, error) {
-	b, err := os.ReadFile(filepath.Join(dir, datasetFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	d := new(dataset)
-	if err == nil {
-		err = json.Unmarshal(b, d)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read data set in %s: %w", dir, err)
-	}
-	return d, nil
-}
-
-// write replaces the file whole.
-func (d *dataset) write(dir string) error {
-	b, err := json.MarshalIndent(d, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write data set: %w", err)
-	}
-	name := filepath.Join(dir, datasetFile)
-	if err := os.WriteFile(name+".new", append(b, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write data set: %w", err)
-	}
-	if err := os.Rename(name+".new", name); err != nil {
-		return fmt.Errorf("write data set: %w", err)
-	}
-	return nil
-}
-
-// fits says why a data set cannot be used in place of the one wanted.
-func (d *dataset) fits(want *dataset, dir string) error {
-	var differ []string
-	if d.Mail != want.Mail {
-		differ = append(differ, fmt.Sprintf("the workload's mail or population (it was loaded by %q)", d.Workload))
-	}
-	if d.Schema != want.Schema {
-		differ = append(differ, "the schema of "+d.Model)
-	}
-	if d.Seed != want.Seed {
-		differ = append(differ, fmt.Sprintf("the seed (it was %d, now %d)", d.Seed, want.Seed))
-	}
-	switch {
-	case len(differ) > 0:
-		return fmt.Errorf("the data set in %s cannot be used again: %s differ; remove that folder or name another", dir, strings.Join(differ, " and "))
-	case !d.Complete:
-		return fmt.Errorf("the data set in %s was not loaded to the end; remove that folder, or audit it with --audit=only", dir)
-	}
-	return nil
 }

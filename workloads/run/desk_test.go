@@ -162,16 +162,19 @@ func (b deskBox) List(_ context.Context, f *models.Folder, after models.Handle, 
 		return err
 	}
 	b.d.mu.Lock()
-	letters := slices.Clone(b.d.folders[f])
+	var handles []models.Handle
+	for _, l := range b.d.folders[f] {
+		handles = append(handles, l.handle)
+	}
 	b.d.mu.Unlock()
-	for _, l := range slices.Backward(letters) {
-		if !after.IsZero() && string(l.handle[:]) >= string(after[:]) {
+	for _, h := range slices.Backward(handles) {
+		if !after.IsZero() && string(h[:]) >= string(after[:]) {
 			continue
 		}
 		if limit--; limit < 0 {
 			break
 		}
-		if err := yield(&models.Entry{Handle: l.handle, Known: models.KnowFrom | models.KnowSubject | models.KnowDate}); err != nil {
+		if err := yield(&models.Entry{Handle: h, Known: models.KnowFrom | models.KnowSubject | models.KnowDate}); err != nil {
 			return err
 		}
 	}
@@ -245,9 +248,10 @@ func (b deskBox) Move(_ context.Context, from, to *models.Folder, hs, handles []
 		return models.ErrNotFound
 	}
 	b.d.folders[from] = slices.Delete(b.d.folders[from], i, i+1)
-	l.handle = b.d.handle()
-	b.d.folders[to] = append(b.d.folders[to], l)
-	handles[0] = l.handle
+	there := *l
+	there.handle = b.d.handle()
+	b.d.folders[to] = append(b.d.folders[to], &there)
+	handles[0] = there.handle
 	return nil
 }
 

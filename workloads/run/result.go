@@ -210,8 +210,14 @@ func missing(k models.Known) string {
 		field models.Known
 		name  string
 	}{
-		{models.KnowFrom, "from"}, {models.KnowSubject, "subject"}, {models.KnowDate, "date"}, {models.KnowSize, "size"},
-		{models.KnowSeen, "seen"}, {models.KnowMessages, "messages"}, {models.KnowUnread, "unread"}, {models.KnowBytes, "bytes"},
+		{models.KnowFrom, "from"},
+		{models.KnowSubject, "subject"},
+		{models.KnowDate, "date"},
+		{models.KnowSize, "size"},
+		{models.KnowSeen, "seen"},
+		{models.KnowMessages, "messages"},
+		{models.KnowUnread, "unread"},
+		{models.KnowBytes, "bytes"},
 	} {
 		if k.Has(f.field) {
 			names = append(names, f.name)

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,12 +19,11 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/mail"
 )
 
-// parse makes a workload of a few small mailboxes with the phases given.
-func parse(t testing.TB, phases string) *workloads.Workload {
-	t.Helper()
-	src := `
+// small is a workload of a few small mailboxes, to which a test adds phases.
+const small = `
 version: 1
 name: test
 mail: {body: 1KB, attachments: {share: 0.5, size: 100}}
@@ -31,17 +31,29 @@ population: {users: 5, folders: 3, messages: 10}
 keys: {users: zipf, messages: latest}
 phases:
   - load: {}
-` + phases
-	w, err := workloads.Parse("test.yaml", []byte(src))
+`
+
+func parse(t testing.TB, phases string) *workloads.Workload {
+	t.Helper()
+	w, err := workloads.Parse("test.yaml", []byte(small+phases))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
+// source is the mail of small, made once.
+var source = sync.OnceValue(func() mail.Source {
+	w, err := workloads.Parse("test.yaml", []byte(small+"  - measure: {clients: 1, operations: 1, mix: {list: 1}}\n"))
+	if err != nil {
+		panic(err)
+	}
+	return mail.NewGenerator(w)
+})
+
 func config(t testing.TB, d *desk, phases string) Config {
 	return Config{
-		Workload: parse(t, phases), Workers: 8,
+		Workload: parse(t, phases), Mail: source(), Workers: 8,
 		Models: []models.Model{d.model("desk")}, Engines: []drivers.Engine{d.engine("memory")},
 	}
 }

@@ -99,10 +99,14 @@ func TestDoubts(t *testing.T) {
 		{"drift", condition{ops: whole, windows: []float64{100, 100, 100, 150, 150, 150}, settled: true}, "not steady: the service time went"},
 		{"too few windows to tell", condition{ops: whole, windows: []float64{100, 150}, settled: true}, ""},
 		{"not settled", condition{ops: whole}, "not steady: the store or the warm-up"},
-		{"debt", condition{ops: whole, settled: true,
-			before: &reports.EngineInfo{CompactionDebt: 0}, after: &reports.EngineInfo{CompactionDebt: 1 << 30, DiskBytes: 4 << 30}}, "compaction debt"},
-		{"debt not known", condition{ops: whole, settled: true,
-			before: &reports.EngineInfo{CompactionDebt: -1}, after: &reports.EngineInfo{CompactionDebt: -1}}, ""},
+		{"debt", condition{
+			ops: whole, settled: true,
+			before: &reports.EngineInfo{CompactionDebt: 0}, after: &reports.EngineInfo{CompactionDebt: 1 << 30, DiskBytes: 4 << 30},
+		}, "compaction debt"},
+		{"debt not known", condition{
+			ops: whole, settled: true,
+			before: &reports.EngineInfo{CompactionDebt: -1}, after: &reports.EngineInfo{CompactionDebt: -1},
+		}, ""},
 		{"cached", condition{ops: whole, settled: true, after: &reports.EngineInfo{DiskBytes: 1, CacheBytes: 2}}, "in memory"},
 		{"collector", condition{ops: whole, settled: true, seconds: 10, gc: time.Second}, "garbage collection"},
 		{"few samples", condition{ops: map[string]reports.Op{"flag": {Count: 9999}}, settled: true}, "p99.9 (10000 are needed): flag 9999"},
