@@ -1,0 +1,82 @@
+package reports
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteBench writes the run as Go benchmark lines, for benchstat and the tools
+// that read what it reads. Trials are repeated lines. What must not be
+// compared (another workload, load, durability or verdict) stands in
+// configuration lines, which keep such figures in tables of their own; what
+// only differs from run to run does not.
+func WriteBench(w io.Writer, r *Run) error {
+	out := bufio.NewWriter(w) // keeps the first error
+	e := &r.Environment
+	b := bench{out: out, procs: e.MaxProcs, set: map[string]string{}}
+	b.config("goos", e.OS)
+	b.config("goarch", e.Arch)
+	b.config("cpu", e.CPU)
+	b.config("pkg", "github.com/mailbench/mailbench")
+	b.config("workload", r.Workload)
+	fmt.Fprint(out, "Unit ops/s better=higher\n")
+	for _, s := range sections(r) {
+		for _, c := range s.cells {
+			b.config("phase", c.Phase)
+			b.config("load", c.load())
+			b.config("durability", c.Durability)
+			b.config("verdict", string(c.Verdict))
+			for _, name := range s.ops {
+				if o, ok := c.Ops[name]; ok && o.Count+o.others() > 0 {
+					b.line(c, name, &o)
+				}
+			}
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write benchmark lines: %w", err)
+	}
+	return nil
+}
+
+type bench struct {
+	out   *bufio.Writer
+	procs int
+	set   map[string]string // configuration in force
+}
+
+// config writes a configuration line unless it is in force already.
+func (b *bench) config(key, value string) {
+	if value = printable(value); value != b.set[key] {
+		b.set[key] = value
+		fmt.Fprintf(b.out, "%s: %s\n", key, value)
+	}
+}
+
+// line writes one operation. Its figures hold the operations that were ok; of
+// the others it has the numbers.
+func (b *bench) line(c *Cell, name string, o *Op) {
+	fmt.Fprintf(b.out, "BenchmarkMail/model=%s/engine=%s/phase=%s/op=%s-%d\t%8d",
+		benchName(c.Model), benchName(c.Engine), benchName(c.Phase), benchName(name), b.procs, o.Count)
+	if o.Count > 0 {
+		l, st := c.latency(o), &o.Store
+		fmt.Fprintf(b.out, "\t%.0f ns/op\t%d p50-ns\t%d p99-ns\t%d p99.9-ns\t%d max-ns", l.Mean, l.P50, l.P99, l.P999, l.Max)
+		fmt.Fprintf(b.out, "\t%.4g calls/op\t%.4g rows-read/op\t%.4g rows-written/op\t%.0f B-read/op\t%.0f B-written/op",
+			st.Calls, st.RowsRead, st.RowsWritten, st.BytesRead, st.BytesWritten)
+	}
+	fmt.Fprintf(b.out, "\t%.4g ops/s\t%d not-found\t%d failed\t%d unknown\t%d dropped\t%d too-large\n",
+		o.Rate, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.TooLarge)
+}
+
+// benchName makes a name a part of a benchmark's name, which ends at a space
+// and is divided by slashes.
+func benchName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == ' ' {
+			return '_'
+		}
+		return r
+	}, printable(s))
+}

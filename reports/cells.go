@@ -1,0 +1,127 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/mailbench/mailbench/reports/latency"
+)
+
+// measured reports whether the cell's figures are those of a measured phase,
+// not of a load or a pause.
+func (c *Cell) measured() bool { return c.Arrivals != "none" }
+
+// kind is the time that is reported of the cell. A closed loop and a load have
+// no due times, and so no response times of their own.
+func (c *Cell) kind() latency.Kind {
+	if c.Arrivals == "closed" || !c.measured() {
+		return latency.Service
+	}
+	return latency.Response
+}
+
+// latency is the distribution that is reported of an operation of the cell.
+func (c *Cell) latency(o *Op) *Latency {
+	if c.kind() == latency.Service {
+		return &o.Service
+	}
+	return &o.Response
+}
+
+// load says what drove the cell and which time its latencies are.
+func (c *Cell) load() string {
+	switch {
+	case !c.measured():
+		return "as fast as it goes; service times (start to end)"
+	case c.kind() == latency.Service:
+		return fmt.Sprintf("closed loop of %d clients; service times (start to end)", c.Clients)
+	}
+	return fmt.Sprintf("open loop, %s/s %s; response times (due to end)", strconv.FormatFloat(c.Rate, 'f', -1, 64), c.Arrivals)
+}
+
+// section is what of a run can be compared: cells of one phase, driven the same
+// way, that give the same promise of durability.
+type section struct {
+	cells []*Cell
+	ops   []string // most frequent first
+}
+
+// sections sorts the cells that ran operations into sections, in the order of
+// the run.
+func sections(r *Run) []section {
+	var all []section
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if len(c.Ops) == 0 && c.Verdict == OK {
+			continue // a pause
+		}
+		at := slices.IndexFunc(all, func(s section) bool {
+			o := s.cells[0]
+			return o.Phase == c.Phase && o.Durability == c.Durability && o.load() == c.load()
+		})
+		if at < 0 {
+			at, all = len(all), append(all, section{})
+		}
+		all[at].cells = append(all[at].cells, c)
+	}
+	for i := range all {
+		all[i].ops = opsOf(all[i].cells)
+	}
+	return all
+}
+
+// opsOf lists the operations of the cells, those that were asked for most
+// often first.
+func opsOf(cells []*Cell) []string {
+	asked := map[string]int64{}
+	for _, c := range cells {
+		for name, o := range c.Ops {
+			asked[name] = max(asked[name], o.Count+o.others())
+		}
+	}
+	var names []string
+	for name := range asked {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(asked[b], asked[a]), cmp.Compare(a, b))
+	})
+	return names
+}
+
+// others counts the outcomes that are not in the latency figures.
+func (o *Op) others() int64 { return o.NotFound + o.Failed + o.Unknown + o.Dropped + o.TooLarge }
+
+// offered reports whether there are figures, or could have been.
+func (o *Op) offered() bool { return o.Support != NotOffered || o.Count+o.others() > 0 }
+
+// names gives each cell the name that tells it from the others of the run:
+// the model, and the engine and trial if there are several.
+type names struct{ engines, trials bool }
+
+func namesIn(r *Run) names {
+	var n names
+	for i := range r.Cells {
+		n.engines = n.engines || r.Cells[i].Engine != r.Cells[0].Engine
+		n.trials = n.trials || r.Cells[i].Trial > 0
+	}
+	return n
+}
+
+func (n names) of(c *Cell) string {
+	name := n.part(c.Model, c.Engine)
+	if n.trials {
+		name += " #" + strconv.Itoa(c.Trial)
+	}
+	return name
+}
+
+// part is the name of a model on an engine.
+func (n names) part(model, engine string) string {
+	if n.engines {
+		return model + "/" + engine
+	}
+	return model
+}

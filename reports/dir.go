@@ -1,0 +1,211 @@
+package reports
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Files of a run directory.
+const (
+	RunFile     = "run.json"
+	LatencyFile = "latency.hlog"
+	BenchFile   = "bench.txt"
+	HTMLFile    = "report.html"
+)
+
+// partial ends the name of a run directory that is being written.
+const partial = ".partial"
+
+// Dir is a run directory that is being written. Nothing has its final name
+// until all of it is on the disk.
+type Dir struct {
+	path string // "" once committed or aborted
+	temp string
+	file *os.File // latency.hlog
+	log  *bufio.Writer
+}
+
+// Create begins the run directory dir, which must not exist yet or be empty.
+// It fails at once, and not after a run, if dir cannot be written.
+func Create(dir string) (*Dir, error) {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("create run directory: %w", err)
+	}
+	entries, err := os.ReadDir(path)
+	switch {
+	case err == nil && len(entries) > 0:
+		return nil, fmt.Errorf("run directory %s is not empty: choose another, or remove it", dir)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("create run directory: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("create run directory: %w", err)
+	}
+	d := &Dir{path: path, temp: path + partial}
+	if err := os.Mkdir(d.temp, 0o755); errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("%s exists: another run is writing it, or was killed; choose another run directory, or remove it", dir+partial)
+	} else if err != nil {
+		return nil, fmt.Errorf("create run directory: %w", err)
+	}
+	if d.file, err = os.Create(filepath.Join(d.temp, LatencyFile)); err != nil {
+		d.Abort()
+		return nil, fmt.Errorf("create run directory: %w", err)
+	}
+	d.log = bufio.NewWriterSize(d.file, 1<<16)
+	return d, nil
+}
+
+// LatencyLog is where the run's interval log goes. It is buffered; Commit
+// writes what is left.
+func (d *Dir) LatencyLog() io.Writer { return d.log }
+
+// Commit writes the results of r beside the latency log and gives the
+// directory its name. If it fails, nothing is left of it, but for one case: if
+// the name has been taken meanwhile, the error tells where the results are.
+func (d *Dir) Commit(r *Run) error {
+	if err := d.write(r); err != nil {
+		err = fmt.Errorf("write results: %w", err)
+		if aerr := d.Abort(); aerr != nil {
+			err = fmt.Errorf("%w; and then: %w", err, aerr)
+		}
+		return err
+	}
+	// Only an empty directory can be in the way, and not every system renames
+	// over one.
+	if err := os.Remove(d.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return d.taken(err)
+	}
+	if err := os.Rename(d.temp, d.path); err != nil {
+		return d.taken(err)
+	}
+	path := d.path
+	d.path = ""
+	if err := syncDir(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	return nil
+}
+
+// taken ends a commit that could not take its name: the results are complete
+// and stay where they are.
+func (d *Dir) taken(err error) error {
+	d.path = ""
+	return fmt.Errorf("the results are complete, but in %s: %w", d.temp, err)
+}
+
+// write fills the temporary directory.
+func (d *Dir) write(r *Run) error {
+	if err := errors.Join(d.log.Flush(), d.file.Sync(), d.file.Close()); err != nil {
+		return err
+	}
+	curves, err := d.curves(r)
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{RunFile, func(w io.Writer) error { return writeJSON(w, r) }},
+		{BenchFile, func(w io.Writer) error { return WriteBench(w, r) }},
+		{HTMLFile, func(w io.Writer) error { return WriteHTML(w, r, curves) }},
+	} {
+		if err := writeFile(filepath.Join(d.temp, f.name), f.write); err != nil {
+			return err
+		}
+	}
+	return syncDir(d.temp)
+}
+
+func (d *Dir) curves(r *Run) ([]Curve, error) {
+	f, err := os.Open(d.file.Name())
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadCurves(r, f)
+}
+
+// Abort removes what was written. After Commit it does nothing.
+func (d *Dir) Abort() error {
+	if d.path == "" {
+		return nil
+	}
+	d.path = ""
+	if d.file != nil {
+		_ = d.file.Close() // its contents are not wanted
+	}
+	if err := os.RemoveAll(d.temp); err != nil {
+		return fmt.Errorf("remove unfinished results: %w", err)
+	}
+	return nil
+}
+
+// writeFile writes one file to the disk.
+func writeFile(name string, write func(io.Writer) error) (err error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := bufio.NewWriter(f)
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// syncDir makes the names in a folder durable. Windows does not sync folders.
+func syncDir(name string) (err error) {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return f.Sync()
+}
+
+func writeJSON(w io.Writer, r *Run) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
+}
+
+// Open reads the results in a run directory.
+func Open(dir string) (*Run, error) {
+	name := filepath.Join(dir, RunFile)
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not a run directory: it has no %s", dir, RunFile)
+	} else if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	var version struct {
+		Format string `json:"format"`
+	}
+	if err := json.Unmarshal(b, &version); err != nil {
+		return nil, fmt.Errorf("read results: %s: %w", name, err)
+	}
+	if version.Format != Format {
+		return nil, fmt.Errorf("%s has the format %q, but this mailbench reads %q: use the mailbench that wrote it", name, version.Format, Format)
+	}
+	r := &Run{}
+	if err := json.Unmarshal(b, r); err != nil {
+		return nil, fmt.Errorf("read results: %s: %w", name, err)
+	}
+	return r, nil
+}
