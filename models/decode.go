@@ -10,10 +10,11 @@ var errBase64 = errors.New("not base64")
 // PartDecoder undoes a content transfer encoding. Encoded bytes are written to
 // it in pieces of any size; decoded ones go to its writer. It can be reused.
 //
-// It is lenient as mail needs it: base64 may be broken by white space anywhere
-// and lack its padding; quoted-printable is read as by mime/quotedprintable (a
-// bare '=' stands for itself), and control bytes pass. What cannot be undone is
-// an error, and whoever makes a Message calls such a part Identity.
+// What the standard library's readers accept decodes to the same here. Beyond
+// that it is lenient as mail needs it: base64 may be broken by white space
+// anywhere, lack its padding, or go on behind it; in quoted-printable control
+// bytes pass. What cannot be undone is an error, and whoever makes a Message
+// calls such a part Identity.
 type PartDecoder struct {
 	w   io.Writer
 	enc Encoding
@@ -21,10 +22,9 @@ type PartDecoder struct {
 	n   int64
 	err error
 
-	// Base64: the sextets of an unfinished group, and whether padding was seen.
+	// Base64: the sextets of an unfinished group.
 	group  uint32
 	digits int
-	padded bool
 	// Quoted-printable: bytes that cannot be decided before the next one comes:
 	// white space (dropped at a line's end), or '=' and what may belong to it.
 	held []byte
@@ -80,16 +80,6 @@ func (d *PartDecoder) Close() (int64, error) {
 	return d.n, d.err
 }
 
-// DecodePart decodes all of r to w and returns how many bytes that were.
-func DecodePart(w io.Writer, enc Encoding, r io.Reader) (int64, error) {
-	var d PartDecoder
-	d.Reset(w, enc)
-	if _, err := io.Copy(&d, r); err != nil {
-		return d.n, err
-	}
-	return d.Close()
-}
-
 func (d *PartDecoder) emit(c byte) {
 	if len(d.out) == cap(d.out) {
 		d.flush()
@@ -117,9 +107,9 @@ func (d *PartDecoder) fail(err error) {
 	}
 }
 
-// base64 classes of a byte besides its sextet.
+// What a byte of base64 may be besides a sextet.
 const (
-	b64Space = 64 + iota
+	b64Space = 64 + iota // more than any sextet
 	b64Pad
 	b64Bad
 )
@@ -143,8 +133,8 @@ func (d *PartDecoder) base64(p []byte) {
 		switch v := base64Class[c]; {
 		case v == b64Space:
 		case v == b64Pad:
-			d.padded = true
-		case v == b64Bad || d.padded:
+			d.base64End()
+		case v == b64Bad:
 			d.fail(errBase64)
 			return
 		default:
@@ -159,6 +149,7 @@ func (d *PartDecoder) base64(p []byte) {
 	}
 }
 
+// base64End ends a group, which may be unfinished.
 func (d *PartDecoder) base64End() {
 	switch d.digits {
 	case 1:
@@ -169,6 +160,7 @@ func (d *PartDecoder) base64End() {
 		d.emit(byte(d.group >> 10))
 		d.emit(byte(d.group >> 2))
 	}
+	d.group, d.digits = 0, 0
 }
 
 func (d *PartDecoder) quoted(c byte) {

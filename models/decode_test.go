@@ -12,21 +12,30 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
+func decodeAll(w io.Writer, enc models.Encoding, r io.Reader) (int64, error) {
+	var d models.PartDecoder
+	d.Reset(w, enc)
+	if _, err := io.Copy(&d, r); err != nil {
+		return 0, err
+	}
+	return d.Close()
+}
+
 func decode(t *testing.T, enc models.Encoding, in string) (string, error) {
 	t.Helper()
 	var whole, single bytes.Buffer
-	n, err := models.DecodePart(&whole, enc, strings.NewReader(in))
+	n, err := decodeAll(&whole, enc, strings.NewReader(in))
 	if err == nil && n != int64(whole.Len()) {
 		t.Errorf("%q: %d bytes counted, %d written", in, n, whole.Len())
 	}
-	_, err1 := models.DecodePart(&single, enc, iotest.OneByteReader(strings.NewReader(in)))
+	_, err1 := decodeAll(&single, enc, iotest.OneByteReader(strings.NewReader(in)))
 	if (err == nil) != (err1 == nil) || err == nil && whole.String() != single.String() {
 		t.Errorf("%q decodes to %q (%v), and byte by byte to %q (%v)", in, whole.String(), err, single.String(), err1)
 	}
 	return whole.String(), err
 }
 
-func TestDecodePart(t *testing.T) {
+func TestPartDecoder(t *testing.T) {
 	const fails = "\x00fails"
 	for _, c := range []struct {
 		enc      models.Encoding
@@ -37,7 +46,8 @@ func TestDecodePart(t *testing.T) {
 		{models.Base64, "aGVsbG8=", "hello"},
 		{models.Base64, "aG Vs\r\n\tbG8", "hello"},
 		{models.Base64, "aGVsbA==\r\n", "hell"},
-		{models.Base64, "aGVsbA==aGVsbA==", fails},
+		{models.Base64, "aGVsbA==aGVsbA==", "hellhell"},
+		{models.Base64, "aGVsb===", fails},
 		{models.Base64, "aGVsb", fails},
 		{models.Base64, "not base64!", fails},
 		{models.QuotedPrintable, "a=3Db=c3=A9", "a=bé"},
@@ -71,8 +81,8 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // What the standard readers accept decodes to the same bytes here.
-func FuzzDecodePart(f *testing.F) {
-	for _, s := range []string{"a=3Db =\r\n c \r\n=", "aGVsbG8=", "= \t\r\r\n=4", "aGVs\nbG8"} {
+func FuzzPartDecoder(f *testing.F) {
+	for _, s := range []string{"a=3Db =\r\n c \r\n=", "aGVsbG8=", "= \t\r\r\n=4", "aGVs\nbG8", strings.Repeat("QUJD", 255) + "QQ==QUJD"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
@@ -81,7 +91,8 @@ func FuzzDecodePart(f *testing.F) {
 				t.Errorf("quoted-printable %q: %q, %v; want %q", in, got, err, want)
 			}
 		}
-		if want, err := base64.StdEncoding.DecodeString(in); err == nil {
+		// Its stream accepts more than its strings do: at some places, more text behind padding.
+		if want, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, strings.NewReader(in))); err == nil {
 			if got, err := decode(t, models.Base64, in); err != nil || got != string(want) {
 				t.Errorf("base64 %q: %q, %v; want %q", in, got, err, want)
 			}

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// ErrBroken: what is stored is not the message that was delivered.
+// ErrBroken says that what is stored is not the message that was delivered.
 var ErrBroken = errors.New("the stored message is broken")
 
 // RawReader streams raw messages that are stored in chunks of one size: all of

@@ -57,7 +57,8 @@ func TestLayout(t *testing.T) {
 	size := draft(0).Message().Raw.Size()
 	for what, pair := range map[string][2]any{
 		"Accounts": {accounts, map[string]string{
-			"ann@example.org label:0": "all", "ann@example.org label:1": "INBOX", "ann@example.org label:21": "Work"}},
+			"ann@example.org label:0": "all", "ann@example.org label:1": "INBOX", "ann@example.org label:21": "Work",
+		}},
 		"MessageMetadata": {columns, map[string]string{
 			"from":     `[["EI Test","test@elasticinbox.com"]]`,
 			"to":       `[["Ann","ann@example.org"]]`,
@@ -65,11 +66,13 @@ func TestLayout(t *testing.T) {
 			"date":     "2026-01-01T00:00:00Z",
 			"size":     fmt.Sprint(size),
 			"location": "blob://db/" + uuid + "?b=1&s=131072",
-			"l:0":      "true", "l:1": "true", "m:1": "true"}},
+			"l:0":      "true", "l:1": "true", "m:1": "true",
+		}},
 		"IndexLabels": {index, []string{"ann@example.org:0 " + id + " true", "ann@example.org:1 " + id + " true"}},
 		"Counters": {counters, map[string]int64{
 			"ann@example.org l:0:b": size, "ann@example.org l:0:m": 1, "ann@example.org l:0:u": 0,
-			"ann@example.org l:1:m": 1, "ann@example.org l:1:u": 0}},
+			"ann@example.org l:1:m": 1, "ann@example.org l:1:u": 0,
+		}},
 	} {
 		if diff := cmp.Diff(pair[1], pair[0]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -97,8 +100,14 @@ func TestBlocks(t *testing.T) {
 	}
 	raw := []byte(m.Raw.(models.BytesContent))
 	for _, r := range []struct{ off, n, blocks int64 }{
-		{0, 1, 1}, {blockSize - 1, 1, 1}, {blockSize - 1, 2, 2}, {blockSize, blockSize, 1},
-		{blockSize / 2, 2 * blockSize, 3}, {2*blockSize + 5, 0, 0}, {m.Raw.Size() - 3, 100, 1}, {m.Raw.Size(), 1, 0},
+		{0, 1, 1},
+		{blockSize - 1, 1, 1},
+		{blockSize - 1, 2, 2},
+		{blockSize, blockSize, 1},
+		{blockSize / 2, 2 * blockSize, 3},
+		{2*blockSize + 5, 0, 0},
+		{m.Raw.Size() - 3, 100, 1},
+		{m.Raw.Size(), 1, 0},
 	} {
 		var got bytes.Buffer
 		w.meter.Take()

@@ -43,12 +43,12 @@ var schema = sync.OnceValues(func() (*schemas.Schema, error) { return schemas.Bu
 
 // statements are the patterns that the model runs, by the schema's names.
 type statements struct {
-	account, accounts, labelCreate, labelPut, labelsPut drivers.Statement
-	messages, metadata, columnPut, columnDelete         drivers.Statement
-	indexPage, purgePage                                drivers.Statement
-	block, blocks, blocksPut, blocksDelete              drivers.Statement
-	counters, accountCounters, counts                   drivers.Statement
-	store, relabel, discard, restore, erase             drivers.Statement
+	account, accounts, labelCreate, labelsPut   drivers.Statement
+	messages, metadata, columnPut, columnDelete drivers.Statement
+	indexPage, purgePage                        drivers.Statement
+	block, blocks, blocksPut, blocksDelete      drivers.Statement
+	counters, accountCounters, counts           drivers.Statement
+	store, relabel, discard, restore, erase     drivers.Statement
 }
 
 // The parts of the schema's batches, by position.

@@ -64,8 +64,10 @@ func TestListFillsPages(t *testing.T) {
 		w.deliver(draft(i).Message())
 	}
 	for i := range 5 { // between the others
-		w.run(w.mb.store, drivers.Call{Part: storeIndex, Args: []drivers.Value{drivers.Text("ann@example.org:1"),
-			drivers.TimeUUID(w.mb.uuids.Next(draft(3 + i).Date.Add(time.Millisecond)))}})
+		w.run(w.mb.store, drivers.Call{Part: storeIndex, Args: []drivers.Value{
+			drivers.Text("ann@example.org:1"),
+			drivers.TimeUUID(w.mb.uuids.Next(draft(3 + i).Date.Add(time.Millisecond))),
+		}})
 	}
 	n := 0
 	w.must(w.mb.List(t.Context(), w.a.Folders[0], models.Handle{}, 8, func(*models.Entry) error { n++; return nil }))
@@ -104,8 +106,10 @@ func TestPurgeIndexRepeats(t *testing.T) {
 	w.must(w.mb.Delete(t.Context(), w.a.Folders[0], hs[:1]))
 	old := w.now.Add(-time.Hour)
 	for range 2 {
-		w.run(w.mb.discard, drivers.Call{Part: discardPurge, Args: []drivers.Value{drivers.Text("ann@example.org:purge"),
-			drivers.TimeUUID(w.mb.uuids.Next(old)), messageOf(hs[0])}})
+		w.run(w.mb.discard, drivers.Call{Part: discardPurge, Args: []drivers.Value{
+			drivers.Text("ann@example.org:purge"),
+			drivers.TimeUUID(w.mb.uuids.Next(old)), messageOf(hs[0]),
+		}})
 	}
 	if a := w.audit(); a.Deleted != 1 || a.Dangling != 0 {
 		t.Errorf("audit: %+v", a)
@@ -150,26 +154,42 @@ func TestAudit(t *testing.T) {
 		on, undo    drivers.Statement
 		want        models.Audit
 	}{
-		{"an index entry is lost", call(relabelIndexDelete, drivers.Text("ann@example.org:1"), id),
+		{
+			"an index entry is lost", call(relabelIndexDelete, drivers.Text("ann@example.org:1"), id),
 			call(relabelIndexPut, drivers.Text("ann@example.org:1"), id), w.mb.relabel, w.mb.relabel,
-			models.Audit{Messages: -1, Unreferenced: 1, CounterDrift: 2}},
-		{"an index entry too many", call(relabelIndexPut, drivers.Text("ann@example.org:21"), id),
+			models.Audit{Messages: -1, Unreferenced: 1, CounterDrift: 2},
+		},
+		{
+			"an index entry too many", call(relabelIndexPut, drivers.Text("ann@example.org:21"), id),
 			call(relabelIndexDelete, drivers.Text("ann@example.org:21"), id), w.mb.relabel, w.mb.relabel,
-			models.Audit{Dangling: 1}},
-		{"a counter", call(only, key, drivers.Text("l"), drivers.Text("0"), drivers.Text("b"), drivers.Counter(-5)),
+			models.Audit{Dangling: 1},
+		},
+		{
+			"a counter", call(only, key, drivers.Text("l"), drivers.Text("0"), drivers.Text("b"), drivers.Counter(-5)),
 			call(only, key, drivers.Text("l"), drivers.Text("0"), drivers.Text("b"), drivers.Counter(5)), w.mb.counts, w.mb.counts,
-			models.Audit{CounterDrift: 5}},
-		{"a block behind the last", call(only, id, drivers.Int(99), drivers.Int(0), drivers.Blob(nil)),
+			models.Audit{CounterDrift: 5},
+		},
+		{
+			"a block behind the last", call(only, id, drivers.Int(99), drivers.Int(0), drivers.Blob(nil)),
 			call(only, id, drivers.Int(99)), w.mb.blocksPut, w.mb.blocksDelete,
-			models.Audit{BrokenBodies: 1}},
-		{"a body of no message", call(only, drivers.TimeUUID([16]byte{6: 0x10, 8: 0x80}), drivers.Int(0), drivers.Int(0), drivers.Blob(nil)),
+			models.Audit{BrokenBodies: 1},
+		},
+		{
+			"a body of no message", call(only, drivers.TimeUUID([16]byte{6: 0x10, 8: 0x80}), drivers.Int(0), drivers.Int(0), drivers.Blob(nil)),
 			call(only, drivers.TimeUUID([16]byte{6: 0x10, 8: 0x80}), drivers.Int(0)), w.mb.blocksPut, w.mb.blocksDelete,
-			models.Audit{Unreferenced: 1}},
-		{"a purge entry too many", call(discardPurge, drivers.Text("ann@example.org:purge"), id, id),
+			models.Audit{Unreferenced: 1},
+		},
+		{
+			"a purge entry too many", call(discardPurge, drivers.Text("ann@example.org:purge"), id, id),
 			call(relabelIndexDelete, drivers.Text("ann@example.org:purge"), id), w.mb.discard, w.mb.relabel,
-			models.Audit{Dangling: 1}},
-		{"a block is lost", call(only, id, drivers.Int(1)), drivers.Call{}, w.mb.blocksDelete, nil,
-			models.Audit{BrokenBodies: 1}},
+			models.Audit{Dangling: 1},
+		},
+		{
+			"a block is lost", call(only, id, drivers.Int(1)),
+			drivers.Call{},
+			w.mb.blocksDelete, nil,
+			models.Audit{BrokenBodies: 1},
+		},
 	} {
 		w.run(x.on, x.damage)
 		want := clean

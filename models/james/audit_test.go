@@ -20,9 +20,14 @@ func TestFailure(t *testing.T) {
 		text int
 		op   string
 	}{
-		{"next_uid", 10, "deliver"}, {"append", 10, "deliver"}, {"count", 10, "deliver"},
-		{"chunk_put", 3000, "deliver"}, {"message_put", 3000, "deliver"},
-		{"next_uid", 10, "move"}, {"chunk_put", 3000, "move"}, {"replace", 3000, "move"},
+		{"next_uid", 10, "deliver"},
+		{"append", 10, "deliver"},
+		{"count", 10, "deliver"},
+		{"chunk_put", 3000, "deliver"},
+		{"message_put", 3000, "deliver"},
+		{"next_uid", 10, "move"},
+		{"chunk_put", 3000, "move"},
+		{"replace", 3000, "move"},
 	} {
 		for nth := 1; nth <= 2; nth++ {
 			if x.op == "move" && nth > 1 && x.step != "chunk_put" {

@@ -87,8 +87,14 @@ func TestRangeReads(t *testing.T) {
 	m, f := message(1000), w.a.Folders[0]
 	h, raw := w.deliver(m, f)[0], []byte(m.Raw.(models.BytesContent))
 	for _, r := range []struct{ off, n, chunks int64 }{
-		{0, 1, 1}, {chunk - 1, 1, 1}, {chunk - 1, 2, 2}, {chunk, chunk, 1}, {chunk / 2, 2 * chunk, 3},
-		{2*chunk + 5, 0, 0}, {m.Raw.Size() - 3, 100, 1}, {m.Raw.Size(), 1, 0},
+		{0, 1, 1},
+		{chunk - 1, 1, 1},
+		{chunk - 1, 2, 2},
+		{chunk, chunk, 1},
+		{chunk / 2, 2 * chunk, 3},
+		{2*chunk + 5, 0, 0},
+		{m.Raw.Size() - 3, 100, 1},
+		{m.Raw.Size(), 1, 0},
 	} {
 		var got bytes.Buffer
 		w.meter.Take()
