@@ -157,6 +157,8 @@ func TestUnknownOutcomes(t *testing.T) {
 		t.Run(fmt.Sprintf("applied=%v", applied), func(t *testing.T) {
 			d := newDesk()
 			d.unknown = func(call string) (lost, done bool) {
+				d.mu.Lock()
+				defer d.mu.Unlock()
 				return call == "delete" || call == "deliver" && d.last > 200, applied
 			}
 			c := dataConfig(t, d, "  - measure: {clients: 1, operations: 300, mix: {deliver: 70, delete: 20, open: 10}}\n")
