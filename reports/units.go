@@ -20,7 +20,7 @@ func duration(ns float64) string {
 	return digits3(ns/1e9) + "s"
 }
 
-// size writes bytes with three digits; a KB is 1024 of them, as in workloads.
+// size writes bytes with three digits; a KB is 1000 of them, as in workloads.
 func size(bytes float64) string {
 	for _, unit := range []string{"B", "KB", "MB", "GB"} {
 		if bytes < 999.5 {
@@ -29,7 +29,7 @@ func size(bytes float64) string {
 			}
 			return digits3(bytes) + unit
 		}
-		bytes /= 1024
+		bytes /= 1000
 	}
 	return digits3(bytes) + "TB"
 }

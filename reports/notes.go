@@ -1,0 +1,162 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// regime says how large the data was beside the cache in each measured cell: a
+// figure from a store that fits its cache is none for one that does not.
+func regime(all []section, n names) string {
+	var parts []string
+	for _, s := range all {
+		for _, c := range s.cells {
+			if !c.measured() || c.Engines == nil || c.Engines.DiskBytes < 0 {
+				continue
+			}
+			part := n.of(c) + " " + size(float64(c.Engines.DiskBytes))
+			if cache := c.Engines.CacheBytes; cache > 0 {
+				part += fmt.Sprintf(" (%.2f)", float64(c.Engines.DiskBytes)/float64(cache))
+			}
+			if !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "data on disk (÷ cache): " + strings.Join(parts, ", ")
+}
+
+// floors says what the harness and each model cost by themselves.
+func floors(r *Run) string {
+	type span struct{ least, most *Floor }
+	var order []string
+	spans := map[string]span{}
+	var parts []string
+	for i := range r.Floor {
+		f := &r.Floor[i]
+		switch {
+		case f.Error != "":
+			who := f.Model
+			if who == "" {
+				who = "harness"
+			}
+			parts = append(parts, fmt.Sprintf("%s not measured (%s)", who, f.Error))
+		case f.Model == "":
+			parts = append(parts, fmt.Sprintf("harness %s and %s allocations an operation", duration(f.NS), amount(f.Allocs)))
+		default:
+			s, ok := spans[f.Model]
+			if !ok {
+				order, s = append(order, f.Model), span{f, f}
+			}
+			if f.NS < s.least.NS {
+				s.least = f
+			}
+			if f.NS > s.most.NS {
+				s.most = f
+			}
+			spans[f.Model] = s
+		}
+	}
+	for _, m := range order {
+		s := spans[m]
+		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", m, duration(s.least.NS), s.least.Op, duration(s.most.NS), s.most.Op))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "CPU of mailbench itself: " + strings.Join(parts, ", ")
+}
+
+// floorOf is what an operation of a model costs without an engine, if that was
+// measured.
+func floorOf(r *Run, model, op string) (float64, bool) {
+	for i := range r.Floor {
+		if f := &r.Floor[i]; f.Model == model && f.Op == op && f.Error == "" {
+			return f.NS, true
+		}
+	}
+	return 0, false
+}
+
+// summary says what the audit found, the worst first.
+func (a *Audit) summary() string {
+	var parts []string
+	add := func(n int64, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(a.Lost, "LOST")
+	add(a.Corrupt, "CORRUPT")
+	add(a.Resurrected, "deleted but still there")
+	if len(parts) == 0 {
+		parts = append(parts, "nothing lost")
+	}
+	parts = append(parts, fmt.Sprintf("%d of %d deliveries verified", a.Verified, a.Delivered), fmt.Sprintf("%d deleted", a.Deleted))
+	add(a.Unknown, "of unknown outcome")
+	add(a.Dangling, "dangling references")
+	add(a.Duplicated, "duplicated")
+	add(a.BrokenBodies, "broken bodies")
+	add(a.CounterDrift, "counters adrift")
+	add(a.Unreferenced, "unreferenced bodies")
+	add(a.Purgeable, "purgeable")
+	return strings.Join(parts, ", ")
+}
+
+// doubt is one reason not to take figures at face value, and the cells that it
+// holds for.
+type doubt struct {
+	head, tail string // divided at the first colon
+	who        []string
+	all        bool // it holds for all cells of the run that have figures
+	differs    bool // the tail is that of who[0]; others have other figures
+}
+
+// doubtsOf gathers the doubts of all cells, each kind once.
+func doubtsOf(r *Run, n names) []doubt {
+	var ds []doubt
+	var everyone []string
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		who := n.of(c)
+		if !slices.Contains(everyone, who) {
+			everyone = append(everyone, who)
+		}
+		for _, text := range c.Doubts {
+			head, tail, _ := strings.Cut(text, ": ")
+			at := slices.IndexFunc(ds, func(d doubt) bool { return d.head == head })
+			if at < 0 {
+				at, ds = len(ds), append(ds, doubt{head: head, tail: tail})
+			}
+			d := &ds[at]
+			d.differs = d.differs || d.tail != tail
+			if !slices.Contains(d.who, who) {
+				d.who = append(d.who, who)
+			}
+		}
+	}
+	for i := range ds {
+		ds[i].all = len(ds[i].who) == len(everyone)
+	}
+	return ds
+}
+
+// String writes the doubt in one line.
+func (d *doubt) String() string {
+	who := strings.Join(d.who, ", ")
+	if d.all {
+		who = "all"
+	}
+	s := fmt.Sprintf("%s [%s]", d.head, who)
+	switch {
+	case d.differs:
+		s += fmt.Sprintf(": for %s %s (each in the run's report)", d.who[0], d.tail)
+	case d.tail != "":
+		s += ": " + d.tail
+	}
+	return s
+}
