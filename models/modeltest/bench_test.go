@@ -1,0 +1,226 @@
+package modeltest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/null"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/conversation"
+	"github.com/mailbench/mailbench/models/datastax"
+	"github.com/mailbench/mailbench/models/elasticinbox"
+	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/models/modeltest"
+	"github.com/mailbench/mailbench/models/oracle"
+)
+
+func allModels() []models.Model {
+	return []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()}
+}
+
+// bench is a model on an engine with one account.
+type bench struct {
+	*testing.B
+	store   drivers.Store
+	mb      models.Mailbox
+	folders []*models.Folder // INBOX, Work
+	handle  [1]models.Handle
+}
+
+func open(b *testing.B, m models.Model, e drivers.Engine, wrap func(drivers.Session) drivers.Session) *bench {
+	b.Helper()
+	ctx := b.Context()
+	st, err := e.Open(ctx, drivers.Options{Dir: b.TempDir(), Durability: drivers.Process, CacheBytes: 512 << 20})
+	must(b, err)
+	b.Cleanup(func() { st.Close() })
+	schema, err := m.Schema()
+	must(b, err)
+	must(b, st.Apply(ctx, schema))
+	bound, err := m.Bind(ctx, st, models.Options{})
+	must(b, err)
+	s, err := st.Session()
+	must(b, err)
+	b.Cleanup(func() { s.Close() })
+	if wrap != nil {
+		s = wrap(s)
+	}
+	x := &bench{B: b, store: st, mb: bound.Mailbox(s)}
+	a, err := x.mb.CreateUser(ctx, "ann@example.org", []string{"INBOX", "Work"})
+	must(b, err)
+	x.folders = a.Folders
+	return x
+}
+
+func must(b *testing.B, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// mailOf returns messages of about so many bytes; text compresses about 2:1.
+func mailOf(size, n int) []*models.Message {
+	words := strings.Fields("the message arrived late but nobody at the office had been waiting for it anyway 7f3a 91c2 e05b d4a8")
+	ms := make([]*models.Message, n)
+	for i := range ms {
+		var text strings.Builder
+		for x := uint32(i + 1); text.Len() < size-350; {
+			x = x*1664525 + 1013904223
+			text.WriteString(words[x>>8%uint32(len(words))])
+			fmt.Fprintf(&text, " %x ", x>>20)
+		}
+		ms[i] = modeltest.Draft{
+			Date:    time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC),
+			From:    models.Address{Name: "Ann Sender", Address: "ann@sender.example"},
+			To:      []models.Address{{Name: "Bob", Address: "bob@example.org"}},
+			Subject: "message " + strconv.Itoa(i),
+			Text:    []byte(text.String()),
+		}.Message()
+	}
+	return ms
+}
+
+func (x *bench) deliver(m *models.Message) models.Handle {
+	must(x.B, x.mb.Deliver(context.Background(), m, x.folders[:1], x.handle[:]))
+	return x.handle[0]
+}
+
+// BenchmarkModel measures each operation of each model on one worker: on the
+// null engine the model's own CPU and allocations, on the embedded engine all.
+// The null engine finds nothing, so what follows a read that found something is
+// not in its figures.
+func BenchmarkModel(b *testing.B) {
+	for _, e := range []drivers.Engine{null.Engine(), pebble.Engine()} {
+		for _, m := range allModels() {
+			for _, op := range operations {
+				b.Run(fmt.Sprintf("%s/%s/%s", e.Name, m.Name, op.name), func(b *testing.B) {
+					x := open(b, m, e, nil)
+					mail := mailOf(8<<10, 64)
+					var hs []models.Handle
+					for i := range max(100, op.needs(b.N)) {
+						hs = append(hs, x.deliver(mail[i%len(mail)]))
+					}
+					if s, ok := x.store.(drivers.Settler); ok {
+						must(b, s.Settle(b.Context()))
+					}
+					b.ReportAllocs()
+					b.ResetTimer()
+					for i := range b.N {
+						err := op.run(x, i, hs, mail)
+						if err != nil && !(e.Name == "null" && errors.Is(err, models.ErrNotFound)) && !errors.Is(err, models.ErrNotOffered) {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+var opened models.Opened
+
+// operations are what is measured. needs says how many messages must be there.
+var operations = []struct {
+	name  string
+	needs func(n int) int
+	run   func(x *bench, i int, hs []models.Handle, mail []*models.Message) error
+}{
+	{"deliver", none, func(x *bench, i int, _ []models.Handle, mail []*models.Message) error {
+		return x.mb.Deliver(context.Background(), mail[i%len(mail)], x.folders[:1], x.handle[:])
+	}},
+	{"list", none, func(x *bench, i int, _ []models.Handle, _ []*models.Message) error {
+		return x.mb.List(context.Background(), x.folders[0], models.Handle{}, 25, discard)
+	}},
+	{"open", none, func(x *bench, i int, hs []models.Handle, _ []*models.Message) error {
+		return x.mb.Open(context.Background(), x.folders[0], hs[i%len(hs)], &opened)
+	}},
+	{"raw", none, func(x *bench, i int, hs []models.Handle, _ []*models.Message) error {
+		_, err := x.mb.Raw(context.Background(), x.folders[0], hs[i%len(hs)], io.Discard)
+		return err
+	}},
+	{"flag", none, func(x *bench, i int, hs []models.Handle, _ []*models.Message) error {
+		return x.mb.Flag(context.Background(), x.folders[0], hs[i%len(hs)], models.Seen, i/len(hs)%2 == 0)
+	}},
+	{"move", none, func(x *bench, i int, hs []models.Handle, _ []*models.Message) error {
+		// All go over one by one, and then back.
+		from := i / len(hs) % 2
+		h := hs[i%len(hs) : i%len(hs)+1]
+		return x.mb.Move(context.Background(), x.folders[from], x.folders[1-from], h, h)
+	}},
+	{"delete", func(n int) int { return n }, func(x *bench, i int, hs []models.Handle, _ []*models.Message) error {
+		return x.mb.Delete(context.Background(), x.folders[0], hs[i:i+1])
+	}},
+	{"stats", none, func(x *bench, i int, _ []models.Handle, _ []*models.Message) error {
+		_, err := x.mb.Stats(context.Background(), x.folders[0])
+		return err
+	}},
+}
+
+func none(int) int { return 0 }
+
+func discard(*models.Entry) error { return nil }
+
+// BenchmarkPageGrowth compares a page of 25 from a large folder with one from
+// a folder of 1,000: 1 KB bodies, compacted, warm. The large folder has 20,000
+// messages, or as many as MAILBENCH_LARGE_FOLDER says (the target, at most 1.5
+// times the cost, is for 1,000,000).
+func BenchmarkPageGrowth(b *testing.B) {
+	large := 20_000
+	if s := os.Getenv("MAILBENCH_LARGE_FOLDER"); s != "" {
+		n, err := strconv.Atoi(s)
+		must(b, err)
+		large = n
+	}
+	for _, m := range allModels() {
+		b.Run(m.Name, func(b *testing.B) {
+			// Filled once: only the benchmark within is called again with a larger N.
+			small, big := fill(b, m, 1000), fill(b, m, large)
+			b.Run("page", func(b *testing.B) {
+				for range 200 { // both are in cache before either is timed
+					small.page()
+					big.page()
+				}
+				var took [2]time.Duration
+				b.ResetTimer()
+				for range b.N {
+					// In turn, so that what else the machine does hits both.
+					for i, x := range []*bench{small, big} {
+						begin := time.Now()
+						x.page()
+						took[i] += time.Since(begin)
+					}
+				}
+				b.ReportMetric(float64(took[0].Nanoseconds())/float64(b.N), "ns/page-of-1000")
+				b.ReportMetric(float64(took[1].Nanoseconds())/float64(b.N), fmt.Sprintf("ns/page-of-%d", large))
+				b.ReportMetric(float64(took[1])/float64(took[0]), "ratio")
+			})
+		})
+	}
+}
+
+func (x *bench) page() {
+	must(x.B, x.mb.List(context.Background(), x.folders[0], models.Handle{}, 25, discard))
+}
+
+// fill opens a model with n messages in its inbox, compacted.
+func fill(b *testing.B, m models.Model, n int) *bench {
+	b.Helper()
+	x := open(b, m, pebble.Engine(), nil)
+	mail := mailOf(1<<10, 256)
+	for i := range n {
+		msg := *mail[i%len(mail)]
+		msg.Date = msg.Date.Add(time.Duration(i) * time.Second)
+		x.deliver(&msg)
+	}
+	must(b, x.store.(drivers.Settler).Settle(b.Context()))
+	return x
+}
