@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/mailbench/mailbench/workloads/run"
+)
+
+// defaultWidth is the width of text that goes to no terminal.
+const defaultWidth = 100
+
+// progress shows how far a run is: one line rewritten on a terminal, else one
+// line for each phase that has ended.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	quiet    bool
+	drawn    bool
+}
+
+func newProgress(w io.Writer, quiet bool) *progress {
+	return &progress{w: w, terminal: isTerminal(w), quiet: quiet}
+}
+
+// update is called from one goroutine at a time.
+func (b *progress) update(p run.Progress) {
+	switch {
+	case b.quiet:
+	case b.terminal:
+		fmt.Fprintf(b.w, "\r\x1b[K%s", line(p, width(b.w)-1))
+		b.drawn = true
+	case p.Finished:
+		fmt.Fprintf(b.w, "[%d/%d] %s on %s: %s done%s\n", p.Cell, p.Cells, p.Model, p.Engine, p.Phase, amount(p))
+	}
+}
+
+// close takes the progress line off the terminal.
+func (b *progress) close() {
+	if b.drawn {
+		fmt.Fprint(b.w, "\r\x1b[K")
+	}
+}
+
+// line is a progress line of at most width columns.
+func line(p run.Progress, width int) string {
+	head := fmt.Sprintf("[%d/%d] %s on %s: %s ", p.Cell, p.Cells, p.Model, p.Engine, p.Phase)
+	tail := amount(p)
+	if p.ETA > 0 {
+		tail += ", " + p.ETA.Round(time.Second).String() + " left"
+	}
+	if room := min(width-len(head)-len(tail)-2, 30); room >= 5 && p.Fraction >= 0 {
+		full := int(min(p.Fraction, 1) * float64(room))
+		head += "[" + strings.Repeat("=", full) + strings.Repeat(" ", room-full) + "]"
+	}
+	if s := head + tail; len(s) <= width {
+		return s
+	}
+	return head[:min(len(head), max(width, 0))]
+}
+
+func amount(p run.Progress) string {
+	if p.Done == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %d operations, %.0f/s", p.Done, p.Rate)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width is the terminal's width in columns.
+func width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return defaultWidth
+}
+
+// flagNames lists a command's flags as they are typed.
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	return names
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/mail"
+)
+
+// Exit statuses of every command.
+const (
+	exitOK          = 0
+	exitFailed      = 1 // it could not be done: engine unreachable, I/O
+	exitUsage       = 2 // wrong usage or input
+	exitData        = 4 // data wrong or lost
+	exitInterrupted = 130
+)
+
+// statusError is an error with the exit status it leads to.
+type statusError struct {
+	status int
+	error
+}
+
+func (e statusError) Unwrap() error { return e.error }
+
+// usage marks an error as one of wrong usage or input.
+func usage(err error) error { return statusError{exitUsage, err} }
+
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+// exitStatus is the status that a command's error leads to.
+func exitStatus(err error) int {
+	var status statusError
+	var faults strict.Errors
+	var format *mail.FormatError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &status):
+		return status.status
+	case errors.As(err, &faults), errors.As(err, &format):
+		return exitUsage
+	default:
+		return exitFailed
+	}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mailbench",
+		Short: "Benchmark and validate mailbox data models",
+		Long: `mailbench compares mailbox data models: what each mail operation costs in each
+model on each engine, and whether what is stored is right.
+
+Exit status: 0 all well; 1 it could not be done; 2 wrong usage or input;
+4 data wrong or lost; 130 interrupted (what was measured is saved).`,
+		Example: `  mailbench run                          the quick workload, all five models, embedded engine
+  mailbench run delivery -m james        one workload, one model
+  mailbench workloads                    what else can be run`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(unknownFlag(cmd, err))
+	})
+	root.AddCommand(newRun(), newModels(), newEngines(), newWorkloads(), newVersion())
+	for _, c := range root.Commands() {
+		c.Args = badArguments(c.Args)
+	}
+	root.Args = unknownCommand
+	return root
+}
+
+// badArguments gives errors of an argument check the status of wrong usage.
+func badArguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usagef("%w; see %q", err, cmd.CommandPath()+" --help")
+		}
+		return nil
+	}
+}
+
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			known = append(known, c.Name())
+		}
+	}
+	return usage(unknown("command", args[0], known))
+}
+
+// unknownFlag adds the nearest flag to an error that names an unknown one.
+func unknownFlag(cmd *cobra.Command, err error) error {
+	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !ok {
+		return fmt.Errorf("%w; see %q", err, cmd.CommandPath()+" --help")
+	}
+	return unknown("flag", "--"+name, flagNames(cmd))
+}
+
+// unknown says that a word is not one of the known, and which one was probably meant.
+func unknown(what, word string, known []string) error {
+	if near := strict.Nearest(word, known); near != "" {
+		return fmt.Errorf("unknown %s %q; did you mean %q?", what, word, near)
+	}
+	return fmt.Errorf("unknown %s %q; expected one of %s", what, word, strings.Join(known, ", "))
+}
