@@ -1,5 +1,166 @@
 package reports
 
-import "io"
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+)
 
-func WriteHTML(w io.Writer, r *Run, curves []Curve) error { return nil }
+//go:embed report.html.tmpl
+var pageText string
+
+var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
+	"duration": func(ns int64) string { return duration(float64(ns)) },
+	"span":     func(seconds float64) string { return duration(seconds * 1e9) },
+	"amount":   amount,
+	"calls":    digits3,
+	"size":     size,
+	"bytes": func(n int64) string {
+		if n < 0 {
+			return "unknown"
+		}
+		return size(float64(n))
+	},
+	"upper": strings.ToUpper,
+}).Parse(pageText))
+
+// page is what the template shows.
+type page struct {
+	*Run
+	Machine, MailLine, Regime, Floors string
+	Sections                          []pageSection
+	Doubts                            []doubt
+	Tested                            []pageAudit
+	CellRows                          []pageCell
+}
+
+// pageSection is the table of cells that can be compared, and their charts.
+type pageSection struct {
+	Phase, Load, Durability string
+	Bad                     []pageCell // cells whose figures cannot be used
+	Groups                  []pageGroup
+	Charts                  []chart
+}
+
+// pageGroup holds the lines of one operation.
+type pageGroup struct {
+	Op      string
+	Rows    []pageRow
+	Lacking string
+}
+
+type pageRow struct {
+	Name    string
+	Cell    *Cell
+	Op      Op
+	Latency *Latency
+	Own     string
+	Remarks string
+}
+
+type pageCell struct {
+	Name string
+	*Cell
+}
+
+type pageAudit struct {
+	Name, Summary string
+	Bad           bool
+	Notes         []string
+}
+
+// WriteHTML writes the run as one page that needs nothing else: no script, no
+// style sheet and no picture from elsewhere.
+func WriteHTML(w io.Writer, r *Run, curves []Curve) error {
+	p := newPage(r, curves)
+	out := bufio.NewWriter(w)
+	if err := pageTemplate.Execute(out, p); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+func newPage(r *Run, curves []Curve) *page {
+	n := namesIn(r)
+	all := sections(r)
+	p := &page{Run: r, Machine: machine(&r.Environment), Regime: regime(all, n), Floors: floors(r), Doubts: doubtsOf(r, n)}
+	if r.Mail != nil {
+		p.MailLine = mailInfo(r.Mail)
+	}
+	for i := range r.Cells {
+		p.CellRows = append(p.CellRows, pageCell{n.of(&r.Cells[i]), &r.Cells[i]})
+	}
+	for i := range r.Audits {
+		a := &r.Audits[i]
+		p.Tested = append(p.Tested, pageAudit{n.part(a.Model, a.Engine), a.summary(), a.Lost+a.Corrupt+a.Resurrected > 0, a.Notes})
+	}
+	var known []string
+	series := func(name string) int {
+		at := slices.Index(known, name)
+		if at < 0 {
+			at, known = len(known), append(known, name)
+		}
+		return at % numSeries
+	}
+	for i := range all {
+		p.Sections = append(p.Sections, newPageSection(r, &all[i], n, curves, series))
+	}
+	return p
+}
+
+// numSeries is how many colours the template has.
+const numSeries = 8
+
+func newPageSection(r *Run, s *section, n names, curves []Curve, series func(string) int) pageSection {
+	first := s.cells[0]
+	ps := pageSection{Phase: first.Phase, Load: first.load(), Durability: first.Durability}
+	for _, c := range s.cells {
+		if c.Verdict != OK {
+			ps.Bad = append(ps.Bad, pageCell{n.of(c), c})
+		}
+	}
+	for _, op := range s.ops {
+		g := pageGroup{Op: op}
+		var lacking []string
+		for _, c := range s.cells {
+			o, ok := c.Ops[op]
+			switch {
+			case !ok:
+			case !o.offered():
+				lacking = append(lacking, n.of(c))
+			default:
+				row := pageRow{Name: n.of(c), Cell: c, Op: o, Latency: c.latency(&o), Remarks: strings.Join(o.remarks(), "; ")}
+				if ns, ok := floorOf(r, c.Model, op); ok {
+					row.Own = duration(ns)
+				}
+				g.Rows = append(g.Rows, row)
+			}
+		}
+		g.Lacking = strings.Join(lacking, ", ")
+		ps.Groups = append(ps.Groups, g)
+		if drawn := s.curvesOf(curves, op); len(drawn) > 0 {
+			ps.Charts = append(ps.Charts, newChart(op, drawn, func(c *Curve) string { return n.part(c.Model, c.Engine) }, series))
+		}
+	}
+	return ps
+}
+
+// curvesOf picks the curves of an operation in the section.
+func (s *section) curvesOf(curves []Curve, op string) []Curve {
+	var drawn []Curve
+	for _, c := range curves {
+		if c.Op == op && slices.ContainsFunc(s.cells, func(o *Cell) bool {
+			return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase
+		}) {
+			drawn = append(drawn, c)
+		}
+	}
+	return drawn
+}
