@@ -93,7 +93,10 @@ func damages(model string) []damage {
 				want: models.Audit{BrokenBodies: 1},
 			},
 			{name: "message hollow", table: "users.folder.message", set: row{"body": {}}, want: models.Audit{Messages: -1, Dangling: 1}},
-			{name: "move cut short", table: "users.folder.message", insert: toOther("userID", "folderId"), want: models.Audit{Messages: 1, Duplicated: 1}},
+			{
+				name: "move cut short", table: "users.folder.message", insert: toOther("userID", "folderId"),
+				want: models.Audit{Messages: 1, Duplicated: 1},
+			},
 			{
 				name: "folder lost", table: "users.folder", match: is("folderName", "Work"),
 				want: models.Audit{Folders: -1, Messages: -2, Unreferenced: 2},
