@@ -24,10 +24,6 @@ func WriteBench(w io.Writer, r *Run) error {
 	fmt.Fprint(out, "Unit ops/s better=higher\n")
 	for _, s := range sections(r) {
 		for _, c := range s.cells {
-			b.config("phase", c.Phase)
-			b.config("load", c.load())
-			b.config("durability", c.Durability)
-			b.config("verdict", string(c.Verdict))
 			for _, name := range s.ops {
 				if o, ok := c.Ops[name]; ok && o.Count+o.others() > 0 {
 					b.line(c, name, &o)
@@ -58,6 +54,9 @@ func (b *bench) config(key, value string) {
 // line writes one operation. Its figures hold the operations that were ok; of
 // the others it has the numbers.
 func (b *bench) line(c *Cell, name string, o *Op) {
+	b.config("load", c.load())
+	b.config("durability", c.Durability)
+	b.config("verdict", string(c.Verdict))
 	fmt.Fprintf(b.out, "BenchmarkMail/model=%s/engine=%s/phase=%s/op=%s-%d\t%8d",
 		benchName(c.Model), benchName(c.Engine), benchName(c.Phase), benchName(name), b.procs, o.Count)
 	if o.Count > 0 {

@@ -103,7 +103,7 @@ func (d *Dir) taken(err error) error {
 
 // write fills the temporary directory.
 func (d *Dir) write(r *Run) error {
-	if err := errors.Join(d.log.Flush(), d.file.Sync(), d.file.Close()); err != nil {
+	if err := finish(d.log, d.file); err != nil {
 		return err
 	}
 	curves, err := d.curves(r)
@@ -150,24 +150,34 @@ func (d *Dir) Abort() error {
 }
 
 // writeFile writes one file to the disk.
-func writeFile(name string, write func(io.Writer) error) (err error) {
+func writeFile(name string, write func(io.Writer) error) error {
 	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
 	w := bufio.NewWriter(f)
 	if err := write(w); err != nil {
+		_ = f.Close() // the first error tells more
 		return err
 	}
-	if err := w.Flush(); err != nil {
-		return err
+	return finish(w, f)
+}
+
+// finish brings what was written to the disk and closes the file. It returns
+// the first error: those that follow from it tell nothing.
+func finish(w *bufio.Writer, f *os.File) error {
+	err := w.Flush()
+	if err == nil {
+		err = f.Sync()
 	}
-	return f.Sync()
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
 }
 
 // syncDir makes the names in a folder durable. Windows does not sync folders.
-func syncDir(name string) (err error) {
+func syncDir(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
@@ -175,7 +185,7 @@ func syncDir(name string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer f.Close()
 	return f.Sync()
 }
 

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bufio"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -76,12 +75,17 @@ type pageAudit struct {
 // WriteHTML writes the run as one page that needs nothing else: no script, no
 // style sheet and no picture from elsewhere.
 func WriteHTML(w io.Writer, r *Run, curves []Curve) error {
-	p := newPage(r, curves)
-	out := bufio.NewWriter(w)
-	if err := pageTemplate.Execute(out, p); err != nil {
-		return fmt.Errorf("write page: %w", err)
+	var text strings.Builder
+	if err := pageTemplate.Execute(&text, newPage(r, curves)); err != nil {
+		return fmt.Errorf("make page: %w", err)
 	}
-	if err := out.Flush(); err != nil {
+	clean := strings.Map(func(r rune) rune {
+		if r != '\n' && deceptive(r) {
+			return -1
+		}
+		return r
+	}, text.String())
+	if _, err := io.WriteString(w, clean); err != nil {
 		return fmt.Errorf("write page: %w", err)
 	}
 	return nil

@@ -154,7 +154,7 @@ func (d *doubt) String() string {
 	s := fmt.Sprintf("%s [%s]", d.head, who)
 	switch {
 	case d.differs:
-		s += fmt.Sprintf(": for %s %s (each in the run's report)", d.who[0], d.tail)
+		s += fmt.Sprintf(": for %s %s (all: report.html, Provenance)", d.who[0], d.tail)
 	case d.tail != "":
 		s += ": " + d.tail
 	}

@@ -82,11 +82,11 @@ func machine(e *Environment) string {
 	if e.Memory > 0 {
 		parts = append(parts, size(float64(e.Memory)))
 	}
-	parts = append(parts, e.Disk, e.Go, "mailbench "+e.Version)
+	version := "mailbench " + e.Version
 	if e.Dirty {
-		parts = append(parts, "(changed since its commit)")
+		version += " (changed since its commit)"
 	}
-	return joined(parts)
+	return joined(append(parts, e.Disk, e.Go, version))
 }
 
 func mailInfo(m *MailInfo) string {

@@ -58,17 +58,22 @@ func digits3(v float64) string {
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
-// printable removes what a terminal would act on, or would show in another
-// order: control and format characters, and what is not UTF-8. Texts of errors
-// and names of files may hold what came with mail.
+// printable makes a text one line that shows as it is written.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
 			return ' '
-		case unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar:
+		case deceptive(r):
 			return -1
 		}
 		return r
 	}, s)
+}
+
+// deceptive reports whether a terminal or browser would act on the character,
+// or show others in another order: control and format characters, and what was
+// not UTF-8. Texts of errors and names of files may hold what came with mail.
+func deceptive(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf) || r == unicode.ReplacementChar
 }

@@ -1,0 +1,203 @@
+package reports
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// left lists what is in a folder.
+func left(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func create(t *testing.T, dir string) *Dir {
+	t.Helper()
+	d, err := Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(d.LatencyLog(), sampleLog(t)); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestCommit(t *testing.T) {
+	for name, prepare := range map[string]func(dir string) error{
+		"a new folder in new folders": func(string) error { return nil },
+		"an empty folder":             func(dir string) error { return os.MkdirAll(dir, 0o755) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "results", "first")
+			if err := prepare(dir); err != nil {
+				t.Fatal(err)
+			}
+			d := create(t, dir)
+			if _, err := os.Stat(filepath.Join(dir, RunFile)); err == nil {
+				t.Error("results have their name before they are complete")
+			}
+			want := sample()
+			if err := d.Commit(want); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Abort(); err != nil {
+				t.Error(err)
+			}
+			if got := left(t, filepath.Dir(dir)); !slices.Equal(got, []string{"first"}) {
+				t.Errorf("beside the results is %q", got)
+			}
+			if got := left(t, dir); !slices.Equal(got, []string{BenchFile, LatencyFile, HTMLFile, RunFile}) {
+				t.Errorf("results are %q", got)
+			}
+			got, err := Open(dir)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("read back: %v, %+v", err, got)
+			}
+			log, err := os.ReadFile(filepath.Join(dir, LatencyFile))
+			if err != nil || string(log) != sampleLog(t).String() {
+				t.Errorf("the latency log is not what was written: %v", err)
+			}
+			page, err := os.ReadFile(filepath.Join(dir, HTMLFile))
+			if err != nil || !strings.Contains(string(page), "<polyline") {
+				t.Errorf("the page has no curves: %v", err)
+			}
+		})
+	}
+}
+
+func TestAbortLeavesNothing(t *testing.T) {
+	parent := t.TempDir()
+	d := create(t, filepath.Join(parent, "results"))
+	if err := d.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(t, parent); len(got) > 0 {
+		t.Errorf("%q is left", got)
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	root := t.TempDir()
+	file := filepath.Join(root, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	taken := filepath.Join(root, "taken")
+	if err := os.MkdirAll(filepath.Join(taken, "something"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	twice := filepath.Join(root, "twice")
+	create(t, twice)
+	before := left(t, root)
+	for dir, want := range map[string]string{
+		taken:                        "is not empty: choose another, or remove it",
+		file:                         "create run directory: ",
+		filepath.Join(file, "below"): "create run directory: ",
+		twice:                        "another run is writing it",
+	} {
+		if _, err := Create(dir); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Create(%s) = %v, want one line with %q", dir, err, want)
+		}
+	}
+	if got := left(t, root); !slices.Equal(got, before) {
+		t.Errorf("left are %q, before were %q", got, before)
+	}
+}
+
+func TestFailedCommitLeavesNothing(t *testing.T) {
+	parent := t.TempDir()
+	d := create(t, filepath.Join(parent, "results"))
+	// A folder in the way of a file fails for every user, also for root.
+	if err := os.Mkdir(filepath.Join(d.temp, HTMLFile), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Commit(sample()); err == nil || !strings.HasPrefix(err.Error(), "write results: ") {
+		t.Errorf("Commit = %v", err)
+	}
+	if got := left(t, parent); len(got) > 0 {
+		t.Errorf("%q is left", got)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		t.Log("this system has no /dev/full; the log's file is closed instead, which fails as well")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	parent := t.TempDir()
+	d := create(t, filepath.Join(parent, "results"))
+	if err := d.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if full != nil {
+		d.file = full
+		d.log.Reset(full)
+		if _, err := io.WriteString(d.LatencyLog(), "less than the buffer"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Commit(sample()); err == nil || !strings.HasPrefix(err.Error(), "write results: ") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("Commit = %q, want one line", err)
+	}
+	if got := left(t, parent); len(got) > 0 {
+		t.Errorf("%q is left", got)
+	}
+}
+
+// Results that are complete are not thrown away because another run took the
+// name.
+func TestNameTakenMeanwhile(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "results")
+	d := create(t, dir)
+	if err := os.MkdirAll(filepath.Join(dir, "another"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Commit(sample()); err == nil || !strings.Contains(err.Error(), "complete, but in "+d.temp) {
+		t.Errorf("Commit = %v", err)
+	}
+	if err := d.Abort(); err != nil {
+		t.Error(err)
+	}
+	if _, err := Open(dir + partial); err != nil {
+		t.Errorf("the results are not where the error said: %v", err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                              "read results: ",
+		"[]":                            "read results: ",
+		`{"format": "mailbench.run/2"}`: `has the format "mailbench.run/2", but this mailbench reads "mailbench.run/1"`,
+		`{}`:                            `has the format ""`,
+		`{"format": "mailbench.run/1", "seed": "x"}`: "read results: ",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, RunFile), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open of %q = %v, want %q", text, err, want)
+		}
+	}
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is not a run directory") {
+		t.Errorf("Open of an empty folder = %v", err)
+	}
+}

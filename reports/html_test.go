@@ -1,0 +1,185 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func samplePage(t *testing.T) string {
+	t.Helper()
+	r := sample()
+	curves, err := ReadCurves(r, sampleLog(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	if err := WriteHTML(&buf, r, curves); err != nil {
+		t.Fatal(err)
+	}
+	return buf.String()
+}
+
+func TestPageIsAsItWas(t *testing.T) { golden(t, "report.html", []byte(samplePage(t))) }
+
+func TestPageEscapes(t *testing.T) {
+	r := sample()
+	// Every text of the run is hostile.
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		c.Model, c.Engine, c.Phase, c.Durability, c.Reason = hostile, hostile, hostile, hostile, hostile
+		c.Doubts = []string{hostile}
+		ops := map[string]Op{}
+		for name, o := range c.Ops {
+			o.Missing, o.Fallback, o.Error = hostile, hostile, hostile
+			ops[name+hostile] = o
+		}
+		c.Ops = ops
+		c.Engines = &EngineInfo{Version: hostile, Settings: map[string]string{hostile: hostile}}
+	}
+	r.Workload, r.Started, r.Settings, r.Digests = hostile, hostile, map[string]string{hostile: hostile}, map[string]string{hostile: hostile}
+	r.Environment = Environment{Version: hostile, Commit: hostile, Go: hostile, OS: hostile, CPU: hostile, Kernel: hostile, Disk: hostile}
+	c := &r.Cells[2]
+	var buf bytes.Buffer
+	curves := []Curve{}
+	for op := range c.Ops {
+		curves = append(curves, Curve{Model: c.Model, Engine: c.Engine, Phase: c.Phase, Op: op, Points: []Point{{0, 10}, {90, 1000}}})
+	}
+	if err := WriteHTML(&buf, r, curves); err != nil {
+		t.Fatal(err)
+	}
+	page := buf.String()
+	if !strings.Contains(page, "<polyline") || strings.Count(page, "&lt;script&gt;") < 30 {
+		t.Error("the hostile texts are not on the page")
+	}
+	for _, bad := range []string{"<script", "\x1b", "\x07", "\u202e", "\u009b", "ZgotmplZ"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page contains %q", bad)
+		}
+	}
+}
+
+// The page asks for nothing from elsewhere and runs nothing.
+func TestPageIsSelfContained(t *testing.T) {
+	page := samplePage(t)
+	if m := regexp.MustCompile(`(?i)\s(src|href|action|on[a-z]+)\s*=|url\(|@import|<script|<link|<iframe|https?:`).FindString(page); m != "" {
+		t.Errorf("the page contains %q", m)
+	}
+	if !strings.Contains(page, `content="default-src 'none'; style-src 'unsafe-inline'"`) {
+		t.Error("the page does not forbid requests")
+	}
+}
+
+// The page's body is well-formed, and says in its tables what the text says.
+func TestPageIsWellFormed(t *testing.T) {
+	page := samplePage(t)
+	body := page[strings.Index(page, "<body>") : strings.Index(page, "</body>")+len("</body>")]
+	d := xml.NewDecoder(strings.NewReader(body))
+	d.Entity = xml.HTMLEntity
+	var text strings.Builder
+	for {
+		tok, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := tok.(xml.CharData); ok {
+			text.Write(s)
+			text.WriteByte(' ')
+		}
+	}
+	words := strings.Join(strings.Fields(text.String()), " ")
+	for _, want := range []string{
+		"3 not found", "2 failed", "1 of unknown outcome", "40 dropped", "7 dropped", "5 too large", "lacks from, subject",
+		"emulated: message_by_scan", "n/a: james", "Interrupted", "TRUNCATED", "james is INVALID : client saturated", "james is FAILED",
+		"durability power", "response times", "service times", "4 LOST, 1 CORRUPT", "harness 161ns", "late starts: 12.00% of operations",
+		"SHA-256 of schema james cd34",
+	} {
+		if !strings.Contains(words, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
+func TestCurves(t *testing.T) {
+	r := sample()
+	curves, err := ReadCurves(r, sampleLog(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(curves) != 4 {
+		t.Fatalf("%d curves, want those of 2 operations of 2 models", len(curves))
+	}
+	for _, c := range curves {
+		unit := map[string]int64{"james": 1000, "conversation": 2000}[c.Model] * map[string]int64{"list": 1, "open": 10}[c.Op]
+		near := func(at float64, want int64) {
+			t.Helper()
+			for _, p := range c.Points {
+				if math.Abs(p.Percentile-at) < 1e-6 {
+					if math.Abs(float64(p.Nanoseconds)/float64(want)-1) > 0.002 {
+						t.Errorf("%s of %s at %v is %d, want %d", c.Op, c.Model, at, p.Nanoseconds, want)
+					}
+					return
+				}
+			}
+			t.Errorf("%s of %s has no point at %v", c.Op, c.Model, at)
+		}
+		// 1 to 1000 units, from both intervals of the log.
+		near(0, unit)
+		near(90, 900*unit)
+		near(99, 990*unit)
+		near(99.9, 1000*unit)
+		for i := 1; i < len(c.Points); i++ {
+			if c.Points[i].Nanoseconds < c.Points[i-1].Nanoseconds || c.Points[i].Percentile <= c.Points[i-1].Percentile {
+				t.Errorf("%s of %s falls after point %d", c.Op, c.Model, i-1)
+			}
+		}
+	}
+}
+
+// With one measured phase the log does not name it.
+func TestCurvesOfOnePhase(t *testing.T) {
+	r := sample()
+	log := strings.ReplaceAll(sampleLog(t).String(), ".embedded.measure.", ".embedded.")
+	curves, err := ReadCurves(r, strings.NewReader(log))
+	if err != nil || len(curves) == 0 || curves[0].Model != "james" || curves[0].Op != "list" {
+		t.Errorf("%v, %+v", err, curves)
+	}
+	if _, err := ReadCurves(r, strings.NewReader("Tag=james.embedded.list.response,1,1,1,broken\n")); err == nil {
+		t.Error("a broken log is read without an error")
+	}
+}
+
+// All of every curve is within the chart's area, and higher times are higher.
+func TestChart(t *testing.T) {
+	curves, err := ReadCurves(sample(), sampleLog(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	single := Curve{Points: []Point{{0, 0}}} // one operation that took no time
+	for _, cs := range [][]Curve{curves, {single}} {
+		ch := newChart("list", cs, func(c *Curve) string { return c.Model }, func(string) int { return 0 })
+		for _, l := range ch.Lines {
+			lastY := math.Inf(1)
+			for point := range strings.FieldsSeq(l.Points) {
+				xs, ys, _ := strings.Cut(point, ",")
+				x, errX := strconv.ParseFloat(xs, 64)
+				y, errY := strconv.ParseFloat(ys, 64)
+				if errX != nil || errY != nil || math.IsNaN(x+y) || x < ch.Left || x > ch.Right || y < ch.Top || y > ch.Bottom || y > lastY {
+					t.Errorf("point %q after height %v is not in the chart", point, lastY)
+				}
+				lastY = y
+			}
+		}
+		if len(ch.X) < 3 || len(ch.Y) < 2 || ch.X[1].Label != "90" || ch.X[2].Label != "99" {
+			t.Errorf("axes are %v and %v", ch.X, ch.Y)
+		}
+	}
+}

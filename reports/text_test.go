@@ -1,0 +1,146 @@
+package reports
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestTextIsAsItWas(t *testing.T) {
+	for _, width := range []int{60, 80, 120} {
+		var buf bytes.Buffer
+		if err := WriteText(&buf, sample(), width); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, fmt.Sprintf("sample-%d.txt", width), buf.Bytes())
+	}
+}
+
+// No line is wider than the terminal, however wide that is, but for a word
+// that is wider than the line.
+func TestTextFits(t *testing.T) {
+	for width := narrowest; width <= 160; width++ {
+		var buf bytes.Buffer
+		if err := WriteText(&buf, sample(), width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(buf.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("at %d columns a line has %d: %s", width, n, line)
+			}
+		}
+	}
+}
+
+// What is not in the latency figures stands beside them at every width.
+func TestTextHidesNothing(t *testing.T) {
+	for _, width := range []int{0, 60, 80, 100, 120, 200} {
+		var buf bytes.Buffer
+		if err := WriteText(&buf, sample(), width); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(strings.Fields(buf.String()), " ")
+		for _, want := range []string{
+			"3 not found", "2 failed", "1 of unknown outcome", "40 dropped", "7 dropped", "5 too large", "6 latencies beyond 100 s",
+			"lacks from, subject", "emulated: message_by_scan", "n/a: james", "n/a for all: subscribe", "INTERRUPTED", "TRUNCATED", "4 malformed",
+			"james is INVALID: client saturated", "!james", "james is FAILED", "durability power", "durability process",
+			"response times", "service times", "4 LOST, 1 CORRUPT", "harness 161ns", "not measured (bind: no such table)", "(1.88)",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("at %d columns the table does not say %q", width, want)
+			}
+		}
+	}
+}
+
+func TestTextHasNoControlCharacters(t *testing.T) {
+	var buf bytes.Buffer
+	if err := WriteText(&buf, sample(), 80); err != nil {
+		t.Fatal(err)
+	}
+	if i := strings.IndexAny(buf.String(), "\x1b\x07\u009b\u202e"); i >= 0 {
+		t.Errorf("a terminal would act on %q", buf.String()[max(0, i-20):i+5])
+	}
+	if got := printable("a\x00b\r\nc\td\xff\u200be"); got != "ab c de" {
+		t.Errorf("printable = %q", got)
+	}
+}
+
+func TestDoubtsAreSaidOnce(t *testing.T) {
+	var got []string
+	for _, d := range doubtsOf(sample(), names{}) {
+		got = append(got, d.String())
+	}
+	want := []string{
+		"shared machine [conversation, james]: engine and client run in one process",
+		"late starts [conversation, james]: for conversation 0.20% of operations (all: report.html, Provenance)",
+	}
+	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		t.Errorf("doubts = %q\nwant     %q", got, want)
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{duration(0), "0ns"},
+		{duration(999.4), "999ns"},
+		{duration(999.6), "1.00µs"},
+		{duration(12_345), "12.3µs"},
+		{duration(999_499), "999µs"},
+		{duration(999_600), "1.00ms"},
+		{duration(123.4e6), "123ms"},
+		{duration(93.4e9), "93.4s"},
+		{size(0), "0B"},
+		{size(0.5), "0.50B"},
+		{size(999), "999B"},
+		{size(1000), "1.00KB"},
+		{size(24_072), "24.1KB"},
+		{size(25.3e9), "25.3GB"},
+		{size(5e12), "5.00TB"},
+		{amount(3), "3"},
+		{amount(2.04), "2.04"},
+		{amount(12_300), "12.3k"},
+		{amount(4.5e6), "4.50M"},
+		{decade(0), "1 ns"},
+		{decade(4), "10 µs"},
+		{decade(10), "10 s"},
+		{decade(12), "1000 s"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+	if got := ninesOf(99.9); math.Abs(got-3) > 1e-9 {
+		t.Errorf("99.9 is at %v, want 3", got)
+	}
+}
+
+// fullDisk takes some bytes and then fails, as a disk does.
+type fullDisk struct{ left int }
+
+var errFull = errors.New("no space left on device")
+
+func (d *fullDisk) Write(b []byte) (int, error) {
+	if d.left -= len(b); d.left < 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+func TestWritersTellOfAFullDisk(t *testing.T) {
+	for _, room := range []int{0, 4096} {
+		for name, err := range map[string]error{
+			"text":  WriteText(&fullDisk{min(room, 1024)}, sample(), 80),
+			"bench": WriteBench(&fullDisk{min(room, 1024)}, sample()),
+			"page":  WriteHTML(&fullDisk{room}, sample(), nil),
+		} {
+			if !errors.Is(err, errFull) {
+				t.Errorf("%s with room for %d bytes: %v, want %v", name, room, err, errFull)
+			}
+		}
+	}
+}
