@@ -6,24 +6,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 )
 
-// memoryLimit makes the garbage collector work harder before the process grows
-// past it. A 25 MB body in one row passes through buffers of that size in the
-// engine: with the limit, runs that have such bodies peak below 300 MB.
-const memoryLimit = 200 << 20
-
 func main() {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit)
-	}
+	tune()
 	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -40,6 +33,9 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if errors.Is(err, context.Canceled) {
+		err = statusError{exitInterrupted, errors.New("interrupted before anything was measured")}
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "mailbench: "+printable(err.Error()))
 	}
