@@ -85,18 +85,23 @@ func newVersion() *cobra.Command {
 		Example: "  mailbench version",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			e := run.Environment(".")
-			built := e.Go + " " + runtime.GOOS + "/" + runtime.GOARCH
-			if e.Commit != "" {
-				built = "commit " + e.Commit + ", " + built
-			}
-			if e.Dirty {
-				built += ", with uncommitted changes"
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "mailbench %s (%s)\n", e.Version, built)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionLine())
 			return err
 		},
 	}
+}
+
+// versionLine says which mailbench this is.
+func versionLine() string {
+	e := run.Environment(".")
+	built := e.Go + " " + runtime.GOOS + "/" + runtime.GOARCH
+	if e.Commit != "" {
+		built = "commit " + e.Commit + ", " + built
+	}
+	if e.Dirty {
+		built += ", with uncommitted changes"
+	}
+	return fmt.Sprintf("mailbench %s (%s)", e.Version, built)
 }
 
 // table prints rows in columns under their heads.

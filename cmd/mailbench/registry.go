@@ -47,6 +47,8 @@ func pick[T any](what string, names []string, all []T, nameOf func(T) string) ([
 	for i, name := range names {
 		at := slices.Index(known, name)
 		switch {
+		case name == "all":
+			return nil, usagef("%s all stands by itself, without others", what)
 		case at < 0:
 			return nil, usage(unknown(what, name, append(known, "all")))
 		case slices.Contains(names[:i], name):

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/mail"
@@ -64,29 +65,43 @@ Exit status: 0 all well; 1 it could not be done; 2 wrong usage or input;
   mailbench workloads                    what else can be run`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
+		Version:       versionLine(),
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(unknownFlag(cmd, err))
+		return usage(flagError(cmd, err))
 	})
 	root.AddCommand(newRun(), newModels(), newEngines(), newWorkloads(), newVersion())
-	for _, c := range root.Commands() {
-		c.Args = badArguments(c.Args)
-	}
-	root.Args = unknownCommand
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	refuseArguments(root)
 	return root
 }
 
-// badArguments gives errors of an argument check the status of wrong usage.
-func badArguments(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usagef("%w; see %q", err, cmd.CommandPath()+" --help")
+// refuseArguments makes a command and all below it refuse arguments that mean
+// nothing to them, with the status of wrong usage.
+func refuseArguments(cmd *cobra.Command) {
+	switch check := cmd.Args; {
+	case cmd.Name() == "help":
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if found, _, err := cmd.Root().Find(args); err == nil && found != cmd.Root() {
+				return nil
+			}
+			return unknownCommand(cmd.Root(), args)
 		}
-		return nil
+	case cmd.HasSubCommands():
+		cmd.Args = unknownCommand
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	default:
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if check(cmd, args) != nil {
+				return usagef("too many arguments: %q; see %q", strings.Join(args, " "), cmd.CommandPath()+" --help")
+			}
+			return nil
+		}
+	}
+	for _, c := range cmd.Commands() {
+		refuseArguments(c)
 	}
 }
 
@@ -103,11 +118,23 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	return usage(unknown("command", args[0], known))
 }
 
-// unknownFlag adds the nearest flag to an error that names an unknown one.
-func unknownFlag(cmd *cobra.Command, err error) error {
+// flagError says which flag or which value was probably meant.
+func flagError(cmd *cobra.Command, err error) error {
+	see := fmt.Sprintf("; see %q", cmd.CommandPath()+" --help")
+	var value *pflag.InvalidValueError
+	if errors.As(err, &value) {
+		expected := "a whole number"
+		switch value.GetFlag().Value.Type() {
+		case "duration":
+			expected = "a duration such as 500ms"
+		case "bool":
+			expected = "true or false"
+		}
+		return fmt.Errorf("--%s %q: expected %s%s", value.GetFlag().Name, value.GetValue(), expected, see)
+	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
-		return fmt.Errorf("%w; see %q", err, cmd.CommandPath()+" --help")
+		return fmt.Errorf("%w%s", err, see)
 	}
 	return unknown("flag", "--"+name, flagNames(cmd))
 }

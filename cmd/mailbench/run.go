@@ -71,18 +71,18 @@ saves what was measured so far.`,
 
 func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.StringSliceVarP(&f.models, "model", "m", []string{"all"}, "models, by comma (mailbench models lists them)")
-	flags.StringSliceVarP(&f.engines, "engine", "e", []string{"embedded"}, "engines, by comma (mailbench engines lists them)")
+	flags.StringSliceVarP(&f.models, "model", "m", []string{"all"}, "`MODELS`, by comma (mailbench models lists them)")
+	flags.StringSliceVarP(&f.engines, "engine", "e", []string{"embedded"}, "`ENGINES`, by comma (mailbench engines lists them)")
 	flags.StringArrayVar(&f.set, "set", nil, "change one value of the workload: `KEY=VALUE`, such as population.users=10")
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) in place of generated ones")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything that is drawn (default: the workload's)")
 	flags.IntVar(&f.trials, "trials", 1, "run each model on each engine so often, each time on a fresh store")
 	flags.StringVarP(&f.output, "output", "o", "", "the results' `DIR` (default results/WORKLOAD-TIME)")
 	flags.StringVar(&f.data, "data", "", "keep stores and ledgers in `DIR` and use a data set that is there again (default: a temporary folder)")
-	flags.StringVar(&f.audit, "audit", "no", "prove that every acknowledged delivery is there: `no, after or only` (only: of --data, without a run)")
+	flags.StringVar(&f.audit, "audit", "no", "`WHEN` to prove that every acknowledged delivery is there: no, after the run, or --audit=only (of --data, without a run)")
 	flags.Lookup("audit").NoOptDefVal = run.AuditAfter.String()
-	flags.StringVar(&f.durability, "durability", "default", "what an acknowledged write survives: `memory, process, power or default` (the engine's own)")
-	flags.StringVar(&f.cache, "cache", "", "block cache of the embedded engine, such as 256MB (default: the engine's)")
+	flags.StringVar(&f.durability, "durability", "default", "`CLASS` of what an acknowledged write survives: memory, process, power or default (the engine's own)")
+	flags.StringVar(&f.cache, "cache", "", "block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
 	flags.IntVar(&f.workers, "workers", run.DefaultWorkers, "most operations at once in open-loop phases and in the load")
 	flags.DurationVar(&f.maxLag, "max-lag", run.DefaultMaxLag, "an operation that could not be started so long after it was due is dropped, and counted")
 	flags.BoolVar(&f.noFloor, "no-floor", false, "leave out the measurement of the harness's own cost")
@@ -93,7 +93,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 // found before the first operation.
 func (f *runFlags) run(cmd *cobra.Command, name string) error {
 	ctx := cmd.Context()
-	c, err := f.config(name)
+	c, err := f.config(name, cmd.Flags().Changed("seed"))
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (f *runFlags) run(cmd *cobra.Command, name string) error {
 }
 
 // config turns the flags into what the runner is told.
-func (f *runFlags) config(name string) (*run.Config, error) {
+func (f *runFlags) config(name string, seeded bool) (*run.Config, error) {
 	c := &run.Config{
 		Trials: f.trials, DataDir: f.data, NoFloor: f.noFloor, Workers: f.workers, MaxLag: f.maxLag,
 	}
@@ -150,9 +150,11 @@ func (f *runFlags) config(name string) (*run.Config, error) {
 	if c.CacheBytes, err = f.cacheBytes(); err != nil {
 		return nil, err
 	}
-	switch {
+	switch _, statErr := os.Stat(f.data); {
 	case c.Audit == run.AuditOnly && f.data == "":
 		return nil, usagef("--audit=only reads what an earlier run left: name its folder with --data DIR")
+	case c.Audit == run.AuditOnly && statErr != nil:
+		return nil, missing(fmt.Errorf("--audit=only reads what an earlier run left: %w", statErr))
 	case f.trials < 1:
 		return nil, usagef("--trials %d: expected 1 or more", f.trials)
 	case f.workers < 1:
@@ -162,14 +164,15 @@ func (f *runFlags) config(name string) (*run.Config, error) {
 	}
 	engine := null.Engine()
 	c.Null = &engine
-	c.Workload, err = f.workload(name)
+	c.Workload, err = f.workload(name, seeded)
 	return c, err
 }
 
 // workload reads a file if the name looks like one, else a bundled workload.
-func (f *runFlags) workload(name string) (*workloads.Workload, error) {
+// seeded says that --seed was given, which may be 0.
+func (f *runFlags) workload(name string, seeded bool) (*workloads.Workload, error) {
 	overrides := f.set
-	if f.seed != 0 {
+	if seeded {
 		overrides = append(overrides, "seed="+strconv.FormatUint(f.seed, 10))
 	}
 	if !strings.ContainsAny(name, `./\`) {
@@ -246,10 +249,19 @@ func verdict(r *reports.Run) error {
 	if r.Interrupted {
 		return statusError{exitInterrupted, errors.New("interrupted; what was measured is saved")}
 	}
-	for _, c := range r.Cells {
-		if c.Verdict == reports.Failed {
-			return fmt.Errorf("%s on %s, phase %s: %s", c.Model, c.Engine, c.Phase, c.Reason)
+	var failed []*reports.Cell
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Verdict == reports.Failed {
+			failed = append(failed, c)
 		}
 	}
-	return nil
+	if len(failed) == 0 {
+		return nil
+	}
+	c := failed[0]
+	err := fmt.Errorf("%s on %s, phase %s: %s", c.Model, c.Engine, c.Phase, c.Reason)
+	if len(failed) > 1 {
+		err = fmt.Errorf("%w (and %d more, in the table)", err, len(failed)-1)
+	}
+	return err
 }
