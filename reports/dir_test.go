@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -153,8 +154,12 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := d.Commit(sample()); err == nil || !strings.HasPrefix(err.Error(), "write results: ") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("Commit = %q, want one line", err)
+	err = d.Commit(sample())
+	if err == nil || !strings.HasPrefix(err.Error(), "write results: ") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("Commit = %v, want one line", err)
+	}
+	if full != nil && !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Commit = %v, want %v", err, syscall.ENOSPC)
 	}
 	if got := left(t, parent); len(got) > 0 {
 		t.Errorf("%q is left", got)

@@ -84,6 +84,32 @@ func TestDoubtsAreSaidOnce(t *testing.T) {
 	}
 }
 
+// A line of the table says which engine and trial it is of, if there are
+// several.
+func TestTextTellsCellsApart(t *testing.T) {
+	r := sample()
+	for i := range r.Cells {
+		r.Cells[i].Trial = 1
+	}
+	again := r.Cells[2]
+	again.Trial, again.Engine = 2, "null"
+	r.Cells = append(r.Cells, again)
+	var buf bytes.Buffer
+	if err := WriteText(&buf, r, 80); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"!james/embedded #1 ", "!james/null #2 ", " conversation/embedded #1 ", "james/null #2 is INVALID"} {
+		if !strings.Contains(buf.String(), want) {
+			t.Errorf("the table has no %q:\n%s", want, buf.String())
+		}
+	}
+	for line := range strings.Lines(buf.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("a line has %d columns: %s", n, line)
+		}
+	}
+}
+
 func TestUnits(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{duration(0), "0ns"},
