@@ -93,7 +93,9 @@ func sample() *Run {
 		Mail:     &MailInfo{File: "in" + hostile + ".mbox", Messages: 2500, Bytes: 12_000_000, Malformed: 4, Truncated: "the gzip stream ends early"},
 		Cells:    []Cell{load, settle, invalid, good, synced, closed, failed},
 		Floor: []Floor{
-			{NS: 161.2}, {Model: "james", Op: "list", NS: 1720, Allocs: 0}, {Model: "james", Op: "open", NS: 618, Allocs: 2},
+			{NS: 161.2},
+			{Model: "james", Op: "list", NS: 1720, Allocs: 0},
+			{Model: "james", Op: "open", NS: 618, Allocs: 2},
 			{Model: "conversation", Error: "bind: no such table"},
 		},
 		Audits: []Audit{

@@ -151,8 +151,12 @@ func (o *Op) remarks() []string {
 		count int64
 		what  string
 	}{
-		{o.Failed, "failed"}, {o.Unknown, "of unknown outcome"}, {o.Dropped, "dropped"},
-		{o.NotFound, "not found"}, {o.TooLarge, "too large"}, {o.Clamped, "latencies beyond 100 s"},
+		{o.Failed, "failed"},
+		{o.Unknown, "of unknown outcome"},
+		{o.Dropped, "dropped"},
+		{o.NotFound, "not found"},
+		{o.TooLarge, "too large"},
+		{o.Clamped, "latencies beyond 100 s"},
 	} {
 		if n.count > 0 {
 			s = append(s, fmt.Sprintf("%d %s", n.count, n.what))
