@@ -45,3 +45,5 @@ require (
 	gopkg.in/yaml.v3 v3.0.1
 	pgregory.net/rapid v1.3.0
 )
+
+require golang.org/x/tools v0.51.0 // indirect
