@@ -28,6 +28,7 @@ type box struct{ count, found int64 }
 type stored struct {
 	uid, size, chunkSize int64
 	checksum             uint32
+	hollow               bool // it has flags at most: a write to a message that is gone leaves that
 	readable             bool
 }
 
@@ -75,11 +76,15 @@ func (a *audit) readMessages(ctx context.Context) error {
 				return err
 			}
 			for i := range page {
+				if page[i].hollow {
+					a.result.Dangling++
+					continue
+				}
+				a.boxes[id].found++
 				if err := a.check(ctx, id, &page[i]); err != nil {
 					return err
 				}
 			}
-			a.boxes[id].found += int64(len(page))
 			if len(page) < auditPage {
 				break
 			}
@@ -96,7 +101,7 @@ func (a *audit) pageOf(ctx context.Context, id mailboxID, after drivers.Value) (
 	var page []stored
 	err := a.s.Read(ctx, a.metadata, a.with(drivers.UUID(id), after, drivers.Bigint(auditPage)), func(row []drivers.Value) error {
 		var layout models.Layout
-		s := stored{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: row[2].Int64()}
+		s := stored{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: row[2].Int64(), hollow: row[1].IsNull()}
 		s.readable = layout.Parse(row[3].Raw()) == nil && s.chunkSize > 0
 		s.checksum = layout.Checksum
 		page = append(page, s)

@@ -131,6 +131,9 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 func (m *mailbox) copyAll(ctx context.Context, from, to *models.Folder, first int64) error {
 	for i := range m.recs {
 		r := &m.recs[i]
+		if r.chunkSize <= 0 {
+			return fmt.Errorf("%w: %d bytes in chunks of %d", models.ErrBroken, r.size, r.chunkSize)
+		}
 		for n := range r.chunks() {
 			number := drivers.Bigint(n + 1)
 			m.held = nil

@@ -71,6 +71,9 @@ func (m *mailbox) record(row []drivers.Value) error {
 	if m.at == len(m.recs) {
 		return fmt.Errorf("UID %d came out of turn", uid)
 	}
+	if row[2].IsNull() { // a flag that was put where the message is gone
+		return nil
+	}
 	at := len(m.text)
 	m.text = append(m.text, row[7].Raw()...)
 	m.recs[m.at] = record{

@@ -54,6 +54,11 @@ func damages(model string) []damage {
 			{name: "body left over", table: "JAMES_MESSAGES.data", insert: moves("uid", drivers.Bigint(999)), want: models.Audit{Unreferenced: 1}},
 			{name: "metadata lost", table: "JAMES_MESSAGES", want: models.Audit{Messages: -1, Unreferenced: 1, CounterDrift: 1}},
 			{
+				name: "metadata hollow", table: "JAMES_MESSAGES", set: row{"size": {}},
+				want: models.Audit{Messages: -1, Dangling: 1, Unreferenced: 1, CounterDrift: 1},
+			},
+			{name: "metadata broken", table: "JAMES_MESSAGES", set: row{"chunk_size": {}}, want: models.Audit{BrokenBodies: 1}},
+			{
 				name: "mailbox lost", table: "JAMES_MAILBOXES", match: is("name", "Work"),
 				want: models.Audit{Folders: -1, Messages: -2, Unreferenced: 2, Dangling: 1},
 			},
