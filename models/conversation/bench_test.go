@@ -54,12 +54,13 @@ func onNull(t testing.TB) map[string]func(ctx context.Context) error {
 			}
 			return mb.Flag(ctx, a.Folders[0], hs[0], models.Seen, false)
 		},
+		"move": func(ctx context.Context) error { return mb.Move(ctx, a.Folders[0], a.Folders[1], hs, hs) },
 	}
 }
 
 func BenchmarkOnNull(b *testing.B) {
 	ops := onNull(b)
-	for _, name := range []string{"deliver", "list", "flag"} {
+	for _, name := range []string{"deliver", "list", "flag", "move"} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -74,7 +75,7 @@ func BenchmarkOnNull(b *testing.B) {
 // TestAllocations: the hot path allocates nothing of its own.
 func TestAllocations(t *testing.T) {
 	ops := onNull(t)
-	for _, name := range []string{"deliver", "list", "flag"} {
+	for _, name := range []string{"deliver", "list", "flag", "move"} {
 		var err error
 		for range 100 { // until buffers have grown and the engine has its samples
 			err = ops[name](t.Context())

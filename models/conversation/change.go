@@ -139,7 +139,8 @@ func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles
 		if err := m.get(ctx, m.wholeMessage, from, h, m.onWhole); err != nil {
 			return err
 		}
-		if _, err := m.s.Write(ctx, m.post, append(m.with(ref(to), idOf(h)), m.whole...)); err != nil {
+		m.args = append(m.with(ref(to), idOf(h)), m.whole...)
+		if _, err := m.s.Write(ctx, m.post, m.args); err != nil {
 			return err
 		}
 		if _, err := m.s.Write(ctx, m.deleteMessage, m.with(ref(from), idOf(h))); err != nil {
