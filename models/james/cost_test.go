@@ -45,6 +45,11 @@ func onNull(t testing.TB) map[string]func() {
 			}
 		},
 		"open": func() { must(mb.Open(ctx, a.Folders[0], hs[0], &o)) },
+		"stats": func() {
+			if _, err := mb.Stats(ctx, a.Folders[0]); err != nil {
+				t.Fatal(err)
+			}
+		},
 		"flag": func() { must(mb.Flag(ctx, a.Folders[0], hs[0], models.Seen, true)) },
 	}
 }

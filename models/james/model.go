@@ -107,6 +107,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b, s: s}
 	// Bound once: a method value made for each call would be an allocation.
 	m.onRow, m.onRecord, m.onChunk, m.onCopy = m.row, m.record, m.read, m.hold
+	m.onNumbers, m.onUnread = m.numbersRow, m.unreadRow
 	m.raw = models.NewRawReader(m.fetch)
 	return m
 }
@@ -129,10 +130,12 @@ type mailbox struct {
 	buffer  []byte // one chunk, of content that is not in memory or of a message that moves
 	entry   models.Entry
 	yield   func(*models.Entry) error
-	stopped error  // what the caller's yield said
-	held    []byte // a chunk that is being copied
+	stopped error            // what the caller's yield said
+	held    []byte           // a chunk that is being copied
+	counts  [2]drivers.Value // of the mailbox row: lastUID, messageCount
+	unseen  int64            // messages counted so far
 
-	onRow, onRecord, onChunk, onCopy func(row []drivers.Value) error
+	onRow, onRecord, onChunk, onCopy, onNumbers, onUnread func(row []drivers.Value) error
 }
 
 var (

@@ -53,17 +53,19 @@ func (m *mailbox) row(row []drivers.Value) error {
 // by a scan of metadata.
 func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
 	total, err := m.number(ctx, f, messageCount)
-	unread := int64(0)
+	m.unseen = 0
 	if err == nil {
-		err = m.s.Read(ctx, m.unread, m.with(key(f), drivers.Boolean(false)), func([]drivers.Value) error {
-			unread++
-			return nil
-		})
+		err = m.s.Read(ctx, m.unread, m.with(key(f), drivers.Boolean(false)), m.onUnread)
 	}
 	if err != nil {
 		return models.Stats{}, failed("stats", f.Account, err)
 	}
-	return models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: total.Int64(), Unread: unread}, nil
+	return models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: total.Int64(), Unread: m.unseen}, nil
+}
+
+func (m *mailbox) unreadRow([]drivers.Value) error {
+	m.unseen++
+	return nil
 }
 
 // Open implements models.Mailbox.

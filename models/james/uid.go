@@ -76,10 +76,14 @@ func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.
 }
 
 // number reads a number of the mailbox row: null if it was never written.
-func (m *mailbox) number(ctx context.Context, f *models.Folder, number int) (v drivers.Value, err error) {
-	err = m.s.Read(ctx, m.numbers, m.with(key(f)), func(row []drivers.Value) error {
-		v = row[number]
-		return nil
-	})
-	return v, err
+func (m *mailbox) number(ctx context.Context, f *models.Folder, number int) (drivers.Value, error) {
+	m.counts = [2]drivers.Value{}
+	err := m.s.Read(ctx, m.numbers, m.with(key(f)), m.onNumbers)
+	return m.counts[number], err
+}
+
+// numbersRow takes the mailbox row's numbers, which are no bytes to be copied.
+func (m *mailbox) numbersRow(row []drivers.Value) error {
+	copy(m.counts[:], row)
+	return nil
 }
