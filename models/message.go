@@ -31,17 +31,22 @@ func (b BytesContent) ReadAt(p []byte, off int64) (int, error) {
 // Size implements Content.
 func (b BytesContent) Size() int64 { return int64(len(b)) }
 
-// AppendContent appends all of c to dst.
+// AppendContent appends all of c to dst, or nothing: content that ends before
+// its size is io.ErrUnexpectedEOF.
 func AppendContent(dst []byte, c Content) ([]byte, error) {
 	if b, ok := c.(BytesContent); ok {
 		return append(dst, b...), nil
 	}
 	at, n := len(dst), int(c.Size())
 	dst = append(dst, make([]byte, n)...)
-	if _, err := c.ReadAt(dst[at:], 0); err != nil && err != io.EOF {
-		return dst[:at], err
+	got, err := c.ReadAt(dst[at:], 0)
+	if got == n {
+		return dst, nil
 	}
-	return dst, nil
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return dst[:at], err
 }
 
 // Address is a mail address with its display name.
