@@ -98,7 +98,7 @@ func TestPageIsWellFormed(t *testing.T) {
 	words := strings.Join(strings.Fields(text.String()), " ")
 	for _, want := range []string{
 		"3 not found", "2 failed", "1 of unknown outcome", "40 dropped", "7 dropped", "5 too large", "lacks from, subject",
-		"emulated: message_by_scan", "n/a: james", "Interrupted", "TRUNCATED", "james is INVALID : client saturated", "james is FAILED",
+		"emulated: message_by_scan", "n/a: james", "Interrupted", "james is INVALID : client saturated", "james is FAILED",
 		"durability power", "response times", "service times", "4 LOST, 1 CORRUPT", "harness 161ns", "late starts: 12.00% of operations",
 		"SHA-256 of schema james cd34",
 	} {

@@ -43,7 +43,6 @@ type MailInfo struct {
 	Messages  int64  `json:"messages"`
 	Bytes     int64  `json:"bytes"`
 	Malformed int64  `json:"malformed"` // delivered all the same
-	Truncated string `json:"truncated,omitempty"`
 }
 
 // Verdict says whether a cell's figures can be used.

@@ -90,7 +90,7 @@ func sample() *Run {
 		},
 		Settings: map[string]string{"workers": "32", "durability": "default"},
 		Digests:  map[string]string{"workload": "ab12", "schema james": "cd34"},
-		Mail:     &MailInfo{File: "in" + hostile + ".mbox", Messages: 2500, Bytes: 12_000_000, Malformed: 4, Truncated: "the gzip stream ends early"},
+		Mail:     &MailInfo{File: "in" + hostile + ".mbox", Messages: 2500, Bytes: 12_000_000, Malformed: 4},
 		Cells:    []Cell{load, settle, invalid, good, synced, closed, failed},
 		Floor: []Floor{
 			{NS: 161.2},

@@ -94,9 +94,6 @@ func mailInfo(m *MailInfo) string {
 	if m.Malformed > 0 {
 		s += fmt.Sprintf("; %d malformed, delivered all the same", m.Malformed)
 	}
-	if m.Truncated != "" {
-		s += "; TRUNCATED: " + m.Truncated
-	}
 	return s
 }
 

@@ -46,7 +46,7 @@ func TestTextHidesNothing(t *testing.T) {
 		text := strings.Join(strings.Fields(buf.String()), " ")
 		for _, want := range []string{
 			"3 not found", "2 failed", "1 of unknown outcome", "40 dropped", "7 dropped", "5 too large", "6 latencies beyond 100 s",
-			"lacks from, subject", "emulated: message_by_scan", "n/a: james", "n/a for all: subscribe", "INTERRUPTED", "TRUNCATED", "4 malformed",
+			"lacks from, subject", "emulated: message_by_scan", "n/a: james", "n/a for all: subscribe", "INTERRUPTED", "4 malformed",
 			"james is INVALID: client saturated", "!james", "james is FAILED", "durability power", "durability process",
 			"response times", "service times", "4 LOST, 1 CORRUPT", "harness 161ns", "not measured (bind: no such table)", "(1.88)",
 		} {
