@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,7 +39,7 @@ func (b *progress) update(p run.Progress) {
 		fmt.Fprintf(b.w, "\r\x1b[K%s", line(p, width(b.w)-1))
 		b.drawn = true
 	case p.Finished:
-		fmt.Fprintf(b.w, "[%d/%d] %s on %s: %s done%s\n", p.Cell, p.Cells, p.Model, p.Engine, p.Phase, amount(p))
+		fmt.Fprintf(b.w, "%s done%s\n", where(p), amount(p))
 	}
 }
 
@@ -51,19 +52,26 @@ func (b *progress) close() {
 
 // line is a progress line of at most width columns.
 func line(p run.Progress, width int) string {
-	head := fmt.Sprintf("[%d/%d] %s on %s: %s ", p.Cell, p.Cells, p.Model, p.Engine, p.Phase)
+	head := where(p) + " "
 	tail := amount(p)
 	if p.ETA > 0 {
 		tail += ", " + p.ETA.Round(time.Second).String() + " left"
 	}
-	if room := min(width-len(head)-len(tail)-2, 30); room >= 5 && p.Fraction >= 0 {
+	columns := utf8.RuneCountInString(head) + len(tail)
+	if room := min(width-columns-2, 30); room >= 5 && p.Fraction >= 0 {
 		full := int(min(p.Fraction, 1) * float64(room))
 		head += "[" + strings.Repeat("=", full) + strings.Repeat(" ", room-full) + "]"
 	}
-	if s := head + tail; len(s) <= width {
-		return s
+	if columns <= width {
+		return head + tail
 	}
-	return head[:min(len(head), max(width, 0))]
+	cut := []rune(head)
+	return string(cut[:min(len(cut), max(width, 0))])
+}
+
+// where says what is under way; the phase's name is the user's.
+func where(p run.Progress) string {
+	return fmt.Sprintf("[%d/%d] %s on %s: %s", p.Cell, p.Cells, p.Model, p.Engine, printable(p.Phase))
 }
 
 func amount(p run.Progress) string {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ saves what was measured so far.`,
   mailbench run workday -m james,datastax --set phases.measure.rate=200/s
   mailbench run delivery --mail archive.mbox.gz --durability process
   mailbench run churn -m elasticinbox --data /var/tmp/mb --audit
-  mailbench run --data /var/tmp/mb --audit=only   after a crash: is all that was acknowledged there?
+  mailbench run -m elasticinbox --data /var/tmp/mb --audit=only   after a crash: is it all there?
   mailbench run mine.yaml --trials 5 -o results/mine`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -208,7 +209,7 @@ func (f *runFlags) outputDir(workload string) string {
 	if f.output != "" {
 		return f.output
 	}
-	return filepath.Join("results", workload+"-"+time.Now().Format("20060102-150405"))
+	return filepath.Join("results", workload+"-"+time.Now().Format("20060102-150405.000"))
 }
 
 func openMail(ctx context.Context, path string) (*mail.File, error) {
@@ -219,9 +220,10 @@ func openMail(ctx context.Context, path string) (*mail.File, error) {
 	return source, nil
 }
 
-// missing gives an error about a file that is not there the status of wrong input.
+// missing gives an error about a file that is not there, or is a folder, the
+// status of wrong input.
 func missing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) {
 		return usage(err)
 	}
 	return err
