@@ -1,0 +1,66 @@
+package pebble
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// wrote checks what kinds of keys the last write put into Pebble.
+func (e *env) wrote(what string, want ...pebble.InternalKeyKind) {
+	e.t.Helper()
+	var got []pebble.InternalKeyKind
+	r := e.sess.(*session).batch.Reader()
+	for {
+		kind, _, _, ok, err := r.Next()
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		got = append(got, kind)
+	}
+	if !slices.Equal(got, want) {
+		e.t.Errorf("%s wrote %v, want %v", what, got, want)
+	}
+}
+
+// A write that has read its row leaves no chain of operands behind: it sets the
+// row, operands of blind writes below it and all. A large row, which would
+// outweigh that, gets an operand.
+func TestRewrite(t *testing.T) {
+	const set, merge = pebble.InternalKeyKindSet, pebble.InternalKeyKindMerge
+	e := newEnv(t, drivers.Options{Durability: drivers.Memory})
+	e.write("add", "u", "uid", 5)
+	e.wrote("add", merge)
+	for range 3 {
+		e.write("next", "u", "uid", 1)
+		e.wrote("next", set)
+	}
+	e.write("add", "u", "uid", -2)
+	e.write("next", "u", "uid", 1)
+	e.wrote("next on a row and an operand", set)
+	e.want("uid 7", "tallies", "u")
+
+	row := []any{"u", "f", 1, 1}
+	e.write("drop_subject", row...)
+	e.wrote("taking a cell from no row")
+	e.write("put", "u", "f", 1, 1, "small", 5, true)
+	e.write("swap", "u", "f", 1, 1, "other", "small")
+	e.wrote("swap", set, set) // the row, and its index entry
+	e.want("u f 1 1 - other 5 1", "get", row...)
+	large := strings.Repeat("x", rewriteBelow)
+	e.write("swap", "u", "f", 1, 1, large, "other")
+	e.wrote("swap of a small row for a large one", set, set)
+	e.write("swap", "u", "f", 1, 1, "small again", large)
+	e.wrote("swap in a large row", merge, set)
+	e.want("u f 1 1 - small again 5 1", "get", row...)
+	e.write("drop_subject", row...)
+	e.wrote("taking a cell", set)
+	e.want("u f 1 1 - - 5 1", "get", row...)
+}
