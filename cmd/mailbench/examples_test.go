@@ -73,6 +73,9 @@ func example(t *testing.T, line string) {
 		}
 		if len(args) > 0 && args[0] == "run" {
 			args = append(args, small...)
+			if !slices.Contains(args, "-m") {
+				args = append(args, "-m", "james") // the scripts run all models
+			}
 		}
 		var out, errs bytes.Buffer
 		if status := execute(args, &out, &errs); status != exitOK || errs.Len() > 0 || out.Len() == 0 {

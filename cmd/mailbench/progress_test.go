@@ -113,6 +113,13 @@ func TestExitStatus(t *testing.T) {
 			t.Errorf("%v: status %d, want %d", tc.err, got, tc.want)
 		}
 	}
+	two := verdict(&reports.Run{Cells: []reports.Cell{
+		{Model: "james", Engine: "embedded", Phase: "load", Verdict: reports.Failed, Reason: "disk full\nclose: disk full"},
+		{Verdict: reports.Failed},
+	}})
+	if want := "james on embedded, phase load: disk full (and 1 more, in the table)"; two.Error() != want {
+		t.Errorf("%q, want %q", two, want)
+	}
 	var out bytes.Buffer
 	if got := execute([]string{"run", "quik"}, &out, &out); got != exitUsage || !strings.Contains(out.String(), "quick") {
 		t.Errorf("status %d, %q", got, &out)

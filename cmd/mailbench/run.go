@@ -261,7 +261,8 @@ func verdict(r *reports.Run) error {
 		return nil
 	}
 	c := failed[0]
-	err := fmt.Errorf("%s on %s, phase %s: %s", c.Model, c.Engine, c.Phase, c.Reason)
+	reason, _, _ := strings.Cut(c.Reason, "\n") // what came of it is in the table
+	err := fmt.Errorf("%s on %s, phase %s: %s", c.Model, c.Engine, c.Phase, reason)
 	if len(failed) > 1 {
 		err = fmt.Errorf("%w (and %d more, in the table)", err, len(failed)-1)
 	}
