@@ -12,7 +12,8 @@ import (
 func checkText(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, b []byte) {
+}, b []byte,
+) {
 	t.Helper()
 	const before = "before"
 	text, err := EncodeText([]byte(before), BytesContent(b))
@@ -36,7 +37,10 @@ func checkText(t interface {
 }
 
 var texts = [][]byte{
-	nil, []byte("plain"), []byte("Grüße, 世界"), {0}, {0xff}, []byte("\xc3"), []byte("\xed\xa0\x80"),
+	nil, []byte("plain"), []byte("Grüße, 世界"),
+	{0},
+	{0xff},
+	[]byte("\xc3"), []byte("\xed\xa0\x80"),
 	[]byte(textMarker), []byte(textMarker + "YQ=="), []byte(textMarker + "not base64 at all"),
 	[]byte(textMarker + textMarker), []byte(textMarker[:5]), []byte(" " + textMarker),
 	bytes.Repeat([]byte{0xfe}, 767), bytes.Repeat([]byte{0xfe}, 768), bytes.Repeat([]byte{0xfe}, 769),

@@ -10,69 +10,121 @@ func Faults() []Fault {
 		{Name: "reverses-desc", Doc: "Slices over a DESC column, of a key or an index, run the other way round.", rewrite: reverseDesc},
 		{Name: "repeats-after", Doc: "Pages begin with the row they should go on after.", rewrite: repeatAfter},
 		{Name: "closes-open-bounds", Doc: "The rows at the open ends of a range belong to it, in slices, counts and deletes.", rewrite: closeBounds},
-		{Name: "filters-late", Doc: "A limit counts the rows that a filter drops.",
-			rewrite: withoutFilter, session: func(s *session) drivers.Session { return &filtersLate{session: s} }},
-		{Name: "skips-row", Doc: "A read of several rows misses the second.",
-			session: func(s *session) drivers.Session { return &skipsRow{s} }},
-		{Name: "ignores-list-order", Doc: "A multi-get yields its rows in the opposite order of its list.",
-			session: func(s *session) drivers.Session { return &ignoresListOrder{s} }},
-		{Name: "late-rows", Doc: "A row is yielded after the next was read into its buffer.",
-			session: func(s *session) drivers.Session { return &lateRows{s} }},
-		{Name: "swallows-errors", Doc: "An error of yield ends the read, and nil comes back.",
-			session: func(s *session) drivers.Session { return &swallowsErrors{s} }},
-		{Name: "empty-is-null", Doc: "Empty texts and blobs come back as null.",
-			session: func(s *session) drivers.Session { return &rewritesValues{s, emptyIsNull} }},
-		{Name: "reverses-lists", Doc: "Lists come back newest element first.",
-			session: func(s *session) drivers.Session { return &rewritesValues{s, reverseList} }},
+		{
+			Name: "filters-late", Doc: "A limit counts the rows that a filter drops.",
+			rewrite: withoutFilter, session: func(s *session) drivers.Session { return &filtersLate{session: s} },
+		},
+		{
+			Name: "skips-row", Doc: "A read of several rows misses the second.",
+			session: func(s *session) drivers.Session { return &skipsRow{s} },
+		},
+		{
+			Name: "ignores-list-order", Doc: "A multi-get yields its rows in the opposite order of its list.",
+			session: func(s *session) drivers.Session { return &ignoresListOrder{s} },
+		},
+		{
+			Name: "late-rows", Doc: "A row is yielded after the next was read into its buffer.",
+			session: func(s *session) drivers.Session { return &lateRows{s} },
+		},
+		{
+			Name: "swallows-errors", Doc: "An error of yield ends the read, and nil comes back.",
+			session: func(s *session) drivers.Session { return &swallowsErrors{s} },
+		},
+		{
+			Name: "empty-is-null", Doc: "Empty texts and blobs come back as null.",
+			session: func(s *session) drivers.Session { return &rewritesValues{s, emptyIsNull} },
+		},
+		{
+			Name: "reverses-lists", Doc: "Lists come back newest element first.",
+			session: func(s *session) drivers.Session { return &rewritesValues{s, reverseList} },
+		},
 
 		// Writes.
-		{Name: "loses-write", Doc: "Every fifth write of a session is acknowledged and never made.",
-			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: everyFifth()} }},
-		{Name: "loses-second-family", Doc: "Writes to nested tables are acknowledged and never made.",
-			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: toNested} }},
-		{Name: "loses-statics", Doc: "Writes of static columns are acknowledged and never made.",
-			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: toStatics} }},
-		{Name: "drops-chunk", Doc: "Every second put of a blob is acknowledged and never made.",
-			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: everySecondBlob()} }},
-		{Name: "keeps-cells", Doc: "Deletes of single columns are acknowledged and never made.",
-			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: cellDeletes} }},
-		{Name: "delete-wins-ties", Doc: "A put right after the delete of its row is lost, as when both get one timestamp.",
-			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: afterDelete()} }},
-		{Name: "truncates", Doc: "Texts and blobs over 64 KiB are cut there.",
-			session: func(s *session) drivers.Session { return &rewritesArgs{s, truncate} }},
-		{Name: "cuts-at-nul", Doc: "Texts end at their first NUL, in keys as well.",
-			session: func(s *session) drivers.Session { return &rewritesArgs{s, cutAtNUL} }},
-		{Name: "keeps-arguments", Doc: "A write is made at the session's next call, from arguments kept without a copy.",
-			session: func(s *session) drivers.Session { return &keepsArguments{session: s} }},
-		{Name: "replaces-rows", Doc: "A put of some columns wipes the others.",
-			beside: rowDelete, session: func(s *session) drivers.Session { return &runsBeside{s} }},
-		{Name: "put-merges", Doc: "A put of collections adds to the stored ones.",
-			beside: asAppend, session: func(s *session) drivers.Session { return &runsInstead{s} }},
-		{Name: "deletes-children", Doc: "The delete of a row takes the rows of nested tables below it.",
-			beside: childDeletes, session: func(s *session) drivers.Session { return &runsBeside{s} }},
+		{
+			Name: "loses-write", Doc: "Every fifth write of a session is acknowledged and never made.",
+			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: everyFifth()} },
+		},
+		{
+			Name: "loses-second-family", Doc: "Writes to nested tables are acknowledged and never made.",
+			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: toNested} },
+		},
+		{
+			Name: "loses-statics", Doc: "Writes of static columns are acknowledged and never made.",
+			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: toStatics} },
+		},
+		{
+			Name: "drops-chunk", Doc: "Every second put of a blob is acknowledged and never made.",
+			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: everySecondBlob()} },
+		},
+		{
+			Name: "keeps-cells", Doc: "Deletes of single columns are acknowledged and never made.",
+			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: cellDeletes} },
+		},
+		{
+			Name: "delete-wins-ties", Doc: "A put right after the delete of its row is lost, as when both get one timestamp.",
+			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: afterDelete()} },
+		},
+		{
+			Name: "truncates", Doc: "Texts and blobs over 64 KiB are cut there.",
+			session: func(s *session) drivers.Session { return &rewritesArgs{s, truncate} },
+		},
+		{
+			Name: "cuts-at-nul", Doc: "Texts end at their first NUL, in keys as well.",
+			session: func(s *session) drivers.Session { return &rewritesArgs{s, cutAtNUL} },
+		},
+		{
+			Name: "keeps-arguments", Doc: "A write is made at the session's next call, from arguments kept without a copy.",
+			session: func(s *session) drivers.Session { return &keepsArguments{session: s} },
+		},
+		{
+			Name: "replaces-rows", Doc: "A put of some columns wipes the others.",
+			beside: rowDelete, session: func(s *session) drivers.Session { return &runsBeside{s} },
+		},
+		{
+			Name: "put-merges", Doc: "A put of collections adds to the stored ones.",
+			beside: asAppend, session: func(s *session) drivers.Session { return &runsInstead{s} },
+		},
+		{
+			Name: "deletes-children", Doc: "The delete of a row takes the rows of nested tables below it.",
+			beside: childDeletes, session: func(s *session) drivers.Session { return &runsBeside{s} },
+		},
 		{Name: "range-runs-on", Doc: "The delete of a range ignores its upper end.", rewrite: dropUpperEnd},
 		{Name: "prefix-too-short", Doc: "The delete of a key prefix ignores the last column of it.", rewrite: shortenPrefix},
 
 		// Counters and conditions.
-		{Name: "retries-adds", Doc: "Adds and appends are sent twice, as after a timeout.",
-			session: func(s *session) drivers.Session { return &retriesAdds{s} }},
-		{Name: "stale-counters", Doc: "An add is acknowledged before it is made, at the session's next write.",
-			session: func(s *session) drivers.Session { return &delaysAdds{session: s} }},
-		{Name: "returns-old", Doc: "Every second add that returns the new value returns what the one before it did.",
-			session: func(s *session) drivers.Session { return &repeatsNew{session: s} }},
+		{
+			Name: "retries-adds", Doc: "Adds and appends are sent twice, as after a timeout.",
+			session: func(s *session) drivers.Session { return &retriesAdds{s} },
+		},
+		{
+			Name: "stale-counters", Doc: "An add is acknowledged before it is made, at the session's next write.",
+			session: func(s *session) drivers.Session { return &delaysAdds{session: s} },
+		},
+		{
+			Name: "returns-old", Doc: "Every second add that returns the new value returns what the one before it did.",
+			session: func(s *session) drivers.Session { return &repeatsNew{session: s} },
+		},
 		{Name: "put-if-always", Doc: "A put-if is a put.", rewrite: withoutCondition},
-		{Name: "claims-applied", Doc: "A put-if that was not applied says that it was.",
-			session: func(s *session) drivers.Session { return &claimsApplied{s} }},
+		{
+			Name: "claims-applied", Doc: "A put-if that was not applied says that it was.",
+			session: func(s *session) drivers.Session { return &claimsApplied{s} },
+		},
 
 		// Batches.
-		{Name: "halves-batches", Doc: "Of a batch of several parts the first half is applied, and the batch acknowledged.",
-			session: func(s *session) drivers.Session { return &halvesBatches{s} }},
-		{Name: "tears-batches", Doc: "The parts of an atomic batch are sent one by one; a failing one leaves those before it.",
-			session: func(s *session) drivers.Session { return &tearsBatches{s} }},
+		{
+			Name: "halves-batches", Doc: "Of a batch of several parts the first half is applied, and the batch acknowledged.",
+			session: func(s *session) drivers.Session { return &halvesBatches{s} },
+		},
+		{
+			Name: "tears-batches", Doc: "The parts of an atomic batch are sent one by one; a failing one leaves those before it.",
+			session: func(s *session) drivers.Session { return &tearsBatches{s} },
+		},
 
 		// The store.
-		{Name: "ignores-contexts", Doc: "Calls go on under a context that is done.",
-			session: func(s *session) drivers.Session { return &ignoresContexts{s} }},
+		{
+			Name: "ignores-contexts", Doc: "Calls go on under a context that is done.",
+			session: func(s *session) drivers.Session { return &ignoresContexts{s} },
+		},
 		{Name: "emulates-in-silence", Doc: "A fallback runs, and the engine says that it ran what was declared.", emulates: true},
 		{Name: "applies-anything", Doc: "A schema that differs from the one that is there is taken for it.", applies: true},
 	}

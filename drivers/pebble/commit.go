@@ -82,7 +82,11 @@ func (s *session) begin() {
 	s.over = s.db
 }
 
-// discard drops what a failed write has put into the batch.
+// keepBatch is how large in bytes a written batch may be to stay with its session
+// until the next write: one message of 25 MB must not stay with each of many.
+const keepBatch = 1 << 20
+
+// discard drops what a write has put into the batch.
 func (s *session) discard() { s.batch.Reset() }
 
 // hold notes the lock of the row that the write is to; a delete of many rows
@@ -132,6 +136,9 @@ func (s *session) commit() error {
 		if err == nil {
 			err = s.batch.SyncWait()
 		}
+	}
+	if s.batch.Len() > keepBatch {
+		s.discard()
 	}
 	if fault := s.store.fault(); fault != nil {
 		err = fault

@@ -57,8 +57,12 @@ func TestChunks(t *testing.T) {
 		size int
 		want []int
 	}{
-		{0, nil}, {1, []int{1}}, {530 * kb, []int{530 * kb}}, {chunkSize, []int{1000 * kb}},
-		{chunkSize + 1, []int{1000 * kb, 1}}, {2416 * kb, []int{1000 * kb, 1000 * kb, 416 * kb}},
+		{0, nil},
+		{1, []int{1}},
+		{530 * kb, []int{530 * kb}},
+		{chunkSize, []int{1000 * kb}},
+		{chunkSize + 1, []int{1000 * kb, 1}},
+		{2416 * kb, []int{1000 * kb, 1000 * kb, 416 * kb}},
 		{6*1000*kb + 5, []int{1000 * kb, 1000 * kb, 1000 * kb, 1000 * kb, 1000 * kb, 1000 * kb, 5}},
 	} {
 		w := start(t, models.Options{})

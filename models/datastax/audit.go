@@ -21,8 +21,12 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 		stmt drivers.Statement
 		row  func([]drivers.Value) error
 	}{
-		{m.allFolders, a.folder}, {m.allShown, a.shows}, {m.allUnread, a.unread}, {m.allSizes, a.size},
-		{m.allChunks, a.chunk}, {m.allEmails, a.email},
+		{m.allFolders, a.folder},
+		{m.allShown, a.shows},
+		{m.allUnread, a.unread},
+		{m.allSizes, a.size},
+		{m.allChunks, a.chunk},
+		{m.allEmails, a.email},
 	} {
 		if err := m.s.Read(ctx, step.stmt, nil, step.row); err != nil {
 			return models.Audit{}, fmt.Errorf("datastax: audit: %w", err)
