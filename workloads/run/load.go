@@ -21,6 +21,9 @@ func (w *worker) loadAll(ctx, opCtx context.Context) error {
 	if b, ok := w.session.(drivers.Bulk); ok && w.ledger == nil {
 		b.Bulk(true)
 		defer b.Bulk(false)
+		w.mu.Lock()
+		w.bulk = true
+		w.mu.Unlock()
 	}
 	for ctx.Err() == nil {
 		w.mu.Lock()

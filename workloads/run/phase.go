@@ -27,6 +27,7 @@ type phase struct {
 	schedule workloads.Schedule // nil: closed loop
 	next     uint64             // number of the next operation
 	load     *workloads.LoadOrder
+	bulk     bool // the load is not durable before the store has settled
 
 	// What it came to.
 	seconds    float64

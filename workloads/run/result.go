@@ -8,6 +8,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
@@ -45,6 +46,9 @@ func (c *cell) notOffered(spec *workloads.Phase) reports.Cell {
 // result is what a phase came to, with its verdict.
 func (p *phase) result(before, after *reports.EngineInfo) reports.Cell {
 	cell := p.blank(p.spec)
+	if p.bulk {
+		cell.Durability = drivers.Memory.String()
+	}
 	cell.Seconds = p.seconds
 	cell.Engines = after
 	cell.Client = &reports.ClientInfo{

@@ -98,12 +98,19 @@ func (r *runner) cells(ctx context.Context) error {
 			}
 		}
 	}
+	if c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
+		return fmt.Errorf("nothing to audit in %s: no data set of these models and engines", r.data.path)
+	}
 	r.floor(ctx)
 	return nil
 }
 
 func (r *runner) cell(ctx context.Context, c *cell) error {
 	if r.config.Audit == AuditOnly {
+		// A run that was killed had not come to all of its models.
+		if d, err := readDataset(c.path); d == nil && err == nil {
+			return nil
+		}
 		c.auditOnly(ctx)
 	} else {
 		c.run(ctx)
