@@ -64,3 +64,12 @@ func TestRewrite(t *testing.T) {
 	e.wrote("taking a cell", set)
 	e.want("u f 1 1 - - 5 1", "get", row...)
 }
+
+// What a large write took does not stay with its session.
+func TestLargeBatchIsLetGo(t *testing.T) {
+	e := newEnv(t, drivers.Options{Durability: drivers.Memory})
+	e.write("put", "u", "f", 1, 1, strings.Repeat("x", keepBatch), 5, true)
+	if n := e.sess.(*session).batch.Len(); n > keepBatch {
+		t.Errorf("the session keeps a batch of %d bytes, at most %d may stay", n, keepBatch)
+	}
+}
