@@ -157,7 +157,7 @@ type Recorder struct {
 // Open says whether operations have due times.
 func NewRecorder(ops, workers int, open bool) *Recorder {
 	r := &Recorder{spare: make([]Op, ops), interval: make([]Op, ops), total: make([]Op, ops)}
-	for range max(1, min(workers, 2*runtime.GOMAXPROCS(0))) {
+	for range max(1, min(workers, 2*runtime.NumCPU())) {
 		r.workers = append(r.workers, &Worker{ops: make([]Op, ops), open: open})
 	}
 	return r
