@@ -14,14 +14,32 @@ const Prefix = "mailbench_"
 type Engine struct {
 	Name string // embedded, cassandra, hbase, oraclenosql, null
 	Doc  string // one line for the list of engines
-	Open func(ctx context.Context, o Options) (Store, error)
+	// Remote: a cluster reached over the network, which others may use too. It
+	// is opened with Contact and Namespace, and its stores are Droppers.
+	Remote   bool
+	Settings []Setting // the driver settings that Open understands
+	Open     func(ctx context.Context, o Options) (Store, error)
+}
+
+// Setting describes one driver setting.
+type Setting struct {
+	Name    string
+	Default string // as it would be written; "" is none
+	Doc     string // one line, with the unit or the words it takes
 }
 
 // Options say how a store is opened.
 type Options struct {
 	// Dir is the folder of an embedded engine's files. It is created, marked
 	// as mailbench's and locked; a folder that holds anything else is refused.
-	Dir        string
+	Dir string
+	// Contact are addresses of a cluster's nodes, each a host or host:port.
+	// None is the engine's usual port on loopback.
+	Contact []string
+	// Namespace keeps one data set apart from all others on a shared engine: it
+	// stands between Prefix and the schema's name in every name made there. At
+	// most 16 lower-case letters and digits; "" is none.
+	Namespace  string
 	Durability Durability
 	CacheBytes int64             // block cache; 0 is the driver's default
 	Settings   map[string]string // driver settings; an unknown one is an error
@@ -114,6 +132,13 @@ type Observation struct {
 	WrittenBytes   int64             // bytes written to disk since the store was opened
 	Tombstones     int64             // delete markers in live files
 	Settings       map[string]string // effective settings
+}
+
+// Dropper is a store that can remove its namespace: every schema that was
+// applied in it, with all data, and nothing else. What does not carry mailbench's
+// prefix and mark is refused with ErrForeign.
+type Dropper interface {
+	Drop(ctx context.Context) error
 }
 
 // Bulk is a session that can trade durability for speed while a data set is
