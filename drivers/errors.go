@@ -9,6 +9,8 @@ var (
 	// ErrUnknown: a write was sent and its outcome is not known (timed out,
 	// connection lost). Any other error of a write means: not applied.
 	ErrUnknown = errors.New("outcome unknown")
+	// ErrUnreachable: no node of the cluster answered. Only Open returns it.
+	ErrUnreachable = errors.New("unreachable")
 	// ErrTooLarge: a limit of the engine would be exceeded; nothing was applied.
 	ErrTooLarge = errors.New("too large for this engine")
 	// ErrLocked: another process has the store open.

@@ -18,7 +18,11 @@ type Engine struct {
 	// is opened with Contact and Namespace, and its stores are Droppers.
 	Remote   bool
 	Settings []Setting // the driver settings that Open understands
-	Open     func(ctx context.Context, o Options) (Store, error)
+	// Environment are the variables that Open reads: user, password and other
+	// secrets, which no flag, file or result ever holds. Each ends with the word
+	// that a setting would be called, as MAILBENCH_CASSANDRA_PASSWORD does.
+	Environment []Setting
+	Open        func(ctx context.Context, o Options) (Store, error)
 }
 
 // Setting describes one driver setting.
@@ -139,6 +143,13 @@ type Observation struct {
 // prefix and mark is refused with ErrForeign.
 type Dropper interface {
 	Drop(ctx context.Context) error
+}
+
+// Lister is a store that can list the namespaces on its engine that carry
+// mailbench's prefix and mark, of whichever run: what killed runs left among
+// them. It is opened without a namespace for that.
+type Lister interface {
+	Namespaces(ctx context.Context) ([]string, error)
 }
 
 // Bulk is a session that can trade durability for speed while a data set is
