@@ -1,0 +1,90 @@
+package mailbench_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// TestCompose holds what a compose file promises to whoever starts it: pinned
+// versions (those that "mailbench engine up" starts), ports that only this
+// machine reaches, and a health check to wait for.
+func TestCompose(t *testing.T) {
+	var file struct {
+		Services map[string]struct {
+			Image       string
+			Ports       []string
+			Healthcheck struct{ Test []string }
+			Build       struct{ Dockerfile string }
+		}
+	}
+	if err := yaml.Unmarshal(readFile(t, "docker/compose.yaml"), &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, engine := range []string{"cassandra", "hbase"} {
+		s, ok := file.Services[engine]
+		if !ok {
+			t.Errorf("no service %s", engine)
+			continue
+		}
+		version, _, _ := strings.Cut(launched(t, engine), "-")
+		if want := ":" + version; !strings.HasSuffix(s.Image, want) {
+			t.Errorf("%s: image %s; mailbench engine up starts version %s", engine, s.Image, version)
+		}
+		if len(s.Ports) == 0 || len(s.Healthcheck.Test) < 2 {
+			t.Errorf("%s: ports %q and health check %q; expected both", engine, s.Ports, s.Healthcheck.Test)
+		}
+		for _, port := range s.Ports {
+			if !strings.HasPrefix(port, "127.0.0.1:") {
+				t.Errorf("%s: port %s is open to other machines; begin it with 127.0.0.1:", engine, port)
+			}
+		}
+		if s.Build.Dockerfile != "" {
+			checkDockerfile(t, s.Build.Dockerfile)
+		}
+	}
+}
+
+// checkDockerfile tests that base images are pinned and copied files are there.
+func checkDockerfile(t *testing.T, name string) {
+	t.Helper()
+	for line := range strings.Lines(string(readFile(t, name))) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) > 1 && words[0] == "FROM":
+			if _, tag, _ := strings.Cut(words[1], ":"); !strings.ContainsAny(tag, "0123456789") {
+				t.Errorf("%s: base image %s is not pinned", name, words[1])
+			}
+		case len(words) > 2 && words[0] == "COPY" && !strings.HasPrefix(words[1], "--from"):
+			for _, source := range words[1 : len(words)-1] {
+				if _, err := os.Stat(source); err != nil {
+					t.Errorf("%s copies what is not there: %v", name, err)
+				}
+			}
+		}
+	}
+}
+
+// launched is the version of an engine that "mailbench engine up" starts.
+func launched(t *testing.T, engine string) string {
+	t.Helper()
+	pom := readFile(t, filepath.Join("drivers", "launch", "config", engine+".pom.xml"))
+	found := regexp.MustCompile(`<artifactId>(?:cassandra-all|hbase-server)</artifactId>\s*<version>([^<]+)</version>`).FindSubmatch(pom)
+	if found == nil {
+		t.Fatalf("the pom of %s names no version of it", engine)
+	}
+	return string(found[1])
+}
+
+func readFile(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
