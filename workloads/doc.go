@@ -9,6 +9,8 @@
 //	name: workday
 //	doc: One line for the list of workloads.
 //	seed: 1
+//	engines:
+//	  cassandra: {contact: [10.0.0.1, 10.0.0.2:9042], consistency: LOCAL_QUORUM, timeout: 5s}
 //	mail:
 //	  body: {lognormal: {median: 6KB, p99: 200KB}}
 //	  html: 0.4
@@ -21,6 +23,13 @@
 //	  - settle: {}
 //	  - warmup: {duration: 5s}
 //	  - measure: {duration: 30s, rate: 2000/s, arrivals: poisson, mix: {list: 50, open: 25, deliver: 10, flag: 10, move: 3, delete: 2}}
+//
+// # Engines
+//
+// engines says where the nodes of an engine are (contact, a host or host:port
+// or a list of them) and which settings of its driver differ from their
+// defaults; "mailbench engines NAME" lists those. What it says of engines that
+// do not run is not used. Passwords come from the environment and nowhere else.
 //
 // # Mail and population
 //

@@ -16,7 +16,8 @@ import (
 // decoder reads one workload file.
 type decoder struct {
 	strict.Decoder
-	w *Workload
+	w      *Workload
+	places strict.Errors // of words that CheckEngines checks
 }
 
 // Parse reads a workload file; file is its name in messages. Overrides are
@@ -37,6 +38,7 @@ func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 		blame(d.Errs, overrides)
 		return nil, err
 	}
+	blame(d.places, overrides)
 	return d.w, nil
 }
 
@@ -47,7 +49,7 @@ const MaxMessage = 50 * random.MB
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
 
 func (d *decoder) workload(root *yaml.Node) {
-	f := d.Fields(root, "the workload", []string{"version", "name", "doc", "seed", "mail", "population", "keys", "phases"})
+	f := d.Fields(root, "the workload", []string{"version", "name", "doc", "seed", "engines", "mail", "population", "keys", "phases"})
 	if root.Kind != yaml.MappingNode {
 		return
 	}
@@ -66,6 +68,7 @@ func (d *decoder) workload(root *yaml.Node) {
 	if e, ok := f["seed"]; ok {
 		d.w.Seed = d.whole(e.Value, "seed", 0, math.MaxUint64)
 	}
+	d.engines(f)
 	d.mail(f)
 	d.population(root, f)
 	d.keys(f)

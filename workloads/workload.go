@@ -10,7 +10,8 @@ import (
 type Workload struct {
 	Name       string
 	Doc        string
-	Seed       uint64 // of everything that is drawn; 1 if the file names none
+	Seed       uint64             // of everything that is drawn; 1 if the file names none
+	Engines    map[string]*Engine // by name; only those of which something is said
 	Mail       Mail
 	Population Population
 	Keys       Keys
