@@ -21,6 +21,9 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		m.key.set(after)
 		created, id = drivers.Timestamp(m.key.created), drivers.TextBytes(m.key.text[:])
 	}
+	if m.inbox.Pattern().Index == nil { // the fallback runs, which sorts by the id
+		created, id = id, created
+	}
 	m.yield, m.folder = yield, r
 	args := m.with(drivers.Text(r.userID), drivers.Text(r.folderID), created, id, drivers.Bigint(int64(limit)))
 	if err := m.s.Read(ctx, m.inbox, args, m.onInbox); err != nil {
