@@ -18,6 +18,7 @@ type Run struct {
 	Cells       []Cell            `json:"cells"`
 	Floor       []Floor           `json:"floor,omitempty"`
 	Audits      []Audit           `json:"audits,omitempty"`
+	Left        []string          `json:"left,omitempty"` // what could not be removed from shared engines, and how to remove it
 }
 
 // Environment is where a run was made.

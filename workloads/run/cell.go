@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -40,6 +39,8 @@ type cell struct {
 
 	dataset *dataset
 	reused  bool
+	kept    bool   // the data outlives the cell
+	left    string // what could not be removed, and how to remove it
 	dir     *directory
 	ledger  *ledger
 	// What the model has, found out once.
@@ -64,7 +65,7 @@ func (c *cell) run(ctx context.Context) {
 		if err == nil && c.config.Audit == AuditAfter && ctx.Err() == nil {
 			err = c.runAudit(ctx)
 		}
-		err = errors.Join(err, c.close())
+		err = errors.Join(err, c.close(ctx))
 	}
 	if err != nil && ctx.Err() == nil {
 		c.fail(at, err)
@@ -77,44 +78,6 @@ func (c *cell) fail(at int, err error) {
 	cell := c.blank(spec)
 	cell.Verdict, cell.Reason = reports.Failed, err.Error()
 	c.cells = append(c.cells, cell)
-}
-
-// open opens the store and binds the model, and finds out what it offers.
-func (c *cell) open(ctx context.Context) (err error) {
-	if c.schema, err = c.model.Schema(); err != nil {
-		return fmt.Errorf("schema of %s: %w", c.model.Name, err)
-	}
-	if err := os.MkdirAll(c.path, 0o755); err != nil {
-		return fmt.Errorf("make folder: %w", err)
-	}
-	if err := c.openDataset(); err != nil {
-		return err
-	}
-	c.store, err = c.engine.Open(ctx, drivers.Options{
-		Dir: filepath.Join(c.path, storeFolder), Durability: c.config.Durability,
-		CacheBytes: c.config.CacheBytes, Settings: c.config.Settings[c.engine.Name],
-	})
-	if err != nil {
-		return fmt.Errorf("open %s: %w", c.engine.Name, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.close())
-		}
-	}()
-	c.caps = c.store.Capabilities()
-	if err := c.store.Apply(ctx, c.schema); err != nil {
-		return fmt.Errorf("apply schema %s: %w", c.schema.Name, err)
-	}
-	if c.bound, err = c.model.Bind(ctx, c.store, c.config.Model); err != nil {
-		return fmt.Errorf("bind %s to %s: %w", c.model.Name, c.engine.Name, err)
-	}
-	if c.ledgered() {
-		if c.ledger, err = openLedger(c.ledgerName()); err != nil {
-			return err
-		}
-	}
-	return c.probe(ctx)
 }
 
 // ledgered: what a null engine acknowledges it does not keep, and a data set
@@ -142,22 +105,6 @@ func (c *cell) probe(ctx context.Context) error {
 		c.lacking = fmt.Sprintf("%s has no folder that several accounts share", c.model.Name)
 	}
 	return nil
-}
-
-// close releases the store and the ledger.
-func (c *cell) close() error {
-	var err error
-	if c.ledger != nil {
-		err = c.ledger.close()
-		c.ledger = nil
-	}
-	if c.store != nil {
-		if cerr := c.store.Close(); cerr != nil {
-			err = errors.Join(err, fmt.Errorf("close %s: %w", c.engine.Name, cerr))
-		}
-		c.store = nil
-	}
-	return err
 }
 
 // phases runs the workload's phases in order and says how far it came.
@@ -269,7 +216,7 @@ func (c *cell) observe() *reports.EngineInfo {
 func (c *cell) auditOnly(ctx context.Context) {
 	err := c.open(ctx)
 	if err == nil {
-		err = errors.Join(c.runAudit(ctx), c.close())
+		err = errors.Join(c.runAudit(ctx), c.close(ctx))
 	}
 	if err != nil && ctx.Err() == nil {
 		c.fail(0, err)

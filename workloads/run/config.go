@@ -11,7 +11,8 @@ import (
 )
 
 // Config is all that a run is told. Workload, Models and Engines are needed;
-// the zero value of everything else is a good default.
+// the zero value of everything else is a good default. Where engines are, and how
+// their drivers are set, the workload says.
 type Config struct {
 	Workload *workloads.Workload
 	Models   []models.Model
@@ -25,12 +26,13 @@ type Config struct {
 	Trials int // how often each cell is run, on a fresh store; 0 is 1
 
 	// DataDir keeps the stores, ledgers and directories of live messages, one
-	// folder for each model and engine; a data set that is there and fits is
-	// used again. Empty: a temporary folder that is removed at the end.
+	// folder for each model and engine (of engines reached over the network:
+	// where there the data is); a data set that is there and fits is used
+	// again. Empty: a temporary folder that is removed at the end, as is what was
+	// made on shared engines.
 	DataDir    string
 	Durability drivers.Durability
-	CacheBytes int64                        // block cache of an embedded engine; 0 is its default
-	Settings   map[string]map[string]string // by engine: driver settings
+	CacheBytes int64 // block cache of an embedded engine; 0 is its default
 	Model      models.Options
 
 	// Mail is where messages come from; nil: generated as the workload says.

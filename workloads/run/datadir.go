@@ -12,9 +12,9 @@ import (
 //
 //	DIR/mailbench-data              the mark: mailbench may write here
 //	DIR/lock                        held while a run uses the folder
-//	DIR/james-embedded/dataset.json what was loaded
+//	DIR/james-embedded/dataset.json what was loaded, and where on a shared engine
 //	DIR/james-embedded/ledger       what was acknowledged
-//	DIR/james-embedded/store/       the engine's files
+//	DIR/james-embedded/store/       the embedded engine's files
 type dataDir struct {
 	path      string
 	temporary bool

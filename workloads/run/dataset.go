@@ -19,7 +19,8 @@ import (
 )
 
 // dataset says what a store was loaded with. It is written before the load
-// begins and again when it is complete.
+// begins (on a shared engine: before anything is made there) and again when it
+// is complete.
 type dataset struct {
 	Model    string    `json:"model"`
 	Engine   string    `json:"engine"`
@@ -29,7 +30,10 @@ type dataset struct {
 	Seed     uint64    `json:"seed"`
 	Began    time.Time `json:"began"`
 	Complete bool      `json:"complete"`
-	Promise  promise   `json:"promise"`
+	// Namespace is where the data is on a shared engine; "" of an embedded one,
+	// whose data is beside this file.
+	Namespace string  `json:"namespace,omitempty"`
+	Promise   promise `json:"promise"`
 }
 
 // readDataset returns nil if the folder holds none.
@@ -78,12 +82,23 @@ func (d *dataset) fits(want *dataset, dir string) error {
 	}
 	switch {
 	case len(differ) > 0:
-		return fmt.Errorf("the data set in %s cannot be used again: %s differ; remove that folder or name another", dir, strings.Join(differ, " and "))
+		return fmt.Errorf("the data set in %s cannot be used again: %s differ; %s or name another", dir, strings.Join(differ, " and "), d.removal())
 	case !d.Complete:
-		return fmt.Errorf("the data set in %s was not loaded to the end; remove that folder, or audit it with --audit=only", dir)
+		return fmt.Errorf("the data set in %s was not loaded to the end; %s, or audit it with --audit=only", dir, d.removal())
 	}
 	return nil
 }
+
+// removal says how to get rid of the data set.
+func (d *dataset) removal() string {
+	if d.Namespace == "" {
+		return "remove that folder"
+	}
+	return fmt.Sprintf("remove that folder (after %q)", d.clean())
+}
+
+// clean is the command that drops the data set's namespace.
+func (d *dataset) clean() string { return "mailbench engine clean " + d.Engine + " " + d.Namespace }
 
 // openDataset looks at what an earlier run left.
 func (c *cell) openDataset() error {
@@ -99,6 +114,9 @@ func (c *cell) openDataset() error {
 		return fmt.Errorf("there is no data set in %s to audit", c.path)
 	}
 	if c.dataset = want; have == nil {
+		if c.engine.Remote {
+			want.Namespace = newNamespace()
+		}
 		return nil
 	}
 	if c.config.Audit != AuditOnly {
@@ -106,7 +124,7 @@ func (c *cell) openDataset() error {
 			return err
 		}
 	}
-	c.dataset, c.reused = have, true
+	c.dataset, c.reused, c.kept = have, true, true
 	return nil
 }
 
@@ -119,6 +137,7 @@ func (c *cell) load(ctx context.Context, at int) error {
 	if err := c.dataset.write(c.path); err != nil {
 		return err
 	}
+	c.kept = c.config.DataDir != ""
 	if err := c.createAccounts(ctx); err != nil {
 		return err
 	}

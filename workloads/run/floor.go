@@ -149,7 +149,7 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []repor
 	if err := c.open(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(err, c.close(ctx)) }()
 	if err := c.load(ctx, 0); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -20,7 +21,8 @@ import (
 // was found. A cell that fails is in the result with its reason, and the others
 // go on. When ctx ends, what was measured until then is returned, marked as
 // interrupted. The error is of what stands before all cells: a data folder that
-// cannot be used, a mail file that cannot be read, a log that cannot be written.
+// cannot be used, an engine that cannot be reached, a mail file that cannot be
+// read, a log that cannot be written.
 func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	if c.Audit == AuditOnly && c.DataDir == "" {
 		return nil, errors.New("an audit by itself needs the data folder of an earlier run")
@@ -47,6 +49,9 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 		if r.log, err = latency.NewLog(c.LatencyLog, started); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.reach(ctx); err != nil {
+		return nil, err
 	}
 	if err := r.cells(ctx); err != nil {
 		return nil, err
@@ -121,6 +126,9 @@ func (r *runner) cell(ctx context.Context, c *cell) error {
 		}
 	}
 	r.result.Cells = append(r.result.Cells, c.cells...)
+	if c.left != "" {
+		r.result.Left = append(r.result.Left, c.left)
+	}
 	if c.audit != nil {
 		r.result.Audits = append(r.result.Audits, *c.audit)
 	}
@@ -167,9 +175,16 @@ func (c *Config) settings() map[string]string {
 		"cache":      strconv.FormatInt(c.CacheBytes, 10),
 		"audit":      c.Audit.String(),
 	}
-	for engine, settings := range c.Settings {
-		for k, v := range settings {
-			s[engine+"."+k] = v
+	for _, e := range c.Engines {
+		said := c.Workload.Engines[e.Name]
+		if said == nil {
+			continue
+		}
+		if len(said.Contact) > 0 {
+			s[e.Name+".contact"] = strings.Join(said.Contact, ",")
+		}
+		for k, v := range said.Settings {
+			s[e.Name+"."+k] = v
 		}
 	}
 	return s

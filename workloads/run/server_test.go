@@ -1,0 +1,161 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// server is an engine that is reached over the network, as the runner sees it:
+// the embedded one, with namespaces as folders, and faults of a network.
+type server struct {
+	dir string
+
+	mu     sync.Mutex
+	opened []drivers.Options
+	made   map[string]bool // namespaces that something was made in
+	// fault, if set, is asked before each call: the error that the caller gets,
+	// and whether the call is carried out all the same.
+	fault func(write bool) (err error, applied bool)
+	down  bool  // Open finds nobody
+	stuck error // of Drop
+}
+
+func newServer(t testing.TB) *server { return &server{dir: t.TempDir(), made: map[string]bool{}} }
+
+func (s *server) engine() drivers.Engine {
+	return drivers.Engine{Name: "server", Doc: "for tests", Remote: true, Open: s.open}
+}
+
+func (s *server) open(ctx context.Context, o drivers.Options) (drivers.Store, error) {
+	s.mu.Lock()
+	s.opened = append(s.opened, o)
+	down := s.down
+	s.mu.Unlock()
+	if down {
+		return nil, fmt.Errorf("dial %v: %w: connection refused", o.Contact, drivers.ErrUnreachable)
+	}
+	if o.Namespace == "" {
+		return &served{server: s, Store: deskStore{}}, nil
+	}
+	path := filepath.Join(s.dir, drivers.Prefix+o.Namespace)
+	inner, err := pebble.Engine().Open(ctx, drivers.Options{Dir: path})
+	if err != nil {
+		return nil, err
+	}
+	return &served{server: s, Store: inner, path: path, namespace: o.Namespace}, nil
+}
+
+// namespaces lists what is on the server.
+func (s *server) namespaces() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.made))
+}
+
+// breaks sets the fault while a test's run goes on.
+func (s *server) breaks(fault func(write bool) (error, bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = fault
+}
+
+// call is the fault of one call.
+func (s *server) call(write bool) (error, bool) {
+	s.mu.Lock()
+	f := s.fault
+	s.mu.Unlock()
+	if f == nil {
+		return nil, true
+	}
+	return f(write)
+}
+
+// served is one connection to the server.
+type served struct {
+	drivers.Store
+	server          *server
+	path, namespace string
+}
+
+var (
+	_ drivers.Dropper = (*served)(nil)
+	_ drivers.Lister  = (*served)(nil)
+)
+
+func (s *served) Namespaces(context.Context) ([]string, error) { return s.server.namespaces(), nil }
+
+func (s *served) Apply(ctx context.Context, schema *schemas.Schema) error {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.server.made[s.namespace] = true
+	return s.Store.Apply(ctx, schema)
+}
+
+func (s *served) Drop(ctx context.Context) error {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	if s.server.stuck != nil {
+		return s.server.stuck
+	}
+	delete(s.server.made, s.namespace)
+	return errors.Join(ctx.Err(), s.Store.Close(), os.RemoveAll(s.path))
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func (s *served) Session() (drivers.Session, error) {
+	inner, err := s.Store.Session()
+	return &servedSession{inner, s.server}, err
+}
+
+// servedSession is a session over a network.
+type servedSession struct {
+	drivers.Session
+	server *server
+}
+
+func (s *servedSession) Read(ctx context.Context, st drivers.Statement, args []drivers.Value, yield func([]drivers.Value) error) error {
+	if err, _ := s.server.call(false); err != nil {
+		return err
+	}
+	return s.Session.Read(ctx, st, args, yield)
+}
+
+func (s *servedSession) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	fault, applied := s.server.call(true)
+	if !applied {
+		return drivers.Result{}, fault
+	}
+	r, err := s.Session.Write(ctx, st, args)
+	if err == nil {
+		err = fault
+	}
+	return r, err
+}
+
+func (s *servedSession) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
+	fault, applied := s.server.call(true)
+	if !applied {
+		return fault
+	}
+	if err := s.Session.Batch(ctx, st, parts); err != nil {
+		return err
+	}
+	return fault
+}
