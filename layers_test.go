@@ -26,6 +26,8 @@ var layers = []struct {
 }{
 	{"schemas/strict", nil, nil},
 	{"schemas", []string{"schemas/strict"}, nil},
+	{"drivers/launch/live", []string{"drivers/launch"}, nil},
+	{"drivers/launch", nil, []string{"drivers/launch/live"}},
 	{"drivers/keys", []string{"schemas", "drivers"}, nil},
 	{"drivers", []string{"schemas"}, []string{"drivers/*"}},
 	{"drivers/*", []string{"schemas", "drivers", "drivers/keys"}, []string{"drivers/*"}},

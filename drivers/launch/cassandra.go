@@ -1,0 +1,135 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/gocql/gocql"
+)
+
+// cassandra runs each node on a loopback address of its own, with the same
+// ports on all: native protocol, internode, and then a JMX port for each node,
+// which listens on 127.0.0.1 only whatever the node's address is.
+type cassandra struct{}
+
+func (cassandra) facts() facts {
+	return facts{
+		name: "cassandra", version: "5.0.6", download: "66 MB", port: 9042, maxNodes: 3, unit: "nodes", protocol: "CQL",
+		heap: 512 * mib, overhead: 400 * mib, oneByOne: true,
+	}
+}
+
+func (cassandra) nodes(port, count int) []Node {
+	nodes := make([]Node, max(count, 1))
+	for i := range nodes {
+		host := fmt.Sprintf("127.0.0.%d", i+1)
+		address := hostPort(host, port)
+		nodes[i] = Node{
+			Name: fmt.Sprintf("node%d", i+1), Address: address,
+			Listens: []string{address, hostPort(host, port+1), hostPort("127.0.0.1", port+2+i)},
+		}
+	}
+	return nodes
+}
+
+// g1Heap is the heap from which G1, Cassandra's own choice, pays: below it the
+// serial collector takes less memory and less of few processors.
+const g1Heap = 2 << 30
+
+func (cassandra) command(in *Instance, n *Node) (command, error) {
+	dir := in.nodeDir(n)
+	host, _, err := net.SplitHostPort(n.Address)
+	if err != nil {
+		return command{}, err
+	}
+	yaml, err := writeConfig(dir, "cassandra.yaml", "cassandra.yaml.tmpl", map[string]any{
+		"Nodes": len(in.state.Nodes), "Host": host, "Port": in.state.Port, "StoragePort": in.state.Port + 1,
+		"Seed": "127.0.0.1",
+		"Data": filepath.Join(dir, "data"), "CommitLog": filepath.Join(dir, "commitlog"),
+		"Hints": filepath.Join(dir, "hints"), "SavedCaches": filepath.Join(dir, "saved_caches"),
+	})
+	if err != nil {
+		return command{}, err
+	}
+	logback, err := writeConfig(dir, "logback.xml", "logback.xml", nil)
+	if err != nil {
+		return command{}, err
+	}
+	_, jmx, err := net.SplitHostPort(n.Listens[2])
+	if err != nil {
+		return command{}, err
+	}
+	flags := []string{
+		"-Dcassandra.config=" + fileURL(yaml),
+		"-Dcassandra.storagedir=" + dir,
+		"-Dlogback.configurationFile=" + fileURL(logback),
+		"-Dcassandra.jmx.local.port=" + jmx,
+		// Waits that a cluster over a real network needs.
+		"-Dcassandra.skip_wait_for_gossip_to_settle=0",
+		"-Dcassandra.ring_delay_ms=1000",
+		"-Djdk.attach.allowAttachSelf=true",
+		"-XX:+UseSerialGC",
+	}
+	if in.state.HeapBytes >= g1Heap {
+		flags[len(flags)-1] = "-XX:+UseG1GC"
+	}
+	flags = append(flags, exports(
+		"java.base/jdk.internal.misc", "java.base/jdk.internal.ref", "java.base/sun.nio.ch", "java.base/java.lang.ref",
+		"java.base/java.lang.reflect", "java.management.rmi/com.sun.jmx.remote.internal.rmi", "java.rmi/sun.rmi.registry",
+		"java.rmi/sun.rmi.server", "java.sql/java.sql", "jdk.unsupported/sun.misc")...)
+	flags = append(flags, opens(
+		"java.base/java.lang.module", "java.base/jdk.internal.loader", "java.base/jdk.internal.ref", "java.base/jdk.internal.reflect",
+		"java.base/jdk.internal.math", "java.base/jdk.internal.module", "java.base/jdk.internal.util.jar", "java.base/sun.nio.ch",
+		"java.base/java.io", "java.base/java.nio", "java.base/java.util", "java.base/java.util.concurrent",
+		"java.base/java.util.concurrent.atomic", "java.base/java.lang", "java.base/java.math", "java.base/java.lang.reflect",
+		"java.base/java.net", "jdk.management/com.sun.management.internal")...)
+	return command{flags: flags, main: "org.apache.cassandra.service.CassandraDaemon"}, nil
+}
+
+// probe reads through each node a row that every node holds a copy of, at the
+// consistency that asks as many nodes as are running: it answers when each of
+// them has all others for live.
+func (cassandra) probe(ctx context.Context, nodes []Node) error {
+	consistency := []gocql.Consistency{gocql.One, gocql.Two, gocql.Three}[len(nodes)-1]
+	for _, n := range nodes {
+		if err := readThrough(ctx, n.Address, consistency); err != nil {
+			return fmt.Errorf("%s (%s): %w", n.Name, n.Address, err)
+		}
+	}
+	return nil
+}
+
+func readThrough(ctx context.Context, address string, consistency gocql.Consistency) error {
+	c := gocql.NewCluster(address)
+	c.DisableInitialHostLookup = true // this node and no other
+	c.ProtoVersion = 4
+	c.NumConns = 1
+	c.Consistency = consistency
+	c.ConnectTimeout, c.Timeout = 5*time.Second, 5*time.Second
+	c.Logger = silent{}
+	s, err := c.CreateSession()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	// Cassandra's own table of three copies, in a keyspace that is there from the start.
+	const query = `SELECT view_name FROM system_distributed.view_build_status WHERE keyspace_name = 'mailbench' AND view_name = 'probe'`
+	return s.Query(query).WithContext(ctx).Exec()
+}
+
+// silent keeps gocql from telling of connections that are refused until the
+// node is up.
+type silent struct{}
+
+func (silent) Print(...any)          {}
+func (silent) Printf(string, ...any) {}
+func (silent) Println(...any)        {}
+
+func hostPort(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
+
+func fileURL(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }

@@ -1,0 +1,86 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Config says what to start. The zero value of every field but Engine is what
+// the folder holds already, or else the usual.
+type Config struct {
+	Engine string // cassandra or hbase
+	// Nodes are Cassandra's nodes (1 to 3), or HBase's region servers in
+	// processes of their own (1 or 2). 0 is one process for all.
+	Nodes int
+	// Dir is the instance's folder; several folders are several instances.
+	Dir string
+	// Port is what clients connect to: Cassandra's native protocol, HBase's
+	// ZooKeeper. Some ports above it are taken too. AnyPort finds free ones.
+	Port int
+	// HeapBytes is each process' heap, in whole MiB.
+	HeapBytes int64
+	// Progress is told, in lines without an end, what takes long.
+	Progress func(line string)
+}
+
+// AnyPort stands for a port that is free, with the next ones that are needed.
+const AnyPort = -1
+
+// ErrUsage marks a fault of a Config that no other machine would mend.
+var ErrUsage = errors.New("wrong usage")
+
+const mib = 1 << 20
+
+// Bounds of Config.HeapBytes: with less no engine starts; more is a slip.
+const (
+	minHeap = 256 * mib
+	maxHeap = 64 << 30
+)
+
+// check finds what is wrong with the configuration by itself.
+func (c *Config) check(e engine) error {
+	f := e.facts()
+	switch {
+	case c.Nodes < 0 || c.Nodes > f.maxNodes:
+		return fmt.Errorf("%w: %d %s of %s: expected at most %d", ErrUsage, c.Nodes, f.unit, f.name, f.maxNodes)
+	case c.Port != AnyPort && c.Port != 0 && (c.Port < 1024 || c.Port > maxPort):
+		return fmt.Errorf("%w: port %d: expected 1024 to %d", ErrUsage, c.Port, maxPort)
+	case c.HeapBytes != 0 && (c.HeapBytes < minHeap || c.HeapBytes > maxHeap):
+		return fmt.Errorf("%w: heap of %s: expected 256 MiB to 64 GiB", ErrUsage, formatBytes(c.HeapBytes))
+	}
+	return nil
+}
+
+// maxPort leaves room for the ports above an instance's first.
+const maxPort = 65535 - 10
+
+// CacheDir is where jars are kept, and instances that name no folder of their
+// own: $MAILBENCH_CACHE, or mailbench in the user's cache folder.
+func CacheDir() (string, error) {
+	if dir := os.Getenv("MAILBENCH_CACHE"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no folder for jars: %w; set MAILBENCH_CACHE to one", err)
+	}
+	return filepath.Join(dir, "mailbench"), nil
+}
+
+// instanceDir is the absolute path of an instance's folder.
+func instanceDir(engine, dir string) (string, error) {
+	if dir != "" {
+		return filepath.Abs(dir)
+	}
+	cache, err := CacheDir()
+	return filepath.Join(cache, "engines", engine), err
+}
+
+func formatBytes(n int64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%d MiB", n/mib)
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}

@@ -1,0 +1,97 @@
+package launch
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/template"
+)
+
+// engine is what launch has to know of one engine.
+type engine interface {
+	facts() facts
+	// nodes lays out an instance's processes, in the order in which they are
+	// started.
+	nodes(port, count int) []Node
+	// command writes a node's configuration and returns how it is started.
+	command(in *Instance, n *Node) (command, error)
+	// probe tries once whether these nodes, all of them running, serve.
+	probe(ctx context.Context, nodes []Node) error
+}
+
+// facts are constants of an engine.
+type facts struct {
+	name     string
+	version  string // of what its pom fetches
+	download string // how much that is, about
+	port     int    // usual first port
+	maxNodes int
+	unit     string // what Config.Nodes counts
+	protocol string // what Contact speaks
+	heap     int64  // usual heap of a process
+	// overhead is what a process takes beside its heap, in bytes.
+	overhead int64
+	// oneByOne: a node is started when those before it serve.
+	oneByOne bool
+}
+
+// command is a java command line, less the java and the class path.
+type command struct {
+	flags []string
+	main  string
+	args  []string
+}
+
+var engines = []engine{cassandra{}, hbase{}}
+
+// Engines are the names of the engines that can be started.
+func Engines() []string {
+	var names []string
+	for _, e := range engines {
+		names = append(names, e.facts().name)
+	}
+	return names
+}
+
+func find(name string) (engine, error) {
+	for _, e := range engines {
+		if e.facts().name == name {
+			return e, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: no engine %q to start; expected one of %q", ErrUsage, name, Engines())
+}
+
+//go:embed config
+var configFiles embed.FS
+
+var templates = template.Must(template.ParseFS(configFiles, "config/*"))
+
+// writeConfig renders an embedded template to a file of the folder.
+func writeConfig(dir, name, tmpl string, data any) (string, error) {
+	path := filepath.Join(dir, name)
+	f, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	if err := templates.ExecuteTemplate(f, tmpl, data); err != nil {
+		f.Close()
+		return "", fmt.Errorf("write %s: %w", path, err)
+	}
+	return path, f.Close()
+}
+
+// opens and exports are flags of java's module system: packages that the
+// unnamed module, which holds the engine, may reach into.
+func opens(packages ...string) []string   { return forAll("--add-opens", packages) }
+func exports(packages ...string) []string { return forAll("--add-exports", packages) }
+
+func forAll(flag string, packages []string) []string {
+	var flags []string
+	for _, p := range packages {
+		flags = append(flags, flag, p+"=ALL-UNNAMED")
+	}
+	return flags
+}

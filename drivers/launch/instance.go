@@ -1,0 +1,265 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Instance is an engine that was started: a folder and its processes.
+type Instance struct {
+	// Started names the nodes that Up has started; none, if all were running.
+	Started []string
+
+	engine   engine
+	dir      string
+	state    *state
+	progress func(string)
+}
+
+// Up starts what of an instance is not running and returns when all of it
+// serves. What it started is stopped again if that fails.
+func Up(ctx context.Context, c Config) (*Instance, error) {
+	if err := supported(); err != nil {
+		return nil, err
+	}
+	e, err := find(c.Engine)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.check(e); err != nil {
+		return nil, err
+	}
+	in := &Instance{engine: e, progress: c.Progress}
+	if in.progress == nil {
+		in.progress = func(string) {}
+	}
+	if in.dir, err = instanceDir(c.Engine, c.Dir); err != nil {
+		return nil, err
+	}
+	unlock, err := in.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := in.plan(c); err != nil {
+		return nil, err
+	}
+	if err := in.start(ctx, in.stopped()); err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+// Open returns the instance of a folder ("" is the engine's usual one), whether
+// it is running or not. The error is ErrAbsent if there is none.
+func Open(engine, dir string) (*Instance, error) {
+	e, err := find(engine)
+	if err != nil {
+		return nil, err
+	}
+	in := &Instance{engine: e, progress: func(string) {}}
+	if in.dir, err = instanceDir(engine, dir); err != nil {
+		return nil, err
+	}
+	return in, in.reload()
+}
+
+func (in *Instance) reload() error {
+	var err error
+	in.state, err = load(in.dir)
+	if errors.Is(err, ErrAbsent) {
+		return fmt.Errorf("%s %w in %s", in.name(), err, in.dir)
+	}
+	if err == nil && in.state.Engine != in.name() {
+		return fmt.Errorf("%s holds %s, not %s", in.dir, in.state.Engine, in.name())
+	}
+	return err
+}
+
+func (in *Instance) lock(ctx context.Context) (func(), error) {
+	return lock(ctx, in.dir, func() { in.progress("waiting for another mailbench that works on " + in.dir) })
+}
+
+// plan takes the state from the folder, or makes one for an empty folder.
+func (in *Instance) plan(c Config) error {
+	f := in.engine.facts()
+	switch err := in.reload(); {
+	case err == nil:
+		return in.matches(c)
+	case !errors.Is(err, ErrAbsent):
+		return err
+	}
+	if err := claim(in.dir); err != nil {
+		return err
+	}
+	in.state = &state{Engine: f.name, Version: f.version, Port: c.Port, HeapBytes: c.HeapBytes, Count: c.Nodes}
+	switch c.Port {
+	case 0:
+		in.state.Port = f.port
+	case AnyPort:
+		var err error
+		if in.state.Port, err = freePorts(in.engine, c.Nodes); err != nil {
+			return err
+		}
+	}
+	if c.HeapBytes == 0 {
+		in.state.HeapBytes = f.heap
+	}
+	in.state.Nodes = in.engine.nodes(in.state.Port, c.Nodes)
+	return nil
+}
+
+// matches refuses to change what an instance is made of.
+func (in *Instance) matches(c Config) error {
+	s, f := in.state, in.engine.facts()
+	purge := fmt.Sprintf("remove it first (mailbench engine down %s --purge) or name another --dir", s.Engine)
+	switch {
+	case c.Nodes != 0 && len(in.engine.nodes(s.Port, c.Nodes)) != len(s.Nodes):
+		return fmt.Errorf("%s holds %s of %s, not %d: %s", in.dir, plural(len(s.Nodes), "node", "nodes"), s.Engine, c.Nodes, purge)
+	case c.Port > 0 && c.Port != s.Port:
+		return fmt.Errorf("%s holds %s on port %d, not %d: %s", in.dir, s.Engine, s.Port, c.Port, purge)
+	case c.HeapBytes != 0 && c.HeapBytes != s.HeapBytes:
+		return fmt.Errorf("%s holds %s with heaps of %s, not %s: %s", in.dir, s.Engine, formatBytes(s.HeapBytes), formatBytes(c.HeapBytes), purge)
+	case s.Version != f.version:
+		return fmt.Errorf("%s holds data of %s %s, and this mailbench starts %s: %s", in.dir, s.Engine, s.Version, f.version, purge)
+	}
+	return nil
+}
+
+// bootTimeout bounds the start of one node. Alone on two processors a node
+// takes 8 to 15 s; beside a compiler, several times that.
+const bootTimeout = 4 * time.Minute
+
+// start starts nodes and waits until they serve, together with those that are running.
+func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
+	if len(nodes) == 0 {
+		return in.await(ctx)
+	}
+	java, err := findJava(ctx, in.engine)
+	if err != nil {
+		return err
+	}
+	var planned []Node
+	for _, n := range nodes {
+		planned = append(planned, *n)
+	}
+	if err := errors.Join(checkPorts(planned), checkMemory(in.engine, in.state.HeapBytes, len(nodes))); err != nil {
+		return err
+	}
+	lib, err := jars(ctx, in.engine, in.progress)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, in.stop(context.WithoutCancel(ctx), nodes))
+		}
+	}()
+	f := in.engine.facts()
+	for i, n := range nodes {
+		in.progress(fmt.Sprintf("starting %s %s on %s, log in %s", f.name, n.Name, n.Address, in.logPath(n)))
+		if err := in.spawn(n, java, lib); err != nil {
+			return fmt.Errorf("start %s of %s: %w", n.Name, f.name, err)
+		}
+		in.Started = append(in.Started, n.Name)
+		if f.oneByOne || i == len(nodes)-1 {
+			if err := in.await(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// spawn starts a node's process and writes down that it did.
+func (in *Instance) spawn(n *Node, java, lib string) error {
+	dir := in.nodeDir(n)
+	tmp := filepath.Join(dir, "tmp") // native libraries are unpacked there
+	if err := os.MkdirAll(tmp, 0o755); err != nil {
+		return err
+	}
+	c, err := in.engine.command(in, n)
+	if err != nil {
+		return err
+	}
+	heap := fmt.Sprintf("%dm", in.state.HeapBytes/mib)
+	args := slices.Concat(
+		[]string{"-Xms" + heap, "-Xmx" + heap, "-XX:+ExitOnOutOfMemoryError", "-Djava.io.tmpdir=" + tmp},
+		c.flags,
+		[]string{"-cp", dir + string(os.PathListSeparator) + filepath.Join(lib, "*"), c.main},
+		c.args)
+	cmd := newCommand(java, args, dir)
+	if n.Process, err = startProcess(cmd, in.logPath(n)); err != nil {
+		return err
+	}
+	return in.state.save(in.dir)
+}
+
+// await waits until all nodes that are running serve. It gives up when one of
+// them ends.
+func (in *Instance) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, bootTimeout, errSlow)
+	defer cancel()
+	nodes := in.running()
+	if len(nodes) == 0 {
+		return errors.New("no node is running")
+	}
+	var last error
+	for {
+		attempt, stop := context.WithTimeout(ctx, 30*time.Second)
+		last = in.probe(attempt, nodes)
+		stop()
+		if last == nil {
+			return nil
+		}
+		for _, n := range nodes {
+			if !n.Process.alive() {
+				return fmt.Errorf("%s %s ended while it was starting; the end of its log, %s:\n%s",
+					in.name(), n.Name, in.logPath(n), in.logTail(n, 5))
+			}
+		}
+		select {
+		case <-ctx.Done():
+			n := nodes[len(nodes)-1]
+			if !errors.Is(context.Cause(ctx), errSlow) {
+				return context.Cause(ctx)
+			}
+			return fmt.Errorf("%s %w %s: %w; the end of the log, %s:\n%s",
+				in.name(), errSlow, bootTimeout, last, in.logPath(n), in.logTail(n, 5))
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+var errSlow = errors.New("does not serve after")
+
+func (in *Instance) probe(ctx context.Context, nodes []*Node) error {
+	var now []Node
+	for _, n := range nodes {
+		now = append(now, *n)
+	}
+	return in.engine.probe(ctx, now)
+}
+
+// running and stopped are the nodes whose process is there, and the others.
+func (in *Instance) running() []*Node { return in.nodes(true) }
+func (in *Instance) stopped() []*Node { return in.nodes(false) }
+
+func (in *Instance) nodes(alive bool) []*Node {
+	var found []*Node
+	for i := range in.state.Nodes {
+		if n := &in.state.Nodes[i]; n.Process.alive() == alive {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+func (in *Instance) name() string { return in.engine.facts().name }
+
+func (in *Instance) nodeDir(n *Node) string { return filepath.Join(in.dir, n.Name) }

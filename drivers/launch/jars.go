@@ -1,0 +1,181 @@
+package launch
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// manifestName is written when all jars are there: what it lists is what must
+// be there when they are used.
+const manifestName = "MANIFEST"
+
+// errDamaged: jars are not those that were fetched.
+var errDamaged = errors.New("damaged")
+
+// jars returns the folder of the engine's jars, which mvn fetches if they are
+// not there, or not whole.
+func jars(ctx context.Context, e engine, progress func(string)) (string, error) {
+	f := e.facts()
+	cache, err := CacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "jars", f.name+"-"+f.version)
+	unlock, err := lock(ctx, filepath.Dir(dir), func() { progress("waiting for another mailbench that fetches jars") })
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	pom, err := configFiles.ReadFile("config/" + f.name + ".pom.xml")
+	if err != nil {
+		return "", err
+	}
+	switch err := checkManifest(dir, pom); {
+	case err == nil:
+		return dir, nil
+	case errors.Is(err, errDamaged):
+		progress(fmt.Sprintf("%v; fetching them again", err))
+		if err := os.RemoveAll(dir); err != nil {
+			return "", fmt.Errorf("remove damaged jars (do it by hand, then try again): %w", err)
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+	progress(fmt.Sprintf("fetching the jars of %s %s with mvn, once: about %s, to %s", f.name, f.version, f.download, dir))
+	return dir, fetch(ctx, dir, pom)
+}
+
+// fetch fills a folder under another name, which it gets its own of when it is
+// complete.
+func fetch(ctx context.Context, dir string, pom []byte) error {
+	partial := dir + ".partial"
+	if err := os.RemoveAll(partial); err != nil { // of a process that was killed
+		return err
+	}
+	defer os.RemoveAll(partial)
+	if err := os.MkdirAll(partial, 0o755); err != nil {
+		return err
+	}
+	pomFile := filepath.Join(partial, "pom.xml")
+	if err := os.WriteFile(pomFile, pom, 0o644); err != nil {
+		return err
+	}
+	if err := maven(ctx, pomFile, partial); err != nil {
+		return err
+	}
+	if err := writeManifest(partial, pom); err != nil {
+		return err
+	}
+	return os.Rename(partial, dir)
+}
+
+// maven has mvn copy what the pom needs at run time to a folder. With -U it
+// asks again for what an earlier attempt did not find.
+func maven(ctx context.Context, pom, dir string) error {
+	mvn, err := findMaven()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, mvn, "-B", "-U", "-ntp", "-Dstyle.color=never", "-f", pom,
+		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+dir)
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("mvn could not fetch the engine's jars (%w); it said:\n%s", err, lastErrors(string(out)))
+	}
+	return nil
+}
+
+func findMaven() (string, error) {
+	mvn, err := exec.LookPath("mvn")
+	if err != nil {
+		return "", errors.New("mvn is not on the PATH, and the engine's jars are fetched with it: install Maven (apt install maven)")
+	}
+	return mvn, nil
+}
+
+// lastErrors are the few lines of Maven's output that say what went wrong.
+func lastErrors(out string) string {
+	const most = 3 // Maven's last errors but these are advice on its flags
+	var found []string
+	for line := range strings.Lines(out) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "[ERROR]"); ok && strings.TrimSpace(text) != "" && len(found) < most {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	if len(found) == 0 {
+		return tail(out, most)
+	}
+	return strings.Join(found, "\n")
+}
+
+// writeManifest lists the folder's jars with their sizes, below the digest of
+// the pom that they were fetched for.
+func writeManifest(dir string, pom []byte) error {
+	found, err := filepath.Glob(filepath.Join(dir, "*.jar"))
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return errors.New("mvn ended well and fetched no jars; run mvn -v to see that it is Maven")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "pom %x\n", sha256.Sum256(pom))
+	for _, jar := range found {
+		info, err := os.Stat(jar)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%d %s\n", info.Size(), info.Name())
+	}
+	return os.WriteFile(filepath.Join(dir, manifestName), []byte(b.String()), 0o644)
+}
+
+// checkManifest finds jars that are missing or cut short. The error is
+// fs.ErrNotExist if there are none at all, errDamaged if they must be fetched again.
+func checkManifest(dir string, pom []byte) error {
+	if _, err := os.Stat(dir); err != nil {
+		return err
+	}
+	f, err := os.Open(filepath.Join(dir, manifestName))
+	if err != nil {
+		return fmt.Errorf("the jars in %s are %w: %w", dir, errDamaged, err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	if !lines.Scan() || lines.Text() != fmt.Sprintf("pom %x", sha256.Sum256(pom)) {
+		return fmt.Errorf("the jars in %s are of another pom, or %w", dir, errDamaged)
+	}
+	jars := 0
+	for ; lines.Scan(); jars++ {
+		var size int64
+		var name string
+		if _, err := fmt.Sscanf(lines.Text(), "%d %s", &size, &name); err != nil {
+			return fmt.Errorf("the jars in %s are %w: %s has the line %q", dir, errDamaged, manifestName, lines.Text())
+		}
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			return fmt.Errorf("the jars in %s are %w: %s is missing", dir, errDamaged, name)
+		}
+		if info.Size() != size {
+			return fmt.Errorf("the jars in %s are %w: %s has %d bytes, not %d", dir, errDamaged, name, info.Size(), size)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	if jars == 0 {
+		return fmt.Errorf("the jars in %s are %w: %s lists none", dir, errDamaged, manifestName)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Contact are the addresses that clients connect to: of each Cassandra node, or
+// of HBase's ZooKeeper.
+func (in *Instance) Contact() []string {
+	if in.name() != (cassandra{}).facts().name {
+		return []string{in.state.Nodes[0].Address}
+	}
+	var all []string
+	for _, n := range in.state.Nodes {
+		all = append(all, n.Address)
+	}
+	return all
+}
+
+// Nodes are the instance's processes, running or not.
+func (in *Instance) Nodes() []Node { return slices.Clone(in.state.Nodes) }
+
+// Running says whether the node's process is there.
+func (n Node) Running() bool { return n.Process.alive() }
+
+// RSS is the memory that the node's process has in use, in bytes.
+func (n Node) RSS() int64 { return n.Process.rss() }
+
+// Kill ends a node's process at once, as kill -9 does, and returns when it is
+// gone.
+func (in *Instance) Kill(ctx context.Context, node string) error {
+	unlock, err := in.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	n, err := in.node(node)
+	if err != nil {
+		return err
+	}
+	was, err := n.Process.signal(os.Kill)
+	if err != nil {
+		return err
+	}
+	if !was {
+		return fmt.Errorf("%s of %s is not running", node, in.name())
+	}
+	return gone(ctx, n, killTimeout)
+}
+
+// Start starts a node that is not running and returns when it serves.
+func (in *Instance) Start(ctx context.Context, node string) error {
+	unlock, err := in.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	n, err := in.node(node)
+	if err != nil {
+		return err
+	}
+	if n.Running() {
+		return fmt.Errorf("%s of %s is running", node, in.name())
+	}
+	return in.start(ctx, []*Node{n})
+}
+
+// node reads the state again, which another process may have changed, and
+// returns one node of it.
+func (in *Instance) node(name string) (*Node, error) {
+	if err := in.reload(); err != nil {
+		return nil, err
+	}
+	var known []string
+	for i := range in.state.Nodes {
+		if in.state.Nodes[i].Name == name {
+			return &in.state.Nodes[i], nil
+		}
+		known = append(known, in.state.Nodes[i].Name)
+	}
+	return nil, fmt.Errorf("%w: %s has no node %q; expected one of %q", ErrUsage, in.name(), name, known)
+}
+
+// Down stops the instance's processes and no others. Its data stay, to be
+// served by the next Up, unless purge is set.
+func (in *Instance) Down(ctx context.Context, purge bool) error {
+	unlock, err := in.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := in.reload(); err != nil {
+		return err
+	}
+	if !purge {
+		return in.stop(ctx, in.running())
+	}
+	for _, n := range in.running() {
+		if _, err := n.Process.signal(os.Kill); err != nil {
+			return err
+		}
+		if err := gone(ctx, n, killTimeout); err != nil {
+			return err
+		}
+	}
+	return in.purge()
+}
+
+// purge removes what launch and the engine made in the folder, and the folder
+// if nothing else is in it.
+func (in *Instance) purge() error {
+	names := []string{sharedDir, stateName, lockName}
+	for _, n := range in.state.Nodes {
+		names = append([]string{n.Name}, names...)
+	}
+	for _, name := range names {
+		if err := os.RemoveAll(filepath.Join(in.dir, name)); err != nil {
+			return fmt.Errorf("remove the data: %w", err)
+		}
+	}
+	if err := os.Remove(in.dir); err != nil && !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Bounds on how long a process may take to end: by itself, after it has
+// flushed what it holds, and when it is killed.
+const (
+	stopTimeout = 30 * time.Second
+	killTimeout = 10 * time.Second
+)
+
+// stop ends nodes, the last that was started first: region servers before the
+// master, and that before ZooKeeper.
+func (in *Instance) stop(ctx context.Context, nodes []*Node) error {
+	var faults []error
+	for _, n := range slices.Backward(nodes) {
+		if _, err := n.Process.signal(syscall.SIGTERM); err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		if gone(ctx, n, stopTimeout) == nil {
+			continue
+		}
+		_, err := n.Process.signal(os.Kill)
+		faults = append(faults, err, gone(ctx, n, killTimeout))
+	}
+	return errors.Join(faults...)
+}
+
+// gone waits until a node's process is there no more.
+func gone(ctx context.Context, n *Node, most time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for n.Running() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("process %d of %s does not end", n.Process.PID, n.Name)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+func newCommand(java string, args []string, dir string) *exec.Cmd {
+	cmd := exec.Command(java, args...)
+	cmd.Dir = dir
+	return cmd
+}

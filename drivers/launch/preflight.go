@@ -1,0 +1,73 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"syscall"
+)
+
+// checkPorts finds addresses that a node could not listen on.
+func checkPorts(nodes []Node) error {
+	for _, n := range nodes {
+		for _, address := range n.Listens {
+			if err := checkPort(address); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkPort(address string) error {
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		return l.Close()
+	}
+	host, port, _ := net.SplitHostPort(address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("port %s on %s is taken, perhaps by another engine: end that one, or name another --port and --dir", port, host)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%s cannot be listened on: start one node, or add the address to the loopback device (ip address add %s/8 dev lo)", host, host)
+	default:
+		return fmt.Errorf("%s cannot be listened on: %w", address, err)
+	}
+}
+
+// freePorts finds a first port with which all addresses of an instance are
+// free. It stays below the ports that the system gives to connections.
+func freePorts(e engine, count int) (int, error) {
+	const lowest, highest, tries = 20000, 32000, 100
+	var err error
+	for range tries {
+		port := lowest + rand.IntN(highest-lowest)
+		if err = checkPorts(e.nodes(port, count)); err == nil {
+			return port, nil
+		}
+	}
+	return 0, fmt.Errorf("no free ports: %w", err)
+}
+
+// checkMemory refuses to start what would have the machine swap, or the kernel
+// kill something.
+func checkMemory(e engine, heap int64, processes int) error {
+	available, err := availableMemory()
+	if err != nil {
+		return fmt.Errorf("how much memory is free: %w", err)
+	}
+	f := e.facts()
+	if need := (heap + f.overhead) * int64(processes); need > available {
+		return fmt.Errorf("not enough memory: %s of %s need %s and %s is available; start fewer, or give each less with --heap",
+			plural(processes, "process", "processes"), f.name, formatBytes(need), formatBytes(available))
+	}
+	return nil
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
