@@ -14,7 +14,7 @@ import (
 
 func testBySender(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
-	a, b := tw.user("ann@example.org", "INBOX", "Work"), tw.user("bob@example.org", "INBOX")
+	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
 	for n := range 23 {
 		tw.deliver(letter(n).Message(), a.folders[n%2], b.folders[0])
 	}
@@ -67,7 +67,7 @@ func (tw *twin) mails(f *folder, es []models.Entry) []mail {
 func testSlice(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
 	tw.tick = 0
-	a := tw.user("ann@example.org", "INBOX", "Work")
+	a := tw.user(tw.at("ann"), "INBOX", "Work")
 	f := a.folders[0]
 	var at []time.Time
 	for n := range 12 {
@@ -105,7 +105,7 @@ func testSlice(t *testing.T, s *suite) {
 
 func testSeenBy(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
-	f := tw.user("ann@example.org", "INBOX").folders[0]
+	f := tw.user(tw.at("ann"), "INBOX").folders[0]
 	for n := range 3 {
 		tw.deliver(letter(n).Message(), f)
 	}
@@ -153,7 +153,7 @@ func testSharedFolder(t *testing.T, s *suite) {
 	mb := f.mailbox()
 	var shared []*models.Folder
 	for i := range 3 {
-		a, err := mb.CreateUser(f.ctx, fmt.Sprintf("user%d@example.org", i), []string{"INBOX"})
+		a, err := mb.CreateUser(f.ctx, f.at(fmt.Sprintf("user%d", i)), []string{"INBOX"})
 		if err != nil {
 			t.Fatal(err)
 		}

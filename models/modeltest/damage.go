@@ -79,11 +79,17 @@ func (f *fixture) write(p *schemas.Pattern, r row, values ...drivers.Value) {
 	}
 }
 
-// add changes a counter of a row.
+// add changes a number of a row: a counter can only be added to, and nothing
+// but a counter on every engine.
 func (f *fixture) add(table *schemas.Table, r row, column string, n int64) {
 	f.t.Helper()
 	c := table.Column(column)
-	f.write(&schemas.Pattern{Kind: schemas.Add, Table: table, Columns: []*schemas.Column{c}}, r, drivers.Number(c.Type.Kind, n))
+	p := &schemas.Pattern{Kind: schemas.Add, Table: table, Columns: []*schemas.Column{c}}
+	if c.Type.Kind != counterKind {
+		p.Kind = schemas.Put
+		n += r[column].Int64()
+	}
+	f.write(p, r, drivers.Number(c.Type.Kind, n))
 }
 
 // harm does the damage.
@@ -124,7 +130,7 @@ func (f *fixture) harm(d damage) {
 func testDamage(t *testing.T, s *suite, d damage) {
 	f := s.start(t, models.Options{ChunkSize: 1000})
 	tw := f.twin()
-	a, b := tw.user("ann@example.org", "INBOX", "Work"), tw.user("bob@example.org", "INBOX")
+	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
 	for n := range 4 {
 		l := letter(n)
 		l.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(3500, n)}}

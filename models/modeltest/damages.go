@@ -1,6 +1,8 @@
 package modeltest
 
 import (
+	"path"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 )
@@ -8,9 +10,12 @@ import (
 // elsewhere is an id that leads to nothing.
 var elsewhere = [16]byte{0xde, 0xad, 0xbe, 0xef, 0, 0, 0x10, 0, 0x80, 1}
 
-// is matches rows by the text in one column.
+// is matches rows by the text in one column; a * in it stands for any text.
 func is(column, text string) func(row) bool {
-	return func(r row) bool { return string(r[column].Raw()) == text }
+	return func(r row) bool {
+		ok, err := path.Match(text, r[column].Str())
+		return ok && err == nil
+	}
 }
 
 // moves makes a copy of a row whose key differs in one column.
@@ -33,11 +38,11 @@ func damages(model string) []damage {
 				insert: moves("message", drivers.TimeUUID(elsewhere)), want: models.Audit{Unreferenced: 1},
 			},
 			{
-				name: "index entry lost", table: "IndexLabels", match: is("key", "ann@example.org:1"),
+				name: "index entry lost", table: "IndexLabels", match: is("key", "ann@*:1"),
 				want: models.Audit{Messages: -1, Unreferenced: 1, CounterDrift: 2},
 			},
 			{
-				name: "index entry to nothing", table: "IndexLabels", match: is("key", "ann@example.org:1"),
+				name: "index entry to nothing", table: "IndexLabels", match: is("key", "ann@*:1"),
 				insert: moves("id", drivers.TimeUUID(elsewhere)), want: models.Audit{Dangling: 1},
 			},
 			{
@@ -107,7 +112,7 @@ func damages(model string) []damage {
 				want: models.Audit{Folders: -1, Messages: -2, Unreferenced: 2},
 			},
 			{
-				name: "user lost", table: "users", match: is("emailAddress", "ann@example.org"),
+				name: "user lost", table: "users", match: is("emailAddress", "ann@*"),
 				want: models.Audit{Accounts: -1, Folders: -2, Messages: -4, Unreferenced: 6},
 			},
 		}

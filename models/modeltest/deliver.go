@@ -11,9 +11,9 @@ import (
 
 func testDeliver(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
-	a := tw.user("ann@example.org", "INBOX", "Work")
-	b := tw.user("bob@example.org", "INBOX")
-	c := tw.user("cat@example.org", "INBOX")
+	a := tw.user(tw.at("ann"), "INBOX", "Work")
+	b := tw.user(tw.at("bob"), "INBOX")
+	c := tw.user(tw.at("cat"), "INBOX")
 	tw.check()
 	inboxes := []*folder{a.folders[0], b.folders[0], c.folders[0]}
 	for n := range 6 {
@@ -35,7 +35,7 @@ func testDeliver(t *testing.T, s *suite) {
 // testBytes delivers what mail may hold and compares every byte.
 func testBytes(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
-	in := tw.user("ann@example.org", "INBOX").folders[0]
+	in := tw.user(tw.at("ann"), "INBOX").folders[0]
 	all := make([]byte, 256)
 	for i := range all {
 		all[i] = byte(i)
@@ -85,7 +85,7 @@ func testBytes(t *testing.T, s *suite) {
 func testChunkSeams(t *testing.T, s *suite) {
 	const chunk = 1000
 	tw := s.start(t, models.Options{ChunkSize: chunk}).twin()
-	in := tw.user("ann@example.org", "INBOX").folders[0]
+	in := tw.user(tw.at("ann"), "INBOX").folders[0]
 	d := letter(0)
 	for i, size := range []int{0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk, 2*chunk + 1, 7*chunk + 500} {
 		tw.deliver(unparsable(start.Add(time.Duration(i)*time.Minute), noise(size, i)), in)
@@ -101,7 +101,7 @@ func testChunkSeams(t *testing.T, s *suite) {
 // anything. What a model sorts by must still give each its place.
 func testOddDates(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
-	in := tw.user("ann@example.org", "INBOX").folders[0]
+	in := tw.user(tw.at("ann"), "INBOX").folders[0]
 	for i, year := range []int{1600, 1900, 1969, 1970, 2038, 2106, 2262, 2300, 5000} {
 		d := letter(i)
 		d.Date = time.Date(year, 1, 19, 3, 14, 8, 0, time.UTC)
@@ -126,7 +126,7 @@ func testOddNames(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
 	long := strings.Repeat("länge ", 150)
 	names := []string{"a/b\\c", "../../etc/passwd", `quo"te'd`, "Entwürfe/2024 📬", "a:1", " ", "%", "null", long}
-	a := tw.user("o'brien+tag@example.org", append([]string{"INBOX"}, names...)...)
+	a := tw.user(tw.at("o'brien+tag"), append([]string{"INBOX"}, names...)...)
 	for i, f := range a.folders {
 		d := letter(i)
 		d.From = models.Address{Name: "\u202eno\tname \"x\" \\ <y>", Address: "odd\"@'sender\\.example"}
@@ -146,7 +146,7 @@ func testOddNames(t *testing.T, s *suite) {
 // testDuplicates delivers one message again and again: each is a message.
 func testDuplicates(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
-	a := tw.user("ann@example.org", "INBOX", "Work")
+	a := tw.user(tw.at("ann"), "INBOX", "Work")
 	m := letter(1).Message()
 	for range 5 {
 		tw.deliver(m, a.folders[0])

@@ -45,7 +45,7 @@ func breakContent(m *models.Message, hit func() error) *models.Message {
 // testDeliveryFails delivers what cannot be read to its end: it is nowhere.
 func testDeliveryFails(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a, b := tw.user("ann@example.org", "INBOX"), tw.user("bob@example.org", "INBOX")
+	a, b := tw.user(tw.at("ann"), "INBOX"), tw.user(tw.at("bob"), "INBOX")
 	tw.deliver(letter(0).Message(), a.folders[0], b.folders[0])
 	d := letter(1)
 	d.Text = noise(2500, 1)
@@ -64,7 +64,7 @@ func testDeliveryFails(t *testing.T, s *suite) {
 // testCancelled calls everything with a context that is done: nothing happens.
 func testCancelled(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a := tw.user("ann@example.org", "INBOX", "Work")
+	a := tw.user(tw.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
 	d := letter(1)
 	d.Text = noise(3300, 1)
@@ -77,7 +77,7 @@ func testCancelled(t *testing.T, s *suite) {
 	var o models.Opened
 	calls := map[string]func(ctx context.Context, mb models.Mailbox) error{
 		"create user": func(ctx context.Context, mb models.Mailbox) error {
-			_, err := mb.CreateUser(ctx, "bob@example.org", []string{"INBOX"})
+			_, err := mb.CreateUser(ctx, tw.at("bob"), []string{"INBOX"})
 			return err
 		},
 		"create folder": func(ctx context.Context, mb models.Mailbox) error {
@@ -85,7 +85,7 @@ func testCancelled(t *testing.T, s *suite) {
 			return err
 		},
 		"login": func(ctx context.Context, mb models.Mailbox) error {
-			_, err := mb.Login(ctx, "ann@example.org")
+			_, err := mb.Login(ctx, tw.at("ann"))
 			return err
 		},
 		"folders": func(ctx context.Context, mb models.Mailbox) error {
@@ -147,7 +147,7 @@ func testCancelled(t *testing.T, s *suite) {
 // testStopEarly ends lists and streams from the caller's side.
 func testStopEarly(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a := tw.user("ann@example.org", "INBOX", "Work")
+	a := tw.user(tw.at("ann"), "INBOX", "Work")
 	in := a.folders[0]
 	d := letter(0)
 	d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(5000, 1)}}

@@ -11,15 +11,15 @@ import (
 
 func testAccounts(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
-	for _, unknown := range []string{"nobody@example.org", "ann", ""} {
+	for _, unknown := range []string{tw.at("nobody"), "ann", ""} {
 		if _, err := tw.got.Login(tw.ctx, unknown); !errors.Is(err, models.ErrNotFound) {
 			t.Errorf("login %q: error is %v, want %q", unknown, err, models.ErrNotFound)
 		}
 	}
-	a := tw.user("ann@example.org", "INBOX", "Work", "Archive", "Aardvark")
+	a := tw.user(tw.at("ann"), "INBOX", "Work", "Archive", "Aardvark")
 	tw.deliver(letter(0).Message(), a.folders[0])
 	tw.check()
-	if _, err := tw.createUser("ann@example.org", "INBOX", "Other"); !errors.Is(err, models.ErrExists) {
+	if _, err := tw.createUser(tw.at("ann"), "INBOX", "Other"); !errors.Is(err, models.ErrExists) {
 		t.Errorf("create an account twice: error is %v, want %q", err, models.ErrExists)
 	}
 	if _, err := tw.createFolder(a, "Work"); !errors.Is(err, models.ErrExists) {
@@ -32,7 +32,7 @@ func testAccounts(t *testing.T, s *suite) {
 	}
 	tw.deliver(letter(1).Message(), f)
 	// Folder names are an account's own.
-	b := tw.user("bob@example.org", "INBOX")
+	b := tw.user(tw.at("bob"), "INBOX")
 	if _, err := tw.createFolder(b, "Work"); err != nil {
 		t.Errorf("create a folder that another account has: %v", err)
 	}
@@ -43,7 +43,8 @@ func testAccounts(t *testing.T, s *suite) {
 // them one by one and looks at all the others.
 func testNeighbours(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
-	for i, address := range []string{"ann@example.org", "ann@example.org1", "ann@example.or", "ann@example.org:1", "bann@example.org"} {
+	ann := tw.at("ann")
+	for i, address := range []string{ann, ann + "1", ann[:len(ann)-1], ann + ":1", "b" + ann} {
 		a := tw.user(address, "1", "11", "1:", "2")
 		for j, f := range a.folders {
 			for n := range 2 + j%2 {
@@ -86,7 +87,7 @@ func testPages(t *testing.T, s *suite) {
 		for _, n := range sizes {
 			names = append(names, fmt.Sprint(n))
 		}
-		a := tw.user("ann@example.org", names...)
+		a := tw.user(tw.at("ann"), names...)
 		for i, f := range a.folders {
 			for n := range sizes[i] {
 				tw.deliver(letter(n).Message(), f)
@@ -107,7 +108,7 @@ func testPages(t *testing.T, s *suite) {
 func testPagesWhileDelivering(t *testing.T, s *suite) {
 	for _, overflow := range []int{0, 7} {
 		tw := s.start(t, models.Options{OverflowAfter: overflow}).twin()
-		in := tw.user("ann@example.org", "INBOX").folders[0]
+		in := tw.user(tw.at("ann"), "INBOX").folders[0]
 		for n := range 40 {
 			tw.deliver(letter(n).Message(), in)
 		}
@@ -162,7 +163,7 @@ func checkPages(t *testing.T, seen []models.Handle, before []mail) {
 // testPageAfterGone goes on from a message that is no longer there.
 func testPageAfterGone(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{OverflowAfter: 7}).twin()
-	a := tw.user("ann@example.org", "INBOX", "Work")
+	a := tw.user(tw.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
 	for n := range 30 {
 		tw.deliver(letter(n).Message(), in)

@@ -10,7 +10,7 @@ import (
 
 func testLabels(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{OverflowAfter: 3}).twin()
-	a, b := tw.user("ann@example.org", "INBOX", "Work", "Todo"), tw.user("bob@example.org", "INBOX")
+	a, b := tw.user(tw.at("ann"), "INBOX", "Work", "Todo"), tw.user(tw.at("bob"), "INBOX")
 	in, work, todo := a.folders[0], a.folders[1], a.folders[2]
 	for n := range 8 {
 		d := letter(n)
@@ -54,7 +54,7 @@ func testLabels(t *testing.T, s *suite) {
 
 func testPurge(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a, b := tw.user("ann@example.org", "INBOX", "Work"), tw.user("bob@example.org", "INBOX")
+	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
 	in, work := a.folders[0], a.folders[1]
 	for n := range 10 {
 		d := letter(n)
@@ -116,7 +116,7 @@ func testPurge(t *testing.T, s *suite) {
 func testRecount(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{})
 	tw := f.twin()
-	for _, address := range []string{"ann@example.org", "bob@example.org"} {
+	for _, address := range []string{tw.at("ann"), tw.at("bob")} {
 		a := tw.user(address, "INBOX", "Work")
 		for n := range 5 {
 			tw.deliver(letter(n).Message(), a.folders[n%2])

@@ -115,7 +115,7 @@ func testBoundedMemory(t *testing.T, s *suite) {
 
 	f := s.start(t, models.Options{})
 	tw := f.twin()
-	a, b := tw.user("ann@example.org", "INBOX"), tw.user("bob@example.org", "INBOX")
+	a, b := tw.user(tw.at("ann"), "INBOX"), tw.user(tw.at("bob"), "INBOX")
 	in := a.folders[0]
 	to, hs := []*models.Folder{in.got, b.folders[0].got}, make([]models.Handle, 2)
 	if err := tw.got.Deliver(tw.ctx, m, to, hs); errors.Is(err, drivers.ErrTooLarge) {
@@ -165,7 +165,7 @@ func testDeliveryHeap(t *testing.T, s *suite, m *models.Message) {
 	f := s.start(t, models.Options{})
 	h := &heap{}
 	mb := f.bound.Mailbox(&thinSession{f.session(), h})
-	a, err := mb.CreateUser(f.ctx, "ann@example.org", []string{"INBOX"})
+	a, err := mb.CreateUser(f.ctx, f.at("ann"), []string{"INBOX"})
 	if err != nil {
 		t.Fatal(err)
 	}

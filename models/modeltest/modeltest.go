@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -15,10 +16,10 @@ import (
 // use at once, and may share one server.
 type Opener func(t testing.TB, s *schemas.Schema) drivers.Store
 
-// Run runs every rule over one model. Rules about what only some models can do
-// (models.Labeler and so on) run where the model can.
+// Run runs every rule over one model, each on a store of its own. Rules about
+// what only some models can do (models.Labeler and so on) run where the model can.
 func Run(t *testing.T, m models.Model, open Opener) {
-	run(t, m, traitsOf(m.Name), open)
+	run(t, &suite{model: m, traits: traitsOf(m.Name), open: open})
 }
 
 // A rule is one subtest. offered is nil for what every model can do.
@@ -77,24 +78,28 @@ func rules() []rule {
 	}
 }
 
-func run(t *testing.T, m models.Model, tr traits, open Opener) {
-	s := &suite{model: m, traits: tr, open: open}
+func run(t *testing.T, s *suite) {
 	// Alone, because it measures the heap.
 	t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, s) })
+	if s.shared {
+		t.Parallel() // beside other models; its own rules take turns
+	}
+	each := func(name string, rule func(*testing.T)) {
+		t.Run(name, func(t *testing.T) {
+			if !s.shared {
+				t.Parallel()
+			}
+			rule(t)
+		})
+	}
 	offered := s.start(t, models.Options{}).mailbox()
 	for _, r := range rules() {
 		if r.offered == nil || r.offered(offered) {
-			t.Run(r.name, func(t *testing.T) {
-				t.Parallel()
-				r.check(t, s)
-			})
+			each(r.name, func(t *testing.T) { r.check(t, s) })
 		}
 	}
-	for _, d := range damages(m.Name) {
-		t.Run("damage/"+d.name, func(t *testing.T) {
-			t.Parallel()
-			testDamage(t, s, d)
-		})
+	for _, d := range damages(s.model.Name) {
+		each("damage/"+d.name, func(t *testing.T) { testDamage(t, s, d) })
 	}
 }
 
@@ -102,13 +107,21 @@ func run(t *testing.T, m models.Model, tr traits, open Opener) {
 type suite struct {
 	model models.Model
 	traits
-	open Opener
+	open   Opener
+	shared bool // open returns one store again and again
+	worlds int  // how many there have been on it
 }
 
-// fixture is the model on tables of its own.
+// domain is where the accounts of a rule have their addresses.
+type domain string
+
+func (d domain) at(local string) string { return local + "@" + string(d) }
+
+// fixture is the model on tables that hold nothing else.
 type fixture struct {
 	t testing.TB
 	*suite
+	domain
 	ctx    context.Context
 	schema *schemas.Schema
 	store  drivers.Store
@@ -123,18 +136,25 @@ const patience = 3 * time.Minute
 
 // start opens a store and binds the model to it. The clock is the suite's and
 // the node is fixed, so that what is stored is the same in every run.
+//
+// On a shared store each rule has addresses and a node of its own: a counter
+// that was deleted cannot be used again on every engine.
 func (s *suite) start(t testing.TB, o models.Options) *fixture {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	f := &fixture{t: t, suite: s, ctx: ctx, clock: newClock()}
+	f := &fixture{t: t, suite: s, domain: "example.org", ctx: ctx, clock: newClock()}
+	o.Node = 1
+	if s.shared {
+		s.worlds++
+		f.domain, o.Node = domain(fmt.Sprintf("%d.example.org", s.worlds)), uint64(s.worlds)
+	}
 	schema, err := s.model.Schema()
 	if err != nil {
 		t.Fatalf("schema of %s: %v", s.model.Name, err)
 	}
 	f.schema, f.store = schema, s.open(t, schema)
 	o.Now = f.clock.now
-	o.Node = 1
 	f.opts = o
 	f.bound = f.bind(o)
 	return f

@@ -11,7 +11,7 @@ import (
 
 func testFlags(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
-	in := tw.user("ann@example.org", "INBOX").folders[0]
+	in := tw.user(tw.at("ann"), "INBOX").folders[0]
 	for n := range 3 {
 		tw.deliver(letter(n).Message(), in)
 	}
@@ -29,7 +29,7 @@ func testFlags(t *testing.T, s *suite) {
 
 func testMove(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a := tw.user("ann@example.org", "INBOX", "Work", "Archive")
+	a := tw.user(tw.at("ann"), "INBOX", "Work", "Archive")
 	in, work, archive := a.folders[0], a.folders[1], a.folders[2]
 	for n := range 8 {
 		d := letter(n)
@@ -68,7 +68,7 @@ func testMove(t *testing.T, s *suite) {
 func testMoveAndBack(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{OverflowAfter: 3}).twin()
 	tw.tick = 0
-	a := tw.user("ann@example.org", "INBOX", "Work")
+	a := tw.user(tw.at("ann"), "INBOX", "Work")
 	for n := range 6 {
 		tw.deliver(letter(n).Message(), a.folders[0])
 	}
@@ -84,7 +84,7 @@ func testMoveAndBack(t *testing.T, s *suite) {
 
 func testDelete(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a, b := tw.user("ann@example.org", "INBOX", "Work"), tw.user("bob@example.org", "INBOX")
+	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
 	in := a.folders[0]
 	for n := range 9 {
 		d := letter(n)
@@ -129,7 +129,7 @@ func testDelete(t *testing.T, s *suite) {
 func testMany(t *testing.T, s *suite) {
 	const many = 270
 	tw := s.start(t, models.Options{}).twin()
-	a := tw.user("ann@example.org", "INBOX", "Work")
+	a := tw.user(tw.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
 	for n := range many {
 		tw.deliver(letter(n).Message(), in)
@@ -160,7 +160,7 @@ func testMany(t *testing.T, s *suite) {
 // and nothing changes.
 func testStaleHandles(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
-	a := tw.user("ann@example.org", "INBOX", "Work")
+	a := tw.user(tw.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
 	d := letter(0)
 	d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(100, 1)}}
@@ -215,7 +215,7 @@ func callsWith(tw *twin, in, to *folder, h models.Handle) map[string]error {
 func testClockStandsStill(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{OverflowAfter: 7}).twin()
 	tw.tick = 0
-	a, b := tw.user("ann@example.org", "INBOX", "Work"), tw.user("bob@example.org", "INBOX")
+	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
 	for n := range 30 {
 		tw.deliver(letter(n).Message(), a.folders[0], b.folders[0])
 	}
@@ -233,7 +233,7 @@ func testClockStandsStill(t *testing.T, s *suite) {
 // order is made of, every message has one place in it.
 func testClockGoesBack(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{OverflowAfter: 5}).twin()
-	in := tw.user("ann@example.org", "INBOX").folders[0]
+	in := tw.user(tw.at("ann"), "INBOX").folders[0]
 	for n := range 24 {
 		tw.clock.advance(time.Duration(n%7-5) * time.Minute)
 		tw.deliver(letter(n).Message(), in)
@@ -248,12 +248,12 @@ func testClockGoesBack(t *testing.T, s *suite) {
 func testBindAgain(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{OverflowAfter: 5})
 	tw := f.twin()
-	a := tw.user("ann@example.org", "INBOX", "Work")
+	a := tw.user(tw.at("ann"), "INBOX", "Work")
 	for n := range 4 {
 		tw.deliver(letter(n).Message(), a.folders[0])
 	}
 	o := f.opts
-	o.Node = 2
+	o.Node += 1 << 16
 	other := &twin{}
 	*other = *tw
 	other.got, other.accounts = f.mailboxOf(f.bind(o)), nil

@@ -12,7 +12,7 @@ func testRangeReads(t *testing.T, s *suite) {
 	const chunk = 1000
 	f := s.start(t, models.Options{ChunkSize: chunk})
 	tw := f.twin()
-	in := tw.user("ann@example.org", "INBOX").folders[0]
+	in := tw.user(tw.at("ann"), "INBOX").folders[0]
 	const size = 40*chunk + 500
 	raw := noise(size, 1)
 	m := tw.deliver(unparsable(start, raw), in)[0]
@@ -58,6 +58,6 @@ func testRangeReads(t *testing.T, s *suite) {
 			t.Errorf("%d bytes from %d on: read %d bytes from the store, at most %d are needed", n, off, read, most)
 		}
 	}
-	big := tw.deliver(unparsable(start, noise(3<<20, 2)), in)[0]
+	big := tw.deliver(unparsable(start, noise(400*chunk, 2)), in)[0] // more chunks than are written or deleted at once
 	tw.checkMessage(big)
 }

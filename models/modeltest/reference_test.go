@@ -15,7 +15,7 @@ func TestReference(t *testing.T) {
 	open := func(testing.TB, *schemas.Schema) drivers.Store { return &referenceStore{} }
 	for _, model := range []string{"elasticinbox", "james", "datastax", "conversation"} {
 		t.Run(model, func(t *testing.T) {
-			run(t, referenceModel(traitsOf(model), offers[model]), traitsOf(model), open)
+			run(t, &suite{model: referenceModel(traitsOf(model), offers[model]), traits: traitsOf(model), open: open})
 		})
 	}
 }

@@ -38,7 +38,7 @@ func TestSuiteSees(t *testing.T) {
 	sabotaged := func(t *testing.T, breaks string) {
 		tr := traits{order: byDate, oneMessage: true}
 		m := referenceModel(tr, func(r *reference) models.Mailbox { return &saboteur{r, breaks} })
-		run(t, m, tr, func(testing.TB, *schemas.Schema) drivers.Store { return &referenceStore{} })
+		run(t, &suite{model: m, traits: tr, open: func(testing.TB, *schemas.Schema) drivers.Store { return &referenceStore{} }})
 	}
 	if breaks := os.Getenv(sabotageEnv); breaks != "" {
 		sabotaged(t, breaks)

@@ -21,6 +21,7 @@ type twin struct {
 	t   tb
 	ctx context.Context
 	traits
+	domain
 	clock *clock
 	tick  time.Duration // the clock goes on by so much before each operation
 	got   models.Mailbox
@@ -57,7 +58,7 @@ func (f *fixture) twin() *twin { return f.twinOf(newReference(f.traits, f.clock.
 // twinOf returns a twin over a reference and a mailbox that others share.
 func (f *fixture) twinOf(ref *reference, got models.Mailbox) *twin {
 	return &twin{
-		t: f.t, ctx: f.ctx, traits: f.traits, clock: f.clock, tick: time.Second,
+		t: f.t, ctx: f.ctx, traits: f.traits, domain: f.domain, clock: f.clock, tick: time.Second,
 		got: got, ref: ref,
 		handles: map[models.Handle]models.Handle{},
 		lastUID: map[*folder]uint64{},

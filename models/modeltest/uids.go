@@ -9,7 +9,7 @@ import (
 
 func testUIDs(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
-	a := tw.user("ann@example.org", "INBOX", "Work")
+	a := tw.user(tw.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
 	// The twin checks each UID against all that were given before.
 	for n := range 5 {
@@ -28,7 +28,7 @@ func testUIDs(t *testing.T, s *suite) {
 // store sorts folders, most have a neighbour on either side.
 func testExpunge(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a := tw.user("ann@example.org", "INBOX", "A", "B", "C", "D")
+	a := tw.user(tw.at("ann"), "INBOX", "A", "B", "C", "D")
 	for n := range 8 {
 		d := letter(n)
 		d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(2500, n)}}
@@ -58,7 +58,7 @@ func testExpunge(t *testing.T, s *suite) {
 
 func testSubscriptions(t *testing.T, s *suite) {
 	tw := s.start(t, models.Options{}).twin()
-	a, b := tw.user("ann@example.org", "INBOX", "Work"), tw.user("ann@example.org2", "INBOX")
+	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("ann")+"2", "INBOX")
 	g := tw.got.(models.Subscriber)
 	for _, step := range []struct {
 		a      *account

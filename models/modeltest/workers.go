@@ -46,7 +46,7 @@ func testWorkers(t *testing.T, s *suite) {
 	}
 	parallel(func(w int) {
 		tw := twins[w]
-		a := tw.user(fmt.Sprintf("user%d@example.org", w), "INBOX", "Work")
+		a := tw.user(tw.at(fmt.Sprintf("user%d", w)), "INBOX", "Work")
 		in, work := a.folders[0], a.folders[1]
 		for n := range 12 {
 			d := letter(n)
@@ -83,7 +83,7 @@ func testWorkersOneFolder(t *testing.T, s *suite) {
 	const each = 15
 	f := s.start(t, models.Options{OverflowAfter: 9})
 	mb := f.mailbox()
-	a, err := mb.CreateUser(f.ctx, "ann@example.org", []string{"INBOX", "Work"})
+	a, err := mb.CreateUser(f.ctx, f.at("ann"), []string{"INBOX", "Work"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func testAccountRace(t *testing.T, s *suite) {
 		}
 	}
 	for i := range 5 {
-		address := fmt.Sprintf("user%d@example.org", i)
+		address := f.at(fmt.Sprintf("user%d", i))
 		one("account", func(mb models.Mailbox) error {
 			_, err := mb.CreateUser(f.ctx, address, []string{"INBOX"})
 			return err

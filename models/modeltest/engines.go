@@ -1,0 +1,165 @@
+package modeltest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// AsCassandra takes from a store what Cassandra 5.0 has not: additions to
+// anything but counters, values given back, indexes in an order. A batch over
+// several partitions is refused from 50 KiB on, any mutation from 16 MiB on.
+func AsCassandra(st drivers.Store) drivers.Store {
+	c := st.Capabilities()
+	c.Engine, c.Atomic, c.ReturnsNew, c.PlainIndexes = "cassandra", schemas.AtomicAll, false, true
+	c.MaxBatchBytes, c.MaxCellBytes, c.MaxRowBytes = 50<<10, 16<<20, 16<<20
+	return &lesser{st, c, func(p *schemas.Pattern) string {
+		switch {
+		case p.Kind == schemas.Add && p.Columns[0].Type.Kind != schemas.Counter:
+			return "only counters are added to"
+		case p.Returns != schemas.ReturnsNothing:
+			return "no write returns values"
+		case p.Index != nil && p.Index.OverKeys():
+			return "an index has no order"
+		case p.Kind == schemas.Batch && p.Atomic > schemas.AtomicNone && mixed(p, countersOnly):
+			return "counters are in batches of their own"
+		}
+		return ""
+	}}
+}
+
+// AsHBase takes from a store what HBase has not: anything atomic over more than
+// one row, puts and deletes of one row at once, and indexes. A cell is refused
+// from 10 MiB on.
+func AsHBase(st drivers.Store) drivers.Store {
+	c := st.Capabilities()
+	c.Engine, c.Atomic, c.PlainIndexes = "hbase", schemas.AtomicRow, false
+	c.MaxCellBytes = 10 << 20
+	return &lesser{st, c, func(p *schemas.Pattern) string {
+		switch {
+		case p.Index != nil:
+			return "there are no indexes"
+		case p.Kind == schemas.Batch && p.Atomic > schemas.AtomicRow:
+			return "no more than a row is atomic"
+		case p.Kind == schemas.Batch && p.Atomic == schemas.AtomicRow && mixed(p, deletes):
+			return "a row is not put and deleted at once"
+		}
+		return ""
+	}}
+}
+
+func countersOnly(p *schemas.Pattern) bool { return p.Kind == schemas.Add }
+
+func deletes(p *schemas.Pattern) bool { return p.Kind == schemas.Delete }
+
+// mixed reports whether some parts of a batch are of a sort, and some are not.
+func mixed(batch *schemas.Pattern, sort func(*schemas.Pattern) bool) bool {
+	for _, part := range batch.Parts[1:] {
+		if sort(part.Pattern) != sort(batch.Parts[0].Pattern) {
+			return true
+		}
+	}
+	return false
+}
+
+// lesser is a store of which another engine's limits are kept.
+type lesser struct {
+	drivers.Store
+	caps    drivers.Capabilities
+	refuses func(p *schemas.Pattern) (why string)
+}
+
+// Capabilities implements drivers.Store.
+func (s *lesser) Capabilities() drivers.Capabilities { return s.caps }
+
+// Prepare implements drivers.Store.
+func (s *lesser) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	if why := s.refuses(p); why != "" {
+		return nil, fmt.Errorf("pattern %s: %s: %w", p.Name, why, drivers.ErrUnsupported)
+	}
+	if p.Index != nil && s.caps.PlainIndexes && !s.Store.Capabilities().PlainIndexes {
+		p = p.Fallback[s.Store.Capabilities().Engine] // as if an index answered
+	}
+	return s.Store.Prepare(ctx, p)
+}
+
+// Session implements drivers.Store.
+func (s *lesser) Session() (drivers.Session, error) {
+	session, err := s.Store.Session()
+	return &lesserSession{session, &s.caps}, err
+}
+
+type lesserSession struct {
+	drivers.Session
+	caps *drivers.Capabilities
+}
+
+// Write implements drivers.Session.
+func (s *lesserSession) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	if err := s.fits(st.Pattern(), args); err != nil {
+		return drivers.Result{}, err
+	}
+	return s.Session.Write(ctx, st, args)
+}
+
+// Batch implements drivers.Session. Without atomicity its parts go one by one.
+func (s *lesserSession) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
+	p, total, several := st.Pattern(), int64(0), false
+	for i := range parts {
+		part := p.Parts[parts[i].Part].Pattern
+		if err := s.fits(part, parts[i].Args); err != nil {
+			return err
+		}
+		total += bytesOf(parts[i].Args)
+		several = several || !samePartition(parts[0].Args, parts[i].Args, len(part.Table.Partition))
+	}
+	if p.Atomic > schemas.AtomicNone {
+		if limit := s.caps.MaxBatchBytes; several && limit > 0 && total > limit {
+			return fmt.Errorf("batch %s of %d bytes: %w", p.Name, total, drivers.ErrTooLarge)
+		}
+		return s.Session.Batch(ctx, st, parts)
+	}
+	for i := range parts {
+		if err := s.Session.Batch(ctx, st, parts[i:i+1]); err != nil && i > 0 {
+			return fmt.Errorf("%w: part %d of %d: %w", drivers.ErrUnknown, i+1, len(parts), err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fits checks the size of a row's cells, and of all that is written to it.
+func (s *lesserSession) fits(p *schemas.Pattern, args []drivers.Value) error {
+	for _, v := range args {
+		cells := v.Elems()
+		if cells == nil {
+			cells = []drivers.Value{v}
+		}
+		for _, c := range cells {
+			if limit := s.caps.MaxCellBytes; limit > 0 && int64(c.Size()) > limit {
+				return fmt.Errorf("pattern %s: a value of %d bytes: %w", p.Name, c.Size(), drivers.ErrTooLarge)
+			}
+		}
+	}
+	if n, limit := bytesOf(args), s.caps.MaxRowBytes; limit > 0 && n > limit {
+		return fmt.Errorf("pattern %s: %d bytes: %w", p.Name, n, drivers.ErrTooLarge)
+	}
+	return nil
+}
+
+func bytesOf(args []drivers.Value) (n int64) {
+	for _, v := range args {
+		n += int64(v.Size())
+	}
+	return n
+}
+
+// samePartition compares the n columns of a partition key with which the
+// arguments of two parts begin.
+func samePartition(a, b []drivers.Value, n int) bool {
+	return slices.EqualFunc(a[:n], b[:min(n, len(b))], drivers.Value.Equal)
+}
