@@ -71,7 +71,7 @@ Exit status: 0 all well; 1 it could not be done; 2 wrong usage or input;
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(flagError(cmd, err))
 	})
-	root.AddCommand(newRun(), newModels(), newEngines(), newWorkloads(), newVersion())
+	root.AddCommand(newRun(), newModels(), newEngines(), newWorkloads(), newEngine(), newVersion())
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	refuseArguments(root)
@@ -94,7 +94,12 @@ func refuseArguments(cmd *cobra.Command) {
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	default:
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if check(cmd, args) != nil {
+			err := check(cmd, args)
+			var own statusError
+			if errors.As(err, &own) {
+				return err
+			}
+			if err != nil {
 				return usagef("too many arguments: %q; see %q", strings.Join(args, " "), cmd.CommandPath()+" --help")
 			}
 			return nil

@@ -19,13 +19,13 @@ type cassandra struct{}
 
 func (cassandra) facts() facts {
 	return facts{
-		name: "cassandra", version: "5.0.6", download: "66 MB", port: 9042, maxNodes: 3, unit: "nodes", protocol: "CQL",
+		name: "cassandra", version: "5.0.6", download: "66 MB", port: 9042, minNodes: 1, maxNodes: 3, unit: "node", protocol: "CQL",
 		heap: 512 * mib, overhead: 400 * mib, oneByOne: true,
 	}
 }
 
 func (cassandra) nodes(port, count int) []Node {
-	nodes := make([]Node, max(count, 1))
+	nodes := make([]Node, count)
 	for i := range nodes {
 		host := fmt.Sprintf("127.0.0.%d", i+1)
 		address := hostPort(host, port)

@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,8 +27,12 @@ type Config struct {
 // AnyPort stands for a port that is free, with the next ones that are needed.
 const AnyPort = -1
 
-// ErrUsage marks a fault of a Config that no other machine would mend.
-var ErrUsage = errors.New("wrong usage")
+// UsageError is a fault of what was asked for, that no other machine would mend.
+type UsageError string
+
+func (e UsageError) Error() string { return string(e) }
+
+func usagef(format string, args ...any) error { return UsageError(fmt.Sprintf(format, args...)) }
 
 const mib = 1 << 20
 
@@ -44,11 +47,11 @@ func (c *Config) check(e engine) error {
 	f := e.facts()
 	switch {
 	case c.Nodes < 0 || c.Nodes > f.maxNodes:
-		return fmt.Errorf("%w: %d %s of %s: expected at most %d", ErrUsage, c.Nodes, f.unit, f.name, f.maxNodes)
+		return usagef("%d %ss of %s: expected at most %d", c.Nodes, f.unit, f.name, f.maxNodes)
 	case c.Port != AnyPort && c.Port != 0 && (c.Port < 1024 || c.Port > maxPort):
-		return fmt.Errorf("%w: port %d: expected 1024 to %d", ErrUsage, c.Port, maxPort)
+		return usagef("port %d: expected 1024 to %d", c.Port, maxPort)
 	case c.HeapBytes != 0 && (c.HeapBytes < minHeap || c.HeapBytes > maxHeap):
-		return fmt.Errorf("%w: heap of %s: expected 256 MiB to 64 GiB", ErrUsage, formatBytes(c.HeapBytes))
+		return usagef("heap of %s: expected 256 MiB to 64 GiB", formatBytes(c.HeapBytes))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/template"
 )
 
@@ -27,6 +28,7 @@ type facts struct {
 	version  string // of what its pom fetches
 	download string // how much that is, about
 	port     int    // usual first port
+	minNodes int    // of Config.Nodes; 0 is one process
 	maxNodes int
 	unit     string // what Config.Nodes counts
 	protocol string // what Contact speaks
@@ -61,7 +63,7 @@ func find(name string) (engine, error) {
 			return e, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: no engine %q to start; expected one of %q", ErrUsage, name, Engines())
+	return nil, usagef("no engine %q to start; expected one of %s", name, strings.Join(Engines(), ", "))
 }
 
 //go:embed config

@@ -37,7 +37,7 @@ const (
 
 func (hbase) facts() facts {
 	return facts{
-		name: "hbase", version: "2.6.4", download: "117 MB", port: 2181, maxNodes: 2, unit: "region servers", protocol: "ZooKeeper",
+		name: "hbase", version: "2.6.4", download: "117 MB", port: 2181, maxNodes: 2, unit: "region server", protocol: "ZooKeeper",
 		heap: 512 * mib, overhead: 200 * mib,
 	}
 }

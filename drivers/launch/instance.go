@@ -97,20 +97,20 @@ func (in *Instance) plan(c Config) error {
 	if err := claim(in.dir); err != nil {
 		return err
 	}
-	in.state = &state{Engine: f.name, Version: f.version, Port: c.Port, HeapBytes: c.HeapBytes, Count: c.Nodes}
+	in.state = &state{Engine: f.name, Version: f.version, Port: c.Port, HeapBytes: c.HeapBytes, Count: max(c.Nodes, f.minNodes)}
 	switch c.Port {
 	case 0:
 		in.state.Port = f.port
 	case AnyPort:
 		var err error
-		if in.state.Port, err = freePorts(in.engine, c.Nodes); err != nil {
+		if in.state.Port, err = freePorts(in.engine, in.state.Count); err != nil {
 			return err
 		}
 	}
 	if c.HeapBytes == 0 {
 		in.state.HeapBytes = f.heap
 	}
-	in.state.Nodes = in.engine.nodes(in.state.Port, c.Nodes)
+	in.state.Nodes = in.engine.nodes(in.state.Port, in.state.Count)
 	return nil
 }
 
@@ -119,8 +119,8 @@ func (in *Instance) matches(c Config) error {
 	s, f := in.state, in.engine.facts()
 	purge := fmt.Sprintf("remove it first (mailbench engine down %s --purge) or name another --dir", s.Engine)
 	switch {
-	case c.Nodes != 0 && len(in.engine.nodes(s.Port, c.Nodes)) != len(s.Nodes):
-		return fmt.Errorf("%s holds %s of %s, not %d: %s", in.dir, plural(len(s.Nodes), "node", "nodes"), s.Engine, c.Nodes, purge)
+	case c.Nodes != 0 && c.Nodes != s.Count:
+		return fmt.Errorf("%s holds %s, not %d: %s", in.dir, in, c.Nodes, purge)
 	case c.Port > 0 && c.Port != s.Port:
 		return fmt.Errorf("%s holds %s on port %d, not %d: %s", in.dir, s.Engine, s.Port, c.Port, purge)
 	case c.HeapBytes != 0 && c.HeapBytes != s.HeapBytes:

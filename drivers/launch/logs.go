@@ -1,9 +1,13 @@
 package launch
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // logPath is where a node's output goes.
@@ -25,6 +29,33 @@ func (in *Instance) logTail(n *Node, lines int) string {
 	buf := make([]byte, size)
 	k, _ := f.ReadAt(buf, info.Size()-size)
 	return tail(string(buf[:k]), lines)
+}
+
+// Log prints a node's log ("" is the first node), and with follow what comes to
+// it until the context ends.
+func (in *Instance) Log(ctx context.Context, w io.Writer, node string, follow bool) error {
+	if node == "" {
+		node = in.state.Nodes[0].Name
+	}
+	n, err := in.node(node)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(in.logPath(n))
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	defer f.Close()
+	for {
+		if _, err := io.Copy(w, f); err != nil || !follow {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // tail returns the last lines of a text.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -25,6 +26,22 @@ func (in *Instance) Contact() []string {
 	}
 	return all
 }
+
+// Dir is the instance's folder.
+func (in *Instance) Dir() string { return in.dir }
+
+// String says what it is and where clients find it.
+func (in *Instance) String() string {
+	f := in.engine.facts()
+	size := plural(in.state.Count, f.unit, f.unit+"s")
+	if in.state.Count == 0 {
+		size = "1 process"
+	}
+	return fmt.Sprintf("%s %s, %s, %s on %s", f.name, in.state.Version, size, f.protocol, strings.Join(in.Contact(), ", "))
+}
+
+// Usual says whether clients find it without being told where.
+func (in *Instance) Usual() bool { return in.state.Port == in.engine.facts().port }
 
 // Nodes are the instance's processes, running or not.
 func (in *Instance) Nodes() []Node { return slices.Clone(in.state.Nodes) }
@@ -87,7 +104,7 @@ func (in *Instance) node(name string) (*Node, error) {
 		}
 		known = append(known, in.state.Nodes[i].Name)
 	}
-	return nil, fmt.Errorf("%w: %s has no node %q; expected one of %q", ErrUsage, in.name(), name, known)
+	return nil, usagef("%s has no node %q; expected one of %s", in.name(), name, strings.Join(known, ", "))
 }
 
 // Down stops the instance's processes and no others. Its data stay, to be
