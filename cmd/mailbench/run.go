@@ -27,7 +27,7 @@ import (
 // runFlags are the flags of run as they were given.
 type runFlags struct {
 	models, engines []string
-	set             []string
+	set, contact    []string
 	mail            string
 	seed            uint64
 	trials          int
@@ -50,7 +50,14 @@ workload quick, all models, the embedded engine, in well under a minute.
 
 The results are a folder: run.json (everything, versioned), latency.hlog (HDR
 interval log), bench.txt (for benchstat) and report.html. Ctrl-C ends a run and
-saves what was measured so far.`,
+saves what was measured so far.
+
+Where an engine over the network is, and how it is used, stands in the workload's
+section engines or is said here; "mailbench engines NAME" lists what there is to
+say. What a run makes there has names of its own and is dropped at the end, unless
+--data keeps it.
+
+  mailbench run -e cassandra --contact 10.0.0.1,10.0.0.2 --set engines.cassandra.consistency=QUORUM`,
 		Example: `  mailbench run
   mailbench run workday -m james,datastax --set phases.measure.rate=200/s
   mailbench run delivery --mail archive.mbox.gz --durability process
@@ -74,7 +81,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringSliceVarP(&f.models, "model", "m", []string{"all"}, "`MODELS`, by comma (mailbench models lists them)")
 	flags.StringSliceVarP(&f.engines, "engine", "e", []string{"embedded"}, "`ENGINES`, by comma (mailbench engines lists them)")
-	flags.StringArrayVar(&f.set, "set", nil, "change one value of the workload: `KEY=VALUE`, such as population.users=10")
+	f.bindCluster(flags)
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) in place of generated ones")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything that is drawn (default: the workload's)")
 	flags.IntVar(&f.trials, "trials", 1, "run each model on each engine so often, each time on a fresh store")
@@ -88,6 +95,12 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.maxLag, "max-lag", run.DefaultMaxLag, "an operation that could not be started so long after it was due is dropped, and counted")
 	flags.BoolVar(&f.noFloor, "no-floor", false, "leave out the measurement of the harness's own cost")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
+}
+
+// bindCluster binds the flags that say where an engine is.
+func (f *runFlags) bindCluster(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.set, "set", nil, "change one value of the workload: `KEY=VALUE`, such as population.users=10 or engines.cassandra.consistency=ONE")
+	flags.StringSliceVar(&f.contact, "contact", nil, "`HOST[:PORT]`,… of the engine that is reached over the network (default: this machine)")
 }
 
 // run carries the command out: everything that can be wrong with the input is
@@ -165,17 +178,31 @@ func (f *runFlags) config(name string, seeded bool) (*run.Config, error) {
 	}
 	engine := null.Engine()
 	c.Null = &engine
-	c.Workload, err = f.workload(name, seeded)
-	return c, err
+	if c.Workload, err = f.workload(name, seeded); err != nil {
+		return nil, err
+	}
+	return c, contact(c.Workload, c.Engines, f.contact)
 }
 
-// workload reads a file if the name looks like one, else a bundled workload.
-// seeded says that --seed was given, which may be 0.
+// workload reads a file if the name looks like one, else a bundled workload, and
+// checks what it says of engines. seeded says that --seed was given, which may be
+// 0.
 func (f *runFlags) workload(name string, seeded bool) (*workloads.Workload, error) {
 	overrides := f.set
 	if seeded {
 		overrides = append(overrides, "seed="+strconv.FormatUint(f.seed, 10))
 	}
+	w, err := readWorkload(name, overrides)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.CheckEngines(engineWords(allEngines())); err != nil {
+		return nil, usage(err)
+	}
+	return w, nil
+}
+
+func readWorkload(name string, overrides []string) (*workloads.Workload, error) {
 	if !strings.ContainsAny(name, `./\`) {
 		w, err := workloads.Bundled(name, overrides...)
 		if err != nil {
