@@ -30,7 +30,7 @@ var layers = []struct {
 	{"drivers/launch", nil, []string{"drivers/launch/live"}},
 	{"drivers/keys", []string{"schemas", "drivers"}, nil},
 	{"drivers", []string{"schemas"}, []string{"drivers/*"}},
-	{"drivers/drivertest/paired", nil, nil},
+	{"drivers/drivertest/paired", []string{"schemas", "drivers"}, []string{"drivers/*"}},
 	{"drivers/*", []string{"schemas", "drivers", "drivers/keys"}, []string{"drivers/*", "drivers/*/*"}},
 	{"models", []string{"schemas", "drivers"}, nil},
 	{"models/*", []string{"schemas", "drivers", "models"}, []string{"models/*", "drivers/*"}},

@@ -1,0 +1,65 @@
+package paired_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest/paired"
+	"github.com/mailbench/mailbench/drivers/pebble"
+)
+
+// TestEmbedded runs the comparison where no server is needed: an engine with itself.
+func TestEmbedded(t *testing.T) {
+	st, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir(), Durability: drivers.Memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	s, err := paired.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	paired.Test(t, paired.Driver(t, st, s), paired.Driver(t, st, s))
+}
+
+func TestRows(t *testing.T) {
+	row, seen := paired.NewRow(), map[[16]byte]bool{}
+	for n := range uint64(paired.Rows) {
+		row.Turn(3<<40 + n)
+		seen[row.ID] = true
+	}
+	if len(seen) != paired.Rows {
+		t.Errorf("%d rows in turn, want all %d", len(seen), paired.Rows)
+	}
+	if n := len(row.Mailbox) + len(row.ID) + len(row.From) + len(row.Subject) + 8 + 8 + 1 + len(row.Body); n != 1024 {
+		t.Errorf("a row has %d bytes, want 1024", n)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	row, read := paired.NewRow(), paired.NewRow()
+	row.Turn(1)
+	for name, damage := range map[string]func(){
+		"":        func() {},
+		"another": func() { read.Turn(2) },
+		"from":    func() { read.From += " " },
+		"subject": func() { read.Subject = "" },
+		"date":    func() { read.Date = read.Date.Add(time.Millisecond) },
+		"size":    func() { read.Size++ },
+		"seen":    func() { read.Seen = !read.Seen },
+		"body":    func() { read.Body = append(read.Body[:len(read.Body)-1:len(read.Body)-1], '!') },
+		"short":   func() { read.Body = nil },
+	} {
+		read = paired.NewRow()
+		read.Turn(1)
+		damage()
+		err := row.Check([]byte(read.From), []byte(read.Subject), read.Date, read.Size, read.Seen, read.Body)
+		if (err != nil) != (name != "") {
+			t.Errorf("damaged %q: %v", name, err)
+		}
+	}
+}
