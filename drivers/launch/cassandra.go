@@ -20,7 +20,7 @@ type cassandra struct{}
 func (cassandra) facts() facts {
 	return facts{
 		name: "cassandra", version: "5.0.6", download: "66 MB", port: 9042, minNodes: 1, maxNodes: 3, unit: "node", protocol: "CQL",
-		heap: 512 * mib, overhead: 400 * mib, oneByOne: true,
+		heap: 512 * mib, overhead: 400 * mib, patience: 30 * time.Second, oneByOne: true,
 	}
 }
 
@@ -72,6 +72,7 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 		// Waits that a cluster over a real network needs.
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0",
 		"-Dcassandra.ring_delay_ms=1000",
+		"-Dcassandra.shutdown_announce_in_ms=100",
 		"-Djdk.attach.allowAttachSelf=true",
 		"-XX:+UseSerialGC",
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"text/template"
+	"time"
 )
 
 // engine is what launch has to know of one engine.
@@ -35,6 +36,8 @@ type facts struct {
 	heap     int64  // usual heap of a process
 	// overhead is what a process takes beside its heap, in bytes.
 	overhead int64
+	// patience is how long a process may take to end by itself.
+	patience time.Duration
 	// oneByOne: a node is started when those before it serve.
 	oneByOne bool
 }

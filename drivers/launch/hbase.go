@@ -39,6 +39,9 @@ func (hbase) facts() facts {
 	return facts{
 		name: "hbase", version: "2.6.4", download: "117 MB", port: 2181, maxNodes: 2, unit: "region server", protocol: "ZooKeeper",
 		heap: 512 * mib, overhead: 200 * mib,
+		// Regions are closed in a second or two. In one process with its
+		// ZooKeeper, which is gone by then, HBase goes on for 20 s to sign off there.
+		patience: 10 * time.Second,
 	}
 }
 

@@ -28,17 +28,18 @@ func jars(ctx context.Context, e engine, progress func(string)) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "jars", f.name+"-"+f.version)
+	pom, err := configFiles.ReadFile("config/" + f.name + ".pom.xml")
+	if err != nil {
+		return "", err
+	}
+	// Another pom gets another folder: engines may be running from this one.
+	dir := filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", f.name, f.version, sha256.Sum256(pom)))
 	unlock, err := lock(ctx, filepath.Dir(dir), func() { progress("waiting for another mailbench that fetches jars") })
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
-	pom, err := configFiles.ReadFile("config/" + f.name + ".pom.xml")
-	if err != nil {
-		return "", err
-	}
-	switch err := checkManifest(dir, pom); {
+	switch err := checkManifest(dir); {
 	case err == nil:
 		return dir, nil
 	case errors.Is(err, errDamaged):
@@ -71,7 +72,7 @@ func fetch(ctx context.Context, dir string, pom []byte) error {
 	if err := maven(ctx, pomFile, partial); err != nil {
 		return err
 	}
-	if err := writeManifest(partial, pom); err != nil {
+	if err := writeManifest(partial); err != nil {
 		return err
 	}
 	return os.Rename(partial, dir)
@@ -119,9 +120,8 @@ func lastErrors(out string) string {
 	return strings.Join(found, "\n")
 }
 
-// writeManifest lists the folder's jars with their sizes, below the digest of
-// the pom that they were fetched for.
-func writeManifest(dir string, pom []byte) error {
+// writeManifest lists the folder's jars with their sizes.
+func writeManifest(dir string) error {
 	found, err := filepath.Glob(filepath.Join(dir, "*.jar"))
 	if err != nil {
 		return err
@@ -130,7 +130,6 @@ func writeManifest(dir string, pom []byte) error {
 		return errors.New("mvn ended well and fetched no jars; run mvn -v to see that it is Maven")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "pom %x\n", sha256.Sum256(pom))
 	for _, jar := range found {
 		info, err := os.Stat(jar)
 		if err != nil {
@@ -143,7 +142,7 @@ func writeManifest(dir string, pom []byte) error {
 
 // checkManifest finds jars that are missing or cut short. The error is
 // fs.ErrNotExist if there are none at all, errDamaged if they must be fetched again.
-func checkManifest(dir string, pom []byte) error {
+func checkManifest(dir string) error {
 	if _, err := os.Stat(dir); err != nil {
 		return err
 	}
@@ -153,9 +152,6 @@ func checkManifest(dir string, pom []byte) error {
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
-	if !lines.Scan() || lines.Text() != fmt.Sprintf("pom %x", sha256.Sum256(pom)) {
-		return fmt.Errorf("the jars in %s are of another pom, or %w", dir, errDamaged)
-	}
 	jars := 0
 	for ; lines.Scan(); jars++ {
 		var size int64

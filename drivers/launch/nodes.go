@@ -150,12 +150,8 @@ func (in *Instance) purge() error {
 	return nil
 }
 
-// Bounds on how long a process may take to end: by itself, after it has
-// flushed what it holds, and when it is killed.
-const (
-	stopTimeout = 30 * time.Second
-	killTimeout = 10 * time.Second
-)
+// killTimeout bounds how long a process may take to end that is killed.
+const killTimeout = 10 * time.Second
 
 // stop ends nodes, the last that was started first: region servers before the
 // master, and that before ZooKeeper.
@@ -166,7 +162,7 @@ func (in *Instance) stop(ctx context.Context, nodes []*Node) error {
 			faults = append(faults, err)
 			continue
 		}
-		if gone(ctx, n, stopTimeout) == nil {
+		if gone(ctx, n, in.engine.facts().patience) == nil {
 			continue
 		}
 		_, err := n.Process.signal(os.Kill)
