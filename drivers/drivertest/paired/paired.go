@@ -13,6 +13,7 @@ package paired
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -85,12 +86,12 @@ func runPair(ctx context.Context, loops [2]*loop, i int, d time.Duration) (Pair,
 }
 
 const (
-	warmWindows = 4               // so many windows must agree
-	warmWithin  = 0.05            // and differ from their median by no more than this share
+	warmWindows = 3               // windows to a group, whose median tells
+	warmWithin  = 0.05            // two groups that differ by no more than this share agree
 	warmBlock   = 2 * time.Second // at most so long is one side's part of a window
 )
 
-// warmUp runs both sides in turn until the last windows' throughputs agree.
+// warmUp runs both sides in turn until throughput grows no more.
 func (r *Result) warmUp(ctx context.Context, loops [2]*loop) error {
 	start := time.Now()
 	var windows []float64
@@ -106,16 +107,13 @@ func (r *Result) warmUp(ctx context.Context, loops [2]*loop) error {
 	return nil
 }
 
+// agree reports whether the last windows are as fast as those before them. One
+// window that a neighbour on the machine slowed down does not count.
 func agree(windows []float64) bool {
-	if len(windows) < warmWindows {
+	n := len(windows)
+	if n < 2*warmWindows {
 		return false
 	}
-	last := windows[len(windows)-warmWindows:]
-	m := median(last)
-	for _, w := range last {
-		if w < m*(1-warmWithin) || w > m*(1+warmWithin) {
-			return false
-		}
-	}
-	return true
+	before, last := median(windows[n-2*warmWindows:n-warmWindows]), median(windows[n-warmWindows:])
+	return math.Abs(last-before) <= warmWithin*before
 }

@@ -224,10 +224,10 @@ func TestWarmUp(t *testing.T) {
 		windows []float64
 		want    bool
 	}{
-		{[]float64{100, 100, 100}, false},
-		{[]float64{50, 80, 100, 99, 101, 100}, true},
-		{[]float64{100, 104, 108, 112}, false},
-		{[]float64{100, 100, 100, 94}, false},
+		{[]float64{100, 100, 100, 100, 100}, false}, // too few
+		{[]float64{50, 80, 90, 100, 99, 101}, false},
+		{[]float64{50, 80, 100, 99, 101, 100, 60, 101}, true},
+		{[]float64{100, 100, 100, 94, 94, 94}, false},
 	} {
 		if got := agree(c.windows); got != c.want {
 			t.Errorf("%v agree: %v", c.windows, got)
@@ -235,7 +235,7 @@ func TestWarmUp(t *testing.T) {
 	}
 	r, err := Run(t.Context(), sleeper("A", time.Millisecond), sleeper("B", time.Millisecond),
 		Plan{Clients: 1, Pairs: 1, Block: 10 * time.Millisecond, WarmUp: 10 * time.Second})
-	if err != nil || r.Warmed < 80*time.Millisecond || len(r.Pairs) != 1 {
+	if err != nil || !r.Steady || r.Warmed < 120*time.Millisecond || len(r.Pairs) != 1 {
 		t.Errorf("warm-up: %v %v", err, r)
 	}
 	t.Log(r)
