@@ -135,19 +135,28 @@ func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles
 		if here {
 			continue
 		}
-		m.arena.Reset()
-		if err := m.get(ctx, m.wholeMessage, from, h, m.onWhole); err != nil {
-			return err
-		}
-		m.args = append(m.with(ref(to), idOf(h)), m.whole...)
-		if _, err := m.s.Write(ctx, m.post, m.args); err != nil {
+		if err := m.copy(ctx, from, to, h); err != nil {
+			if i > 0 {
+				err = models.Partly(err)
+			}
 			return err
 		}
 		if _, err := m.s.Write(ctx, m.deleteMessage, m.with(ref(from), idOf(h))); err != nil {
-			return err
+			return models.Partly(err)
 		}
 	}
 	return nil
+}
+
+// copy posts a message anew.
+func (m *mailbox) copy(ctx context.Context, from, to *models.Folder, h models.Handle) error {
+	m.arena.Reset()
+	if err := m.get(ctx, m.wholeMessage, from, h, m.onWhole); err != nil {
+		return err
+	}
+	m.args = append(m.with(ref(to), idOf(h)), m.whole...)
+	_, err := m.s.Write(ctx, m.post, m.args)
+	return err
 }
 
 // wholeRow keeps a row as post writes it: its columns in their order.

@@ -63,6 +63,9 @@ func (m *mailbox) postAll(ctx context.Context, msg *models.Message, content []by
 			continue
 		}
 		if err := m.s.Batch(ctx, m.posts, m.calls.List); err != nil {
+			if i >= len(m.calls.List) { // recipients before these have it
+				err = models.Partly(err)
+			}
 			return err
 		}
 		m.calls.Reset()

@@ -66,7 +66,7 @@ func (m *mailbox) createUser(ctx context.Context, address string, folders []stri
 		err = m.takePart(ctx, a.Folders[0], true)
 	}
 	if err == nil && len(folders) > 1 {
-		err = m.s.Batch(ctx, m.takeParts, m.calls.List)
+		err = models.Partly(m.s.Batch(ctx, m.takeParts, m.calls.List))
 	}
 	for i := 0; i < len(folders) && err == nil; i++ {
 		err = m.setTitle(ctx, a.Folders[i])
@@ -83,9 +83,10 @@ func (m *mailbox) takePart(ctx context.Context, f *models.Folder, inbox bool) er
 	return err
 }
 
+// setTitle gives the conversation of a folder, which is there, its title.
 func (m *mailbox) setTitle(ctx context.Context, f *models.Folder) error {
 	_, err := m.s.Write(ctx, m.putTitle, m.with(ref(f), drivers.Text(f.Name)))
-	return err
+	return models.Partly(err)
 }
 
 // CreateFolder implements models.Mailbox.

@@ -6,6 +6,16 @@
 // As a mailbox, a conversation stands for one folder of one user, and a
 // message is posted once for each recipient; Join shares a conversation among
 // users. There is no place for the subject, the date or the size of a message.
+//
+// # Interruptions
+//
+// A message is one row, and nothing beside it could disagree. A delivery to many
+// that is broken off is with some of them; a move, which is post and delete on
+// every engine, has moved some messages, and one may be in both conversations,
+// which an audit counts as duplicated; never in none. On HBase, which is atomic
+// within one row only, a delete of several that is broken off deletes some. A
+// creation leaves a user without some of the conversations, or one of them
+// without its title, so that nobody can join it.
 package conversation
 
 import (

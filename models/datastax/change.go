@@ -42,6 +42,7 @@ func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on b
 func (m *mailbox) begin() {
 	m.arena.Reset()
 	m.calls.Reset()
+	m.hides.Reset()
 	m.deltas = m.deltas[:0]
 }
 
@@ -53,8 +54,10 @@ func (m *mailbox) distinct(hs []models.Handle) error {
 	return nil
 }
 
-// commit writes what an operation changed: in folders, then in counters.
+// commit writes what an operation changed: in folders, then in counters. Hides
+// come last: where this is not atomic, an interruption leaves an email in both.
 func (m *mailbox) commit(ctx context.Context) error {
+	m.calls.List = append(m.calls.List, m.hides.List...)
 	if len(m.calls.List) == 0 {
 		return nil
 	}
@@ -66,7 +69,7 @@ func (m *mailbox) commit(ctx context.Context) error {
 
 // addHide makes a label no longer show an email whose row is in m.shown.
 func (m *mailbox) addHide(f *folder, overflow int32, id [16]byte) {
-	m.calls.Add(hide, drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id))
+	m.hides.Add(hide, drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id))
 	m.count(f, overflow, -1, m.shown.read)
 }
 

@@ -2,7 +2,6 @@ package datastax
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,15 +9,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 )
-
-// uncounted makes of a failure to count one of unknown outcome: what was to be
-// counted has been done.
-func uncounted(err error) error {
-	if err == nil || errors.Is(err, drivers.ErrUnknown) {
-		return err
-	}
-	return fmt.Errorf("done, but perhaps not counted: %w: %w", drivers.ErrUnknown, err)
-}
 
 // Deliver implements models.Mailbox. The email and its attachments are written
 // first, once; then what shows them, in one batch; then the counters.

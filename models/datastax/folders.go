@@ -130,7 +130,7 @@ func (m *mailbox) createUser(ctx context.Context, address string, folders []stri
 	for i, name := range folders[1:] {
 		m.calls.Add(only, drivers.Text(address), drivers.Text(name), drivers.Text(colors[(i+1)%len(colors)]), drivers.Boolean(false))
 	}
-	return a, m.s.Batch(ctx, m.putFolders, m.calls.List)
+	return a, models.Partly(m.s.Batch(ctx, m.putFolders, m.calls.List))
 }
 
 // claim makes a folder unless there is one of that name.

@@ -7,6 +7,21 @@
 // partition has grown too large is followed by an overflow label, and all
 // labels of a folder are listed as one. Nobody counts references: what no
 // label shows any more stays, and an audit counts it.
+//
+// # Interruptions
+//
+// An operation is its chunks and email, then one batch of the rows that show
+// it, then one counter after another. A process that is killed in between
+// leaves chunks or an email that no label shows (unreferenced), or counters
+// that are wrong (drift: no counter of Cassandra's can be written again in case
+// it was not). A creation that is broken off leaves an account without some of
+// its folders.
+//
+// HBase and Oracle NoSQL have no batch over several partitions. There the rows
+// go one by one, those that show an email before those that hide it: a delivery
+// that is broken off shows it to some of the recipients, a move of several
+// moves some, and one of them is shown by both folders, never by none. The
+// counters, which come last, are wrong by each row (drift).
 package datastax
 
 import (
@@ -132,6 +147,7 @@ type mailbox struct {
 
 	args   []drivers.Value
 	calls  models.Calls
+	hides  models.Calls // that come after all shows
 	arena  models.Arena
 	twice  models.Handles
 	deltas []delta

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
 )
 
 // A label's size is looked at after every sixteenth of what it has room for,
@@ -102,7 +103,8 @@ func (m *mailbox) count(f *folder, overflow int32, n int64, read bool) {
 	m.deltas = append(m.deltas, delta{f, overflow, unread, n})
 }
 
-// addCounts writes what was noted: in a batch of its own, after all else.
+// addCounts writes what was noted: in a batch of its own, after all else, which
+// is done if this fails.
 func (m *mailbox) addCounts(ctx context.Context) error {
 	m.calls.Reset()
 	for i := range m.deltas {
@@ -118,5 +120,5 @@ func (m *mailbox) addCounts(ctx context.Context) error {
 	if len(m.calls.List) == 0 {
 		return nil
 	}
-	return uncounted(m.s.Batch(ctx, m.counters, m.calls.List))
+	return models.Partly(m.s.Batch(ctx, m.counters, m.calls.List))
 }

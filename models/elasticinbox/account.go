@@ -36,7 +36,7 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 	}
 	if len(labels) > 0 {
 		if err := m.s.Batch(ctx, m.labelsPut, m.calls.List); err != nil {
-			return nil, failed("creation", a, err)
+			return nil, failed("creation", a, models.Partly(err))
 		}
 	}
 	show(a, labels)

@@ -118,7 +118,7 @@ func (m *mailbox) purge(ctx context.Context, address string, ds []deletion) (int
 		r := &m.recs[i]
 		if r.deleted && slices.Contains(ds, deletion{r.purge, r.id}) {
 			if err := m.dropBlocks(ctx, r.id, r.blocks); err != nil {
-				return 0, err
+				return 0, models.Partly(err)
 			}
 			gone = append(gone, r)
 		}
@@ -132,7 +132,7 @@ func (m *mailbox) purge(ctx context.Context, address string, ds []deletion) (int
 		m.calls.Add(eraseIndex, key, drivers.TimeUUID(d.column))
 	}
 	if err := m.s.Batch(ctx, m.erase, m.calls.List); err != nil {
-		return 0, err
+		return 0, models.Partly(err)
 	}
 	return len(gone), nil
 }

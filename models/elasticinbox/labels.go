@@ -42,7 +42,7 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 		for _, l := range r.labels {
 			m.add(l, 0, change, 0)
 		}
-		err = m.count(ctx, f.Account.Address)
+		err = models.Partly(m.count(ctx, f.Account.Address))
 	}
 	if err != nil {
 		return failed("flag", f.Account, err)
@@ -119,5 +119,5 @@ func (m *mailbox) change(ctx context.Context, address string, batch drivers.Stat
 	if err := m.s.Batch(ctx, batch, m.calls.List); err != nil {
 		return err
 	}
-	return m.count(ctx, address)
+	return models.Partly(m.count(ctx, address))
 }

@@ -6,6 +6,30 @@
 // A folder is a label. Every message also carries label 0, all mail. A deleted
 // message leaves the label indexes for the purge index and keeps its metadata
 // and blocks until a purge.
+//
+// # Interruptions
+//
+// An operation is its blocks, then one batch over metadata and indexes, then
+// one over counters. A process that is killed in between leaves blocks that
+// nothing refers to, or counters that are wrong: an audit counts the one as
+// unreferenced, the other as drift, and Recount puts it right. A purge that is
+// broken off leaves a deleted message without all of its blocks (a broken
+// body), which the next purge removes; a creation, an account without folders.
+//
+// HBase and Oracle NoSQL have no batch over several rows. There its parts go
+// one by one, and one that is broken off leaves
+//   - of a delivery: metadata without index entries (unreferenced), whose body
+//     counts as broken until its last sub-column is there;
+//   - of a move or label: a label without its index entry (unreferenced), or the
+//     message in both labels, never in none;
+//   - of a delete: index entries that lead to a deleted message (dangling), and
+//     a deleted message that is not yet in the purge index (unreferenced);
+//   - of a restore: index entries, or one of the purge index, too many (dangling);
+//   - of a purge: an entry of the purge index that leads to nothing (dangling),
+//     which the next purge removes;
+//   - and the counters as far as they were written (drift).
+//
+// A list shows none of these halves.
 package elasticinbox
 
 import (

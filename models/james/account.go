@@ -35,7 +35,7 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 		for _, f := range a.Folders {
 			m.addMailbox(f)
 		}
-		err = m.s.Batch(ctx, m.create, m.calls.List)
+		err = models.Partly(m.s.Batch(ctx, m.create, m.calls.List))
 	}
 	if err != nil {
 		return nil, failed("creation", a, err)
@@ -50,7 +50,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 	if err == nil {
 		m.calls.Reset()
 		m.addMailbox(f)
-		err = m.s.Batch(ctx, m.create, m.calls.List)
+		err = models.Partly(m.s.Batch(ctx, m.create, m.calls.List))
 	}
 	if err != nil {
 		return nil, failed("creation of folder "+name, a, err)

@@ -59,7 +59,7 @@ func (m *mailbox) removeAll(ctx context.Context, f *models.Folder) (err error) {
 	if err != nil {
 		return err
 	}
-	return m.countMessages(ctx, f, -int64(len(m.recs)))
+	return models.Partly(m.countMessages(ctx, f, -int64(len(m.recs))))
 }
 
 // Expunge implements models.UIDs: a scan of the range, newest first, whose
@@ -121,7 +121,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 		err = m.countMessages(ctx, to, int64(len(hs)))
 	}
 	if err != nil {
-		return failed("move", from.Account, err)
+		return failed("move", from.Account, models.Partly(err))
 	}
 	return nil
 }

@@ -6,6 +6,24 @@
 // What is slow in the original is slow here: a login scans all mailboxes for
 // one user's, the unread count scans metadata, a body is stored once for each
 // recipient, and a move writes it anew.
+//
+// # Interruptions
+//
+// A message is its chunks, then the metadata that makes it visible, then the
+// mailbox's count. A process that is killed in between leaves chunks without
+// metadata, which an audit counts as unreferenced, or a wrong count (drift), or
+// a UID that nobody gets. A creation that is broken off leaves a name without
+// its mailbox (dangling), which stays taken.
+//
+// HBase is atomic within a row, and a message is one: an append of one chunk
+// and the delete of one message are all or nothing. A move or a delete of many
+// are not. Oracle NoSQL is atomic within a mailbox, and so in all but a move.
+// There, what is broken off leaves
+//   - of a move: messages in both mailboxes, seen by the audit as drift of both
+//     counts, since nothing in James tells two copies of a message apart; or
+//     chunks whose metadata is gone (unreferenced). Never in none;
+//   - of a delete or an expunge: some of the messages, the data of one of them
+//     without metadata (unreferenced), and the count (drift).
 package james
 
 import (

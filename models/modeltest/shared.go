@@ -13,7 +13,10 @@ import (
 // RunShared runs every rule over one model on one store, for an engine on which
 // tables take long to make. The rules take turns, and each begins with tables
 // that were emptied; suites of several models run at once.
-func RunShared(t *testing.T, m models.Model, st drivers.Store) {
+func RunShared(t *testing.T, m models.Model, st drivers.Store) { run(t, sharedSuite(t, m, st)) }
+
+func sharedSuite(t *testing.T, m models.Model, st drivers.Store) *suite {
+	t.Helper()
 	schema, err := m.Schema()
 	if err != nil {
 		t.Fatalf("schema of %s: %v", m.Name, err)
@@ -21,12 +24,12 @@ func RunShared(t *testing.T, m models.Model, st drivers.Store) {
 	if err := st.Apply(t.Context(), schema); err != nil {
 		t.Fatalf("apply schema %s: %v", schema.Name, err)
 	}
-	run(t, &suite{model: m, traits: traitsOf(m.Name), shared: true, open: func(t testing.TB, s *schemas.Schema) drivers.Store {
+	return &suite{model: m, traits: traitsOf(m.Name), shared: true, open: func(t testing.TB, s *schemas.Schema) drivers.Store {
 		if err := empty(t.Context(), st, s); err != nil {
 			t.Fatalf("empty the tables of %s: %v", s.Name, err)
 		}
 		return st
-	}})
+	}}
 }
 
 // empty deletes every partition of every table, behind the model's back.

@@ -81,6 +81,9 @@ func (m *mailbox) putAll(ctx context.Context, msg *models.Message, to []*models.
 			continue
 		}
 		if err := m.s.Batch(ctx, m.deliver, m.calls.List); err != nil {
+			if i >= len(m.calls.List) { // recipients before these have it
+				err = models.Partly(err)
+			}
 			return err
 		}
 		m.calls.Reset()

@@ -65,7 +65,7 @@ func (m *mailbox) createUser(ctx context.Context, address string, folders []stri
 	if err != nil || len(folders) == 0 {
 		return a, err
 	}
-	return a, m.s.Batch(ctx, m.putFolders, m.calls.List)
+	return a, models.Partly(m.s.Batch(ctx, m.putFolders, m.calls.List))
 }
 
 // CreateFolder implements models.Mailbox. Whoever creates a folder competes

@@ -5,6 +5,17 @@
 // A message is one row, body included; a row is what a page of an inbox reads
 // 25 of, and what a move writes anew. An inbox is read by arrival, which the
 // primary key does not serve: a local index does.
+//
+// # Interruptions
+//
+// Nothing is kept beside a row that could disagree with it. Recipients lie on
+// different shards: a delivery to many that is broken off is with some of them.
+// A creation leaves a user without some of the folders.
+//
+// HBase is atomic within one row only. There a move is put, then delete, one
+// message after another: of several, some have moved, and one may be in both
+// folders, which an audit counts as duplicated; never in none. A delete of
+// several deletes some.
 package oracle
 
 import (
