@@ -69,6 +69,7 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 		"-Dcassandra.storagedir=" + dir,
 		"-Dlogback.configurationFile=" + fileURL(logback),
 		"-Dcassandra.jmx.local.port=" + jmx,
+		"-Dcassandra-foreground=yes", // else it closes its output, the log, once it is up
 		// Waits that a cluster over a real network needs.
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0",
 		"-Dcassandra.ring_delay_ms=1000",
