@@ -170,9 +170,15 @@ type Capabilities struct {
 	// PlainIndexes: local indexes over plain columns. Indexes over key columns
 	// only are asked for pattern by pattern, by Prepare.
 	PlainIndexes bool
+	// EqualIndexes: local indexes over plain columns that find equal values, in
+	// no order of theirs. PlainIndexes do that too.
+	EqualIndexes bool
 	// MaxBatchBytes, MaxBatchCalls, MaxCellBytes and MaxRowBytes are what the
 	// engine refuses to exceed: ErrTooLarge.
 	MaxBatchBytes, MaxBatchCalls, MaxCellBytes, MaxRowBytes int64
+	// MaxSpreadBytes is the same of a batch whose rows lie in several
+	// partitions, where that is less than MaxBatchBytes.
+	MaxSpreadBytes int64
 	// InProcess: engine and client share a process and its CPU.
 	InProcess bool
 	// Discards: the engine keeps nothing (null); what is read is made up.
