@@ -2,7 +2,6 @@ package datastax
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -11,7 +10,7 @@ import (
 )
 
 // errBroken: an attachment is not what was delivered.
-var errBroken = errors.New("attachment is broken")
+var errBroken = fmt.Errorf("attachment: %w", models.ErrBroken)
 
 // shown is the row by which a label shows an email. Its bytes are the arena's.
 type shown struct {
