@@ -8,26 +8,34 @@ import (
 	"strings"
 )
 
-// chart is the picture of one operation's curves, in the units of its view box.
-// Its horizontal axis is HDR's: each nine more in the percentile is as far.
+// chart is a picture of lines, in the units of its view box.
 type chart struct {
-	Op, Summary   string
-	Width, Height int
-	Left, Right   float64 // of the area of the curves
-	Top, Bottom   float64
-	X, Y          []tick
-	Lines         []chartLine
+	Title, Summary string
+	Width, Height  int
+	Left, Right    float64 // of the area of the curves
+	Top, Bottom    float64
+	XLabel         string
+	X, Y           []tick
+	Band           *band
+	Lines          []chartLine
 }
+
+// Drawn is the height of the area of the curves.
+func (c *chart) Drawn() float64 { return c.Bottom - c.Top }
+
+// band marks a part of the horizontal axis.
+type band struct{ From, Width float64 }
 
 type tick struct {
 	At    float64
 	Label string
 }
 
+// chartLine is one line; where there is nothing to show it is interrupted.
 type chartLine struct {
-	Name   string
-	Series int // colour and dashes
-	Points string
+	Name     string
+	Series   int // colour and dashes
+	Segments []string
 }
 
 // Sizes of a chart: small, so that its letters can be read on a telephone.
@@ -37,11 +45,12 @@ const (
 	marginTop, marginBottom = 10, 40
 )
 
-// newChart draws curves of one operation. Series numbers names so that a model
-// has the same colour in all charts.
+// newChart is the picture of one operation's curves. Its horizontal axis is
+// HDR's: each nine more in the percentile is as far. Series numbers names so
+// that a model has the same colour in all charts.
 func newChart(op string, curves []Curve, name func(*Curve) string, series func(string) int) chart {
 	ch := chart{
-		Op: op, Width: chartWidth, Height: chartHeight,
+		Title: op, XLabel: "percentile", Width: chartWidth, Height: chartHeight,
 		Left: marginLeft, Right: chartWidth - marginRight, Top: marginTop, Bottom: chartHeight - marginBottom,
 	}
 	nines, least, most := 2.0, int64(math.MaxInt64), int64(1)
@@ -73,7 +82,7 @@ func newChart(op string, curves []Curve, name func(*Curve) string, series func(s
 			fmt.Fprintf(&points, "%.1f,%.1f ", x(p.Percentile), y(float64(p.Nanoseconds)))
 		}
 		n := name(c)
-		ch.Lines = append(ch.Lines, chartLine{n, series(n), strings.TrimSuffix(points.String(), " ")})
+		ch.Lines = append(ch.Lines, chartLine{n, series(n), []string{strings.TrimSuffix(points.String(), " ")}})
 		median, last := c.Points[0], c.Points[len(c.Points)-1]
 		if at := slices.IndexFunc(c.Points, func(p Point) bool { return p.Percentile >= 50 }); at >= 0 {
 			median = c.Points[at]

@@ -31,6 +31,7 @@ var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 type page struct {
 	*Run
 	Machine, MailLine, Regime, Floors string
+	EngineLines                       []string
 	Sections                          []pageSection
 	Doubts                            []doubt
 	Tested                            []pageAudit
@@ -43,6 +44,9 @@ type pageSection struct {
 	Bad                     []pageCell // cells whose figures cannot be used
 	Groups                  []pageGroup
 	Charts                  []chart
+	Gaps                    []string
+	Troubled                bool
+	Timelines               [][]chart // of each cell
 }
 
 // pageGroup holds the lines of one operation.
@@ -95,6 +99,7 @@ func newPage(r *Run, curves []Curve) *page {
 	n := namesIn(r)
 	all := sections(r)
 	p := &page{Run: r, Machine: machine(&r.Environment), Regime: regime(all, n), Floors: floors(r), Doubts: doubtsOf(r, n)}
+	p.EngineLines = enginesOf(r)
 	if r.Mail != nil {
 		p.MailLine = mailInfo(r.Mail)
 	}
@@ -103,7 +108,7 @@ func newPage(r *Run, curves []Curve) *page {
 	}
 	for i := range r.Audits {
 		a := &r.Audits[i]
-		p.Tested = append(p.Tested, pageAudit{n.part(a.Model, a.Engine), a.summary(), a.Lost+a.Corrupt+a.Resurrected > 0, a.Notes})
+		p.Tested = append(p.Tested, pageAudit{n.part(a.Model, a.Engine), a.summary(), a.Wrong(), a.Notes})
 	}
 	var known []string
 	series := func(name string) int {
@@ -129,7 +134,14 @@ func newPageSection(r *Run, s *section, n names, curves []Curve, series func(str
 		if c.Verdict != OK {
 			ps.Bad = append(ps.Bad, pageCell{n.of(c), c})
 		}
+		if gap := c.gap(); gap != "" {
+			ps.Gaps = append(ps.Gaps, n.of(c)+": "+gap)
+		}
+		if charts := newTimeCharts(n.of(c), c); charts != nil {
+			ps.Timelines = append(ps.Timelines, charts)
+		}
 	}
+	ps.Troubled = s.troubled() || len(ps.Gaps) > 0
 	for _, op := range s.ops {
 		g := pageGroup{Op: op}
 		var lacking []string

@@ -36,7 +36,7 @@ func TestPageEscapes(t *testing.T) {
 		c.Doubts = []string{hostile}
 		ops := map[string]Op{}
 		for name, o := range c.Ops {
-			o.Missing, o.Fallback, o.Error = hostile, hostile, hostile
+			o.Missing, o.Fallback, o.Errors = hostile, hostile, []ErrorCount{{hostile, 1}}
 			ops[name+hostile] = o
 		}
 		c.Ops = ops
@@ -97,10 +97,11 @@ func TestPageIsWellFormed(t *testing.T) {
 	}
 	words := strings.Join(strings.Fields(text.String()), " ")
 	for _, want := range []string{
-		"3 not found", "2 failed", "1 of unknown outcome", "40 dropped", "7 dropped", "5 too large", "lacks from, subject",
+		"3 not found", "ok failed unknown rate/s", "7000 2 1 233", "40 dropped", "7 dropped", "5 too large", "lacks from, subject",
 		"emulated: message_by_scan", "n/a: james", "Interrupted", "james is INVALID : client saturated", "james is FAILED",
 		"durability power", "response times", "service times", "4 LOST, 1 CORRUPT", "harness 161ns", "late starts: 12.00% of operations",
-		"SHA-256 of schema james cd34",
+		"SHA-256 of schema james cd34", "james: longest gap without an operation that was ok: 4.9 s at 00:04", "james: operations a second",
+		"Engine embedded: pebble 2, durability process and power, compression zstd", "Left behind: namespace q5k2", "3× timed out",
 	} {
 		if !strings.Contains(words, want) {
 			t.Errorf("the page does not say %q", want)
@@ -168,7 +169,7 @@ func TestChart(t *testing.T) {
 		ch := newChart("list", cs, func(c *Curve) string { return c.Model }, func(string) int { return 0 })
 		for _, l := range ch.Lines {
 			lastY := math.Inf(1)
-			for point := range strings.FieldsSeq(l.Points) {
+			for point := range strings.FieldsSeq(strings.Join(l.Segments, " ")) {
 				xs, ys, _ := strings.Cut(point, ",")
 				x, errX := strconv.ParseFloat(xs, 64)
 				y, errY := strconv.ParseFloat(ys, 64)
@@ -180,6 +181,74 @@ func TestChart(t *testing.T) {
 		}
 		if len(ch.X) < 3 || len(ch.Y) < 2 || ch.X[1].Label != "90" || ch.X[2].Label != "99" {
 			t.Errorf("axes are %v and %v", ch.X, ch.Y)
+		}
+	}
+}
+
+// What a phase went through is in its charts: nothing leaves their area, lines
+// of times break off where nothing was ok, and the gap is marked.
+func TestTimeCharts(t *testing.T) {
+	c := &sample().Cells[2]
+	charts := newTimeCharts("james", c)
+	if len(charts) != 2 {
+		t.Fatalf("%d charts", len(charts))
+	}
+	for _, ch := range charts {
+		for _, l := range ch.Lines {
+			for point := range strings.FieldsSeq(strings.Join(l.Segments, " ")) {
+				xs, ys, _ := strings.Cut(point, ",")
+				x, errX := strconv.ParseFloat(xs, 64)
+				y, errY := strconv.ParseFloat(ys, 64)
+				if errX != nil || errY != nil || x < ch.Left || x > ch.Right || y < ch.Top-0.1 || y > ch.Bottom+0.1 {
+					t.Errorf("%s: point %q of %s is not in the chart", ch.Title, point, l.Name)
+				}
+			}
+		}
+		if len(ch.X) < 4 || len(ch.Y) < 2 || ch.X[0].Label != "00:00" {
+			t.Errorf("%s: axes are %v and %v", ch.Title, ch.X, ch.Y)
+		}
+		// 4.9 of 12 s.
+		if ch.Band == nil || math.Abs(ch.Band.Width/(ch.Right-ch.Left)-4.9/12) > 0.001 {
+			t.Errorf("%s: the gap is marked as %+v", ch.Title, ch.Band)
+		}
+	}
+	var names []string
+	for _, l := range charts[0].Lines {
+		names = append(names, l.Name)
+	}
+	if got := strings.Join(names, ", "); got != "ok, failed, of unknown outcome" {
+		t.Errorf("outcomes drawn: %s", got)
+	}
+	for _, l := range charts[1].Lines {
+		if len(l.Segments) != 2 {
+			t.Errorf("%s is drawn in %d segments, want 2", l.Name, len(l.Segments))
+		}
+	}
+	c.Timeline = c.Timeline[:2]
+	if charts := newTimeCharts("james", c); charts != nil {
+		t.Errorf("two intervals make %d charts", len(charts))
+	}
+}
+
+// A gap is told of where operations were missed in it, and not where there were
+// none to miss.
+func TestGap(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		ok      int64
+		seconds float64 // of the phase
+		gap     Gap
+		want    string
+	}{
+		{"a node that was down", 6000, 60, Gap{14.2, 10.53}, "longest gap without an operation that was ok: 10.5 s at 00:14"},
+		{"after an hour", 6000, 6000, Gap{3723, 30}, "longest gap without an operation that was ok: 30.0 s at 1:02:03"},
+		{"short", 60000, 60, Gap{14, 0.9}, ""},
+		{"few operations", 10, 60, Gap{14, 10}, ""},
+		{"none at all", 0, 60, Gap{0, 60}, "longest gap without an operation that was ok: 60.0 s at 00:00"},
+	} {
+		cell := Cell{Seconds: c.seconds, Gap: &c.gap, Timeline: []Interval{{OK: c.ok}}}
+		if got := cell.gap(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -93,18 +94,64 @@ func (a *Audit) summary() string {
 	add(a.Lost, "LOST")
 	add(a.Corrupt, "CORRUPT")
 	add(a.Resurrected, "deleted but still there")
-	if len(parts) == 0 {
+	if len(parts) == 0 && a.Unread == 0 {
 		parts = append(parts, "nothing lost")
 	}
 	parts = append(parts, fmt.Sprintf("%d of %d deliveries verified", a.Verified, a.Delivered), fmt.Sprintf("%d deleted", a.Deleted))
 	add(a.Unknown, "of unknown outcome")
-	add(a.Dangling, "dangling references")
+	add(a.Unread, "could not be read")
+	add(a.Dangling, "dangling references"+a.excuse())
 	add(a.Duplicated, "duplicated")
-	add(a.BrokenBodies, "broken bodies")
-	add(a.CounterDrift, "counters adrift")
+	add(a.BrokenBodies, "broken bodies"+a.excuse())
+	if a.CounterDrift > 0 {
+		parts = append(parts, fmt.Sprintf("counters adrift by %d in all", a.CounterDrift))
+	}
 	add(a.Unreferenced, "unreferenced bodies")
 	add(a.Purgeable, "purgeable")
 	return strings.Join(parts, ", ")
+}
+
+// excuse says why what is not whole is no fault here.
+func (a *Audit) excuse() string {
+	if a.Interrupted {
+		return " (of operations that were broken off)"
+	}
+	return ""
+}
+
+// enginesOf describes each engine of the run as its cells found it: version, what an
+// acknowledged write survives, and the settings in force.
+func enginesOf(r *Run) []string {
+	var lines, known []string
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Engines == nil || slices.Contains(known, c.Engine) {
+			continue
+		}
+		known = append(known, c.Engine)
+		parts := []string{c.Engines.Version}
+		if d := durabilities(r, c.Engine); d != "" {
+			parts = append(parts, "durability "+d)
+		}
+		for _, k := range slices.Sorted(maps.Keys(c.Engines.Settings)) {
+			if k != "durability" {
+				parts = append(parts, k+" "+c.Engines.Settings[k])
+			}
+		}
+		lines = append(lines, c.Engine+": "+joined(parts))
+	}
+	return lines
+}
+
+// durabilities are the classes of an engine's measured cells.
+func durabilities(r *Run, engine string) string {
+	var ds []string
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Engine == engine && c.measured() && !slices.Contains(ds, c.Durability) {
+			ds = append(ds, c.Durability)
+		}
+	}
+	return strings.Join(ds, " and ")
 }
 
 // doubt is one reason not to take figures at face value, and the cells that it

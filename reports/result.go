@@ -72,8 +72,31 @@ type Cell struct {
 	Doubts     []string      `json:"doubts"`
 	Seconds    float64       `json:"seconds"`
 	Ops        map[string]Op `json:"ops"`
+	Timeline   []Interval    `json:"timeline,omitempty"`
+	Gap        *Gap          `json:"longest_gap,omitempty"` // without an operation that was ok
 	Engines    *EngineInfo   `json:"engine_info,omitempty"`
 	Client     *ClientInfo   `json:"client,omitempty"`
+}
+
+// Interval is what became of all operations that ended, or were dropped, within
+// a part of a phase. P99 and Max are nanoseconds of those that were ok, as the
+// phase reports them; where a long phase's intervals were put together, P99 is
+// that of the worst.
+type Interval struct {
+	At      float64 `json:"at"`      // seconds since the phase began
+	Seconds float64 `json:"seconds"` // its length
+	OK      int64   `json:"ok"`
+	Failed  int64   `json:"failed"`
+	Unknown int64   `json:"unknown"`
+	Dropped int64   `json:"dropped"`
+	P99     int64   `json:"p99"`
+	Max     int64   `json:"max"`
+}
+
+// Gap is a time in which no operation was ok.
+type Gap struct {
+	At      float64 `json:"at"` // seconds since the phase began
+	Seconds float64 `json:"seconds"`
 }
 
 // Support says how a model and engine offer an operation.
@@ -105,8 +128,20 @@ type Op struct {
 	Service  Latency   `json:"service"`            // end − start
 	Lag      Latency   `json:"lag"`                // start − due
 	Store    StoreCost `json:"store"`
-	Error    string    `json:"error,omitempty"` // the first failure's text
+	// Errors are the first few texts of errors with how often each came, most
+	// frequent first; those that differ only in addresses and numbers are taken
+	// together. The last may be OtherErrors.
+	Errors []ErrorCount `json:"errors,omitempty"`
 }
+
+// ErrorCount is an error's text and how many operations ended with it.
+type ErrorCount struct {
+	Text  string `json:"text"`
+	Count int64  `json:"count"`
+}
+
+// OtherErrors stands for all texts beyond the first few.
+const OtherErrors = "other errors"
 
 // Latency is a distribution in nanoseconds.
 type Latency struct {
@@ -158,17 +193,22 @@ type Floor struct {
 }
 
 // Audit is what the ledger of acknowledged operations and the model's own audit
-// found. Lost and Corrupt must be 0.
+// found. See Wrong for what must be 0.
 type Audit struct {
-	Model        string   `json:"model"`
-	Engine       string   `json:"engine"`
-	Delivered    int64    `json:"delivered"` // acknowledged deliveries in the ledger
-	Deleted      int64    `json:"deleted"`   // acknowledged deletions
-	Verified     int64    `json:"verified"`  // found, and byte for byte as delivered
-	Lost         int64    `json:"lost"`
-	Corrupt      int64    `json:"corrupt"`
-	Resurrected  int64    `json:"resurrected"` // deleted, acknowledged, and still there
-	Unknown      int64    `json:"unknown"`     // outcome unknown when written: either is right
+	Model       string `json:"model"`
+	Engine      string `json:"engine"`
+	Delivered   int64  `json:"delivered"` // acknowledged deliveries in the ledger
+	Deleted     int64  `json:"deleted"`   // acknowledged deletions
+	Verified    int64  `json:"verified"`  // found, and byte for byte as delivered
+	Lost        int64  `json:"lost"`
+	Corrupt     int64  `json:"corrupt"`
+	Resurrected int64  `json:"resurrected"`      // deleted, acknowledged, and still there
+	Unknown     int64  `json:"unknown"`          // outcome unknown when written: either is right
+	Unread      int64  `json:"unread,omitempty"` // the engine answered with an error: neither verified nor wrong
+	// Interrupted: operations were broken off on an engine where an operation
+	// of several writes is not all or nothing. What they may have left (dangling,
+	// broken bodies) are figures then, and no fault of what was acknowledged.
+	Interrupted  bool     `json:"interrupted,omitempty"`
 	Accounts     int64    `json:"accounts"`
 	Folders      int64    `json:"folders"`
 	Messages     int64    `json:"messages"`
@@ -177,6 +217,11 @@ type Audit struct {
 	Dangling     int64    `json:"dangling"`
 	Duplicated   int64    `json:"duplicated"`
 	BrokenBodies int64    `json:"broken_bodies"`
-	CounterDrift int64    `json:"counter_drift"`
+	CounterDrift int64    `json:"counter_drift"` // by how much in all
 	Notes        []string `json:"notes,omitempty"`
+}
+
+// Wrong reports whether what was acknowledged is not as it was promised.
+func (a *Audit) Wrong() bool {
+	return a.Lost+a.Corrupt+a.Resurrected > 0 || !a.Interrupted && a.Dangling+a.BrokenBodies > 0
 }

@@ -54,7 +54,7 @@ func sample() *Run {
 	list.Missing = "from, subject"
 	open.Fallback = "message_by_scan"
 	open.NotFound, open.Failed, open.Unknown, open.Dropped, open.TooLarge, open.Clamped = 3, 2, 1, 40, 5, 6
-	open.Error = "read: " + hostile
+	open.Errors = []ErrorCount{{"read: " + hostile, 7}, {"timed out", 3}, {OtherErrors, 1}}
 	none := Op{Support: NotOffered}
 	invalid := Cell{
 		Model: "james", Engine: "embedded", Phase: "measure", Arrivals: "poisson", Rate: 500, Durability: "process",
@@ -67,8 +67,20 @@ func sample() *Run {
 		},
 		Client: &ClientInfo{Workers: 32, CPUSeconds: 21.5, CPUShare: 0.36, GCPauses: 3_000_000, PeakRSS: 90_000_000},
 	}
+	for i := range 12 { // 5 s of trouble, no operation ok in 4 of them
+		in := Interval{At: float64(i), Seconds: 1, OK: 500 - int64(10*i), P99: int64(1+i) * 1_000_000, Max: int64(1+i) * 3_000_000}
+		switch {
+		case i == 4:
+			in.OK, in.Unknown, in.Max = 60, 32, 2_000_000_000
+		case i > 4 && i < 9:
+			in = Interval{At: float64(i), Seconds: 1, Failed: int64(100 * i), Dropped: 3}
+		}
+		invalid.Timeline = append(invalid.Timeline, in)
+	}
+	invalid.Gap = &Gap{At: 4.1, Seconds: 4.9}
 	good := invalid
-	good.Model, good.Verdict, good.Reason = "conversation", OK, ""
+	good.Model, good.Verdict, good.Reason, good.Gap = "conversation", OK, "", &Gap{At: 3, Seconds: 0.1}
+	good.Timeline = []Interval{{Seconds: 10, OK: 5000, P99: 900_000, Max: 1_000_000}, {At: 10, Seconds: 10, OK: 5010, P99: 910_000, Max: 1_100_000}, {At: 20, Seconds: 10, OK: 4990, P99: 920_000, Max: 1_200_000}}
 	good.Doubts = []string{"shared machine: engine and client run in one process", "late starts: 0.20% of operations"}
 	good.Ops = map[string]Op{"list": op(15010, 480_000, Native), "open": op(7010, 1_250_000, Native), "seen": op(900, 3_000, Native), "subscribe": none, "purge": none}
 	synced := good
@@ -101,7 +113,9 @@ func sample() *Run {
 		Audits: []Audit{
 			{Model: "james", Engine: "embedded", Delivered: 1000, Deleted: 90, Verified: 905, Lost: 4, Corrupt: 1, Notes: []string{"lost " + hostile}},
 			{Model: "conversation", Engine: "embedded", Delivered: 1000, Deleted: 90, Verified: 910, Purgeable: 12},
+			{Model: "oracle", Engine: "embedded", Delivered: 1000, Verified: 990, Unknown: 10, Dangling: 2, CounterDrift: 17, Interrupted: true},
 		},
+		Left: []string{"namespace q5k2 of james on cassandra could not be dropped (" + hostile + ")"},
 	}
 }
 

@@ -101,10 +101,12 @@ func TestSchemaAndTypesAgree(t *testing.T) {
 	cell.Trial, cell.Clients = 1, 1
 	op := cell.Ops["open"]
 	op.Missing = "subject"
+	audit := r.Audits[0]
+	audit.Unread, audit.Interrupted = 1, true
 	for name, v := range map[string]any{
 		"": r, "environment": r.Environment, "mail": r.Mail, "cell": cell, "op": op,
 		"latency": Latency{}, "store": StoreCost{}, "engine": cell.Engines, "client": cell.Client,
-		"floor": Floor{Op: "list", Error: "none"}, "audit": r.Audits[0],
+		"floor": Floor{Op: "list", Error: "none"}, "audit": audit, "interval": cell.Timeline[0],
 	} {
 		b, err := json.Marshal(v)
 		if err != nil {

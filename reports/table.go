@@ -18,9 +18,9 @@ type column struct {
 var columns = []column{
 	{"p50", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return duration(float64(c.latency(o).P50)) }},
 	{"p99", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return duration(float64(c.latency(o).P99)) }},
-	{"p99.9", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return duration(float64(c.latency(o).P999)) }},
+	{"p99.9", 8, 50, func(_ *Run, c *Cell, _ string, o *Op) string { return duration(float64(c.latency(o).P999)) }},
 	{"rate/s", 8, 0, func(_ *Run, _ *Cell, _ string, o *Op) string { return amount(o.Rate) }},
-	{"calls", 7, 0, func(_ *Run, _ *Cell, _ string, o *Op) string { return digits3(o.Store.Calls) }},
+	{"calls", 7, 60, func(_ *Run, _ *Cell, _ string, o *Op) string { return digits3(o.Store.Calls) }},
 	{"rows r/w", 12, 100, func(_ *Run, _ *Cell, _ string, o *Op) string {
 		return amount(o.Store.RowsRead) + "/" + amount(o.Store.RowsWritten)
 	}},
@@ -33,6 +33,75 @@ var columns = []column{
 		}
 		return "-"
 	}},
+}
+
+// outcomeWidth is that of each of the columns of outcomes that a section has
+// where an engine was in trouble: failed and unknown. What they take is taken
+// from the figures that are less urgent then.
+const outcomeWidth = 9
+
+// troubled reports whether operations of the section failed or have an unknown
+// outcome.
+func (s *section) troubled() bool {
+	return slices.ContainsFunc(s.cells, func(c *Cell) bool {
+		for _, o := range c.Ops {
+			if o.Failed+o.Unknown > 0 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// layout is which columns a section's table has.
+type layout struct {
+	troubled bool
+	columns  []column
+}
+
+// layout chooses the columns that have room beside so many for names.
+func (t *text) layout(s *section, names int) layout {
+	l := layout{troubled: s.troubled()}
+	width := t.width
+	if l.troubled {
+		width -= 2 * outcomeWidth
+	}
+	room := width - names
+	for _, col := range columns {
+		if col.from <= width && col.width <= room {
+			l.columns = append(l.columns, col)
+			room -= col.width
+		}
+	}
+	return l
+}
+
+func (l *layout) header() string {
+	var h string
+	if l.troubled {
+		h = fmt.Sprintf("%*s%*s", outcomeWidth, "failed", outcomeWidth, "unknown")
+	}
+	for _, col := range l.columns {
+		h += fmt.Sprintf("%*s", col.width, col.title)
+	}
+	return h
+}
+
+// figures writes one operation of one cell. Of one that was never ok only the
+// outcomes are known.
+func (l *layout) figures(r *Run, c *Cell, op string, o *Op) string {
+	var line string
+	if l.troubled {
+		line = fmt.Sprintf("%*d%*d", outcomeWidth, o.Failed, outcomeWidth, o.Unknown)
+	}
+	for _, col := range l.columns {
+		value := "-"
+		if o.Count > 0 {
+			value = col.value(r, c, op, o)
+		}
+		line += fmt.Sprintf("%*s", col.width, value)
+	}
+	return line
 }
 
 // beside is the width from which operations have a column beside the models,
@@ -64,28 +133,26 @@ func (t *text) section(r *Run, s *section) {
 	if t.width >= beside {
 		indent = opWidth
 	}
-	header := fmt.Sprintf("%*s%-*s", indent, "", nameWidth+1, "")
-	for _, col := range columns {
-		if t.width >= col.from {
-			header += fmt.Sprintf("%*s", col.width, col.title)
-		}
-	}
-	t.line("%s", header)
+	l := t.layout(s, indent+nameWidth+1)
+	t.line("%*s%-*s%s", indent, "", nameWidth+1, "", l.header())
 	var nobody []string
 	for _, op := range s.ops {
 		if !slices.ContainsFunc(s.cells, func(c *Cell) bool { o, ok := c.Ops[op]; return ok && o.offered() }) {
 			nobody = append(nobody, op)
 			continue
 		}
-		t.operation(r, s, op, indent, nameWidth)
+		t.operation(r, s, &l, op, indent, nameWidth)
 	}
 	if len(nobody) > 0 {
 		t.wrap("n/a for all: ", 2, strings.Join(nobody, ", "))
 	}
+	for _, c := range s.cells {
+		t.timeline(c)
+	}
 }
 
 // operation writes the lines of one operation. Models that lack it share one.
-func (t *text) operation(r *Run, s *section, op string, indent, nameWidth int) {
+func (t *text) operation(r *Run, s *section, l *layout, op string, indent, nameWidth int) {
 	label := printable(op)
 	if indent < opWidth {
 		t.line("%s", label)
@@ -110,17 +177,7 @@ func (t *text) operation(r *Run, s *section, op string, indent, nameWidth int) {
 		if c.Verdict != OK {
 			mark = "!"
 		}
-		line := begin() + mark + fmt.Sprintf("%-*s", nameWidth, printable(t.names.of(c)))
-		for _, col := range columns {
-			if t.width < col.from {
-				continue
-			}
-			value := "-"
-			if o.Count > 0 {
-				value = col.value(r, c, op, &o)
-			}
-			line += fmt.Sprintf("%*s", col.width, value)
-		}
+		line := begin() + mark + fmt.Sprintf("%-*s", nameWidth, printable(t.names.of(c))) + l.figures(r, c, op, &o)
 		t.remark(line, indent+3, o.remarks())
 	}
 	if len(lacking) > 0 {
@@ -143,16 +200,18 @@ func (t *text) remark(line string, indent int, remarks []string) {
 	}
 }
 
+// errorsShown is how many texts of errors stand beside the figures.
+const errorsShown = 2
+
 // remarks is what has to stand beside an operation's figures: what became of
-// the operations that are not in them, and what the answers were not.
+// the operations that are not in them and have no column, and what the answers
+// were not.
 func (o *Op) remarks() []string {
 	var s []string
 	for _, n := range []struct {
 		count int64
 		what  string
 	}{
-		{o.Failed, "failed"},
-		{o.Unknown, "of unknown outcome"},
 		{o.Dropped, "dropped"},
 		{o.NotFound, "not found"},
 		{o.TooLarge, "too large"},
@@ -162,8 +221,12 @@ func (o *Op) remarks() []string {
 			s = append(s, fmt.Sprintf("%d %s", n.count, n.what))
 		}
 	}
-	if o.Error != "" {
-		s = append(s, "first error: "+o.Error)
+	for i, e := range o.Errors {
+		if i == errorsShown {
+			s = append(s, "more errors in run.json")
+			break
+		}
+		s = append(s, fmt.Sprintf("%d× %s", e.Count, e.Text))
 	}
 	if o.Count+o.others() == 0 {
 		s = append(s, "never came up")

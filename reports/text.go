@@ -72,6 +72,9 @@ func (t *text) head(r *Run) {
 		t.labelled("", "INTERRUPTED: this is what was measured until then")
 	}
 	t.labelled("machine", machine(&r.Environment))
+	for _, e := range enginesOf(r) {
+		t.labelled("engine", e)
+	}
 	if r.Mail != nil {
 		t.labelled("mail", mailInfo(r.Mail))
 	}
@@ -123,6 +126,9 @@ func (t *text) notes(r *Run, all []section) {
 		for _, n := range a.Notes {
 			t.wrap(strings.Repeat(" ", labelWidth)+"- ", labelWidth+2, n)
 		}
+	}
+	for _, left := range r.Left {
+		t.labelled("left", left)
 	}
 	doubts := doubtsOf(r, t.names)
 	for i := range doubts {

@@ -77,7 +77,7 @@ func checkCell(ts *testscript.TestScript, c *reports.Cell, operations int64) {
 		l := o.Service
 		switch {
 		case o.Failed+o.Unknown > 0:
-			ts.Fatalf("%s of %s on %s: %s", name, c.Model, c.Engine, o.Error)
+			ts.Fatalf("%s of %s on %s: %v", name, c.Model, c.Engine, o.Errors)
 		case o.Support == reports.Native && o.Count > 0 && o.Store.Calls <= 0:
 			ts.Fatalf("%s of %s on %s made no store calls: %+v", name, c.Model, c.Engine, o)
 		case o.Count > 0 && (l.P50 <= 0 || l.P50 > l.P90 || l.P90 > l.P99 || l.P99 > l.P999 || l.P999 > l.Max || l.Mean <= 0):

@@ -271,12 +271,17 @@ func parseWord[T fmt.Stringer](what, word string, values ...T) (T, error) {
 // verdict is the error that a result amounts to, worst first.
 func verdict(r *reports.Run) error {
 	for _, a := range r.Audits {
-		if a.Lost+a.Corrupt+a.Resurrected+a.Dangling+a.BrokenBodies > 0 {
+		if a.Wrong() {
 			return statusError{exitData, fmt.Errorf("the audit of %s on %s found data wrong or lost", a.Model, a.Engine)}
 		}
 	}
 	if r.Interrupted {
 		return statusError{exitInterrupted, errors.New("interrupted; what was measured is saved")}
+	}
+	for _, a := range r.Audits {
+		if a.Unread > 0 {
+			return fmt.Errorf("the audit of %s on %s could not read %d messages", a.Model, a.Engine, a.Unread)
+		}
 	}
 	var failed []*reports.Cell
 	for i := range r.Cells {

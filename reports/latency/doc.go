@@ -1,6 +1,6 @@
-// Package latency records how long mail operations took: three times for each
-// (response, service, lag), in HDR histograms of nanoseconds, and how each
-// ended. Workers record into histograms of their own; a collector takes these
+// Package latency records how mail operations ended and how long they took: three
+// times for each that was ok (response, service, lag), and how long those took
+// that failed or whose outcome is unknown, in HDR histograms of nanoseconds. Workers record into histograms of their own; a collector takes these
 // at ticks, writes them as an interval log that HdrHistogram tools read, and
 // adds them to the totals of the phase.
 //

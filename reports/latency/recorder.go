@@ -13,15 +13,18 @@ type Kind uint8
 
 // The kinds. An open loop reports Response: it holds what an operation waited
 // because those before it were late. A closed loop has no due time, so only
-// Service is recorded and Response is the same figure.
+// Service is recorded and Response is the same figure. The last two are no
+// latencies: they tell how long an engine in trouble kept its callers waiting.
 const (
-	Response Kind = iota // end − due
-	Service              // end − start
-	Lag                  // start − due
-	NumKinds int  = iota
+	Response     Kind = iota // end − due
+	Service                  // end − start
+	Lag                      // start − due
+	FailedAfter              // end − start of operations that failed
+	UnknownAfter             // end − start of operations whose outcome is unknown
+	NumKinds     int  = iota
 )
 
-var kindNames = [NumKinds]string{"response", "service", "lag"}
+var kindNames = [NumKinds]string{"response", "service", "lag", "failed", "unknown"}
 
 // String returns the kind's name in tags and results.
 func (k Kind) String() string { return kindNames[k] }
@@ -44,11 +47,11 @@ const (
 // and counted again as clamped: the histogram itself would lose them.
 const Highest = 100 * time.Second
 
-// Significant decimal digits of the histograms. Lag only has to show whether
-// the generator kept up.
+// Significant decimal digits of the histograms: of latencies, and of what only
+// has to show its order.
 const (
-	digits    = 3 // 229 KB a histogram
-	digitsLag = 2 // 31 KB
+	digits      = 3 // 229 KB a histogram
+	digitsRough = 2 // 31 KB
 )
 
 // Op is what was recorded of one operation. A histogram is nil until its first
@@ -56,7 +59,10 @@ const (
 type Op struct {
 	Counts  [NumOutcomes]int64
 	Clamped int64 // times beyond Highest
-	Times   [NumKinds]*hdr.Histogram
+	// First and Last are when the first and the last operation that was ok
+	// ended: what lies between intervals shows for how long none was.
+	First, Last time.Duration
+	Times       [NumKinds]*hdr.Histogram
 }
 
 func (o *Op) record(k Kind, d time.Duration) {
@@ -76,16 +82,28 @@ func (o *Op) record(k Kind, d time.Duration) {
 	_ = h.RecordValue(int64(d))
 }
 
-func newHistogram(k Kind) *hdr.Histogram {
-	if k == Lag {
-		return hdr.New(1, int64(Highest), digitsLag)
+// ended notes when an operation that was ok ended, before it is counted.
+func (o *Op) ended(at time.Duration) {
+	if o.Last == 0 || at < o.First {
+		o.First = at
 	}
-	return hdr.New(1, int64(Highest), digits)
+	o.Last = max(o.Last, at)
+}
+
+func newHistogram(k Kind) *hdr.Histogram {
+	if k == Response || k == Service {
+		return hdr.New(1, int64(Highest), digits)
+	}
+	return hdr.New(1, int64(Highest), digitsRough)
 }
 
 // add adds b to o, and yields the processor between histograms: a merge takes
 // about 0.2 ms, and workers should not wait longer.
 func (o *Op) add(b *Op) {
+	if b.Counts[OK] > 0 {
+		o.ended(b.First)
+		o.ended(b.Last)
+	}
 	for i, n := range b.Counts {
 		o.Counts[i] += n
 	}
@@ -104,7 +122,7 @@ func (o *Op) add(b *Op) {
 
 // reset empties o and keeps its histograms.
 func (o *Op) reset() {
-	o.Counts, o.Clamped = [NumOutcomes]int64{}, 0
+	o.Counts, o.Clamped, o.First, o.Last = [NumOutcomes]int64{}, 0, 0, 0
 	for _, h := range o.Times {
 		if h != nil && h.TotalCount() > 0 {
 			h.Reset()
@@ -128,12 +146,18 @@ func (w *Worker) Record(op int, out Outcome, due, start, end time.Duration) {
 	w.mu.Lock()
 	o := &w.ops[op]
 	o.Counts[out]++
-	if out == OK {
+	switch out {
+	case OK:
+		o.ended(end)
 		o.record(Service, end-start)
 		if w.open {
 			o.record(Response, end-due)
 			o.record(Lag, start-due)
 		}
+	case Failed:
+		o.record(FailedAfter, end-start)
+	case Unknown:
+		o.record(UnknownAfter, end-start)
 	}
 	w.mu.Unlock()
 }

@@ -16,7 +16,7 @@ func TestThreeTimesOfAnOperation(t *testing.T) {
 	r.Worker(0).Record(1, OK, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond)
 	r.Tick()
 	op := r.Total(1)
-	for k, want := range [NumKinds]time.Duration{Response: 7 * time.Millisecond, Service: 2 * time.Millisecond, Lag: 5 * time.Millisecond} {
+	for k, want := range [...]time.Duration{Response: 7 * time.Millisecond, Service: 2 * time.Millisecond, Lag: 5 * time.Millisecond} {
 		got := op.Times[k].Max()
 		if precision := []float64{0.001, 0.001, 0.01}[k]; math.Abs(float64(got)/float64(want)-1) > precision {
 			t.Errorf("%v = %v, want %v", Kind(k), time.Duration(got), want)
@@ -50,6 +50,33 @@ func TestOnlyOKEntersLatency(t *testing.T) {
 	}
 	if n := op.Times[Response].TotalCount(); n != 1 {
 		t.Errorf("%d operations are in the latency figures, want the one that was ok", n)
+	}
+	if f, u := op.Times[FailedAfter].TotalCount(), op.Times[UnknownAfter].TotalCount(); f != 1 || u != 1 {
+		t.Errorf("how long %d that failed and %d of unknown outcome took, want one each", f, u)
+	}
+}
+
+// First and Last are of operations that were ok, over all workers, and of the
+// interval.
+func TestFirstAndLast(t *testing.T) {
+	r := NewRecorder(1, 2, true)
+	for i, end := range []time.Duration{5 * time.Second, 3 * time.Second, 4 * time.Second} {
+		r.Worker(i%2).Record(0, OK, 0, 0, end)
+	}
+	r.Worker(0).Record(0, Failed, 0, 0, time.Second)
+	r.Worker(1).Record(0, Unknown, 0, 0, time.Minute)
+	if op := r.Tick()[0]; op.First != 3*time.Second || op.Last != 5*time.Second {
+		t.Errorf("first %v, last %v, want 3s and 5s", op.First, op.Last)
+	}
+	r.Worker(0).Record(0, OK, 0, 0, 9*time.Second)
+	if op := r.Tick()[0]; op.First != 9*time.Second || op.Last != 9*time.Second {
+		t.Errorf("of the next interval: first %v, last %v, want 9s", op.First, op.Last)
+	}
+	if op := r.Tick()[0]; op.First != 0 || op.Last != 0 {
+		t.Errorf("of an empty interval: first %v, last %v", op.First, op.Last)
+	}
+	if op := r.Total(0); op.First != 3*time.Second || op.Last != 9*time.Second {
+		t.Errorf("in all: first %v, last %v, want 3s and 9s", op.First, op.Last)
 	}
 }
 

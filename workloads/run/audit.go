@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,6 +25,10 @@ type auditor struct {
 	history *history
 	address func(account int) string
 	folder  func(account, folder int) string
+	// remote: what cannot be read is not wrong for that, and is tried again;
+	// and what was broken off may be half done.
+	remote bool
+	later  bool // the run may have been killed with operations under way
 
 	mu    sync.Mutex
 	found reports.Audit
@@ -36,6 +41,7 @@ const maxNotes = 10
 func (a *auditor) audit(ctx context.Context) (reports.Audit, error) {
 	h := a.history
 	a.found.Delivered, a.found.Deleted, a.found.Unknown = h.delivered, h.deleted, h.unknown
+	a.found.Interrupted = a.remote && (h.unknown > 0 || h.torn || a.later)
 	if h.torn {
 		a.note("the ledger's last record is torn: what it told of counts as unknown")
 	}
@@ -96,7 +102,12 @@ func (a *auditor) model(ctx context.Context) error {
 		return fmt.Errorf("audit: %w", err)
 	}
 	defer s.Close()
-	m, err := a.bound.Mailbox(s).Audit(ctx)
+	mb := a.bound.Mailbox(s)
+	var m models.Audit
+	err = a.ask(ctx, func() (err error) {
+		m, err = mb.Audit(ctx)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("audit of the model: %w", err)
 	}
@@ -125,7 +136,11 @@ type auditWorker struct {
 // account checks all entries of one account, in any order of its folders.
 func (w *auditWorker) account(ctx context.Context, entries []int32) error {
 	number := int(w.history.entries[entries[0]].place.account)
-	account, err := w.mb.Login(ctx, w.address(number))
+	var account *models.Account
+	err := w.ask(ctx, func() (err error) {
+		account, err = w.mb.Login(ctx, w.address(number))
+		return err
+	})
 	if err != nil && !errors.Is(err, models.ErrNotFound) {
 		return fmt.Errorf("login %s: %w", w.address(number), err)
 	}
@@ -153,7 +168,10 @@ func (w *auditWorker) account(ctx context.Context, entries []int32) error {
 func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int32) error {
 	w.listed = make(map[models.Handle]bool, len(entries))
 	if f != nil {
-		if err := w.list(ctx, f); err != nil {
+		if err := w.ask(ctx, func() error {
+			clear(w.listed)
+			return w.list(ctx, f)
+		}); err != nil {
 			return err
 		}
 	}
@@ -166,11 +184,60 @@ func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int
 			w.judge(e, false, false, false)
 			continue
 		}
-		sum, err := w.digester.stored(ctx, w.mb, f, e.handle)
+		var sum uint64
+		err := w.ask(ctx, func() (err error) {
+			sum, err = w.digester.stored(ctx, w.mb, f, e.handle)
+			return err
+		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if w.remote && unanswered(err) {
+			if err := w.unread(e, err); err != nil {
+				return err
+			}
+			continue
+		}
 		w.judge(e, w.listed[e.handle], !errors.Is(err, models.ErrNotFound), err == nil && sum == e.digest)
+	}
+	return nil
+}
+
+// unanswered reports whether an error says nothing about the message.
+func unanswered(err error) bool {
+	return err != nil && !errors.Is(err, models.ErrNotFound) && !errors.Is(err, models.ErrBroken)
+}
+
+// askTries is how often an engine over a network is asked; with the pauses
+// between that takes 25 s, in which another node takes over from one that died.
+const askTries = 9
+
+// ask asks the engine, again if it does not answer.
+func (a *auditor) ask(ctx context.Context, question func() error) error {
+	var err error
+	for try := range askTries {
+		if try > 0 {
+			sleep(ctx, 50*time.Millisecond<<try)
+		}
+		if err = question(); !a.remote || !unanswered(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	return err
+}
+
+// unreadMost is how many messages may be unreadable before an audit gives up: each
+// takes its time.
+const unreadMost = 10
+
+// unread counts a message that could not be read.
+func (a *auditor) unread(e *entry, err error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.note("message %d of account %s, folder %s cannot be read: %v", e.n, a.address(int(e.place.account)),
+		a.folder(int(e.place.account), int(e.place.folder)), err)
+	if a.found.Unread++; a.found.Unread > unreadMost {
+		return fmt.Errorf("more than %d messages cannot be read, the last: %w", unreadMost, err)
 	}
 	return nil
 }
@@ -214,6 +281,7 @@ func (w *auditWorker) judge(e *entry, listed, opens, whole bool) {
 	case e.state == live && !(listed && opens):
 		a.Lost++
 		fault = map[bool]string{true: "is not listed", false: "cannot be found"}[opens]
+	case opens && !whole && e.state != live && a.Interrupted: // half of it may be gone
 	case opens && !whole:
 		a.Corrupt++
 		fault = "is not what was delivered"

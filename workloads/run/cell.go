@@ -48,7 +48,9 @@ type cell struct {
 	lacking string // why the workload's population cannot be loaded at all, or ""
 
 	service time.Duration // median service time of the warm-up
-	settled bool
+	settled bool          // the engine came to rest in the time allowed
+	warm    bool          // and so did the warm-up
+	beside  bool          // the engine runs on this machine, in processes of its own
 
 	cells []reports.Cell
 	audit *reports.Audit
@@ -57,7 +59,7 @@ type cell struct {
 // run carries out all phases. The cells of phases that were run are kept
 // whatever happens; the error of one that could not be is in its cell.
 func (c *cell) run(ctx context.Context) {
-	c.settled = true
+	c.settled, c.warm = true, true
 	at := 0 // the phase under way
 	err := c.open(ctx)
 	if err == nil {
@@ -191,7 +193,7 @@ func (c *cell) mixed(ctx context.Context, at int) error {
 	before := c.observe()
 	err := p.run(ctx)
 	if p.spec.Kind == workloads.Warmup {
-		c.settled = c.settled && steady(p.windows)
+		c.warm = c.warm && steady(p.windows)
 		c.service = p.medianService()
 		return err
 	}
@@ -236,6 +238,7 @@ func (c *cell) runAudit(ctx context.Context) error {
 	}
 	a := auditor{
 		store: c.store, bound: c.bound, promise: c.dataset.Promise, history: h,
+		remote: c.engine.Remote, later: c.config.Audit == AuditOnly,
 		address: workloads.Address, folder: func(_, f int) string { return workloads.FolderName(f) },
 	}
 	found, err := a.audit(ctx)

@@ -28,9 +28,11 @@ type phase struct {
 	next     uint64             // number of the next operation
 	load     *workloads.LoadOrder
 	bulk     bool // the load is not durable before the store has settled
+	missed   int  // messages of the load that could not be delivered
 
 	// What it came to.
 	seconds    float64
+	line       timeline
 	windows    []float64       // service times, by window
 	lags       []time.Duration // means, by window
 	seen       sightings
@@ -165,8 +167,10 @@ func (p *phase) collect(done <-chan struct{}, stop context.CancelFunc) error {
 			<-done
 			return err
 		}
+		p.line.add(ops, p.reported(), from.Sub(p.began), to.Sub(p.began))
 		p.window(ops, to.Sub(from), last)
 		if last {
+			p.line.silent(to.Sub(p.began))
 			return nil
 		}
 		if p.spec.Kind == workloads.Warmup && warm(p.windows) {
@@ -174,6 +178,14 @@ func (p *phase) collect(done <-chan struct{}, stop context.CancelFunc) error {
 		}
 		from = to
 	}
+}
+
+// reported is the time that the phase reports of its operations.
+func (p *phase) reported() latency.Kind {
+	if p.schedule != nil {
+		return latency.Response
+	}
+	return latency.Service
 }
 
 // window adds a window to those seen, and tells the caller how far the phase

@@ -51,6 +51,7 @@ func (p *phase) result(before, after *reports.EngineInfo) reports.Cell {
 	}
 	cell.Seconds = p.seconds
 	cell.Engines = after
+	cell.Timeline, cell.Gap = p.line.intervals, &p.line.gap
 	cell.Client = &reports.ClientInfo{
 		Workers: p.workers(), CPUSeconds: p.used.cpu.Seconds(), CPUShare: p.cpuShare(),
 		GCPauses: int64(p.gc), PeakRSS: p.used.rss,
@@ -69,11 +70,14 @@ func (p *phase) result(before, after *reports.EngineInfo) reports.Cell {
 // judged: it runs as fast as it can.
 func (p *phase) judge(cell *reports.Cell, before, after *reports.EngineInfo) {
 	if p.load != nil {
+		if p.missed > 0 {
+			cell.Doubts = append(cell.Doubts, fmt.Sprintf("incomplete: %d of %d messages of the load could not be delivered", p.missed, p.census.Messages()))
+		}
 		cell.Doubts = append(cell.Doubts, opDoubts(map[string]reports.Op{"deliver": withoutCount(cell.Ops["deliver"])})...)
 		return
 	}
 	e := p.evidence()
-	c := condition{ops: cell.Ops, windows: p.windows, before: before, after: after, seconds: p.seconds, gc: p.gc, settled: p.settled}
+	c := condition{ops: cell.Ops, windows: p.windows, before: before, after: after, seconds: p.seconds, gc: p.gc, settled: p.settled, warm: p.warm}
 	cell.Doubts = append(append(cell.Doubts, e.doubts()...), c.doubts()...)
 	if p.seen.untargeted > 0 {
 		cell.Doubts = append(cell.Doubts, fmt.Sprintf("%d of the dropped operations found no live message to work on", p.seen.untargeted))
@@ -81,8 +85,8 @@ func (p *phase) judge(cell *reports.Cell, before, after *reports.EngineInfo) {
 	if reason := e.saturated(); reason != "" {
 		cell.Verdict, cell.Reason = reports.Invalid, reason
 	}
-	if name, first := p.broken(cell.Ops); name != "" {
-		cell.Verdict, cell.Reason = reports.Failed, fmt.Sprintf("no %s succeeded: %s", name, first)
+	if name, why := p.broken(cell.Ops); name != "" {
+		cell.Verdict, cell.Reason = reports.Failed, fmt.Sprintf("no %s succeeded: %s", name, why)
 	}
 }
 
@@ -94,16 +98,16 @@ func withoutCount(o reports.Op) reports.Op {
 }
 
 // broken names the first operation of a phase in which none succeeded though
-// some failed.
-func (p *phase) broken(ops map[string]reports.Op) (name, first string) {
+// some failed, and its most frequent error.
+func (p *phase) broken(ops map[string]reports.Op) (name, why string) {
 	for _, o := range ops {
 		if o.Count > 0 {
 			return "", ""
 		}
 	}
 	for _, name := range sortedOps(ops) {
-		if o := ops[name]; o.Error != "" {
-			return name, o.Error
+		if o := ops[name]; len(o.Errors) > 0 {
+			return name, o.Errors[0].Text
 		}
 	}
 	return "", ""
@@ -113,7 +117,7 @@ func (p *phase) broken(ops map[string]reports.Op) (name, first string) {
 func (p *phase) evidence() evidence {
 	s := &p.seen
 	e := evidence{
-		arrivals: p.spec.Arrivals.String(), workers: p.workers(), inProcess: p.caps.InProcess,
+		arrivals: p.spec.Arrivals.String(), workers: p.workers(), inProcess: p.caps.InProcess, beside: p.beside,
 		seconds: p.seconds, processors: runtime.NumCPU(),
 		started: s.started, late: s.late, queued: s.queued, own: s.own, service: s.service,
 		cpuShare: p.cpuShare(), othersShare: -1,
@@ -161,7 +165,7 @@ func (p *phase) op(i int) reports.Op {
 		Rate:     float64(total.Counts[latency.OK]) / max(p.seconds, 1e-9),
 		Service:  summary(total.Times[latency.Service]),
 		Lag:      summary(total.Times[latency.Lag]),
-		Error:    s.err,
+		Errors:   s.errors.sorted(),
 	}
 	switch {
 	case !p.offers[i] || s.nowhere:

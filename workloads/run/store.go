@@ -120,6 +120,7 @@ func (c *cell) openStore(ctx context.Context) (err error) {
 	o := drivers.Options{Durability: c.config.Durability, CacheBytes: c.config.CacheBytes}
 	if c.engine.Remote {
 		o.Namespace = c.dataset.Namespace
+		c.beside = onThisMachine(ctx, c.config.Workload.Engines[c.engine.Name])
 		c.store, err = Reach(ctx, c.engine, c.config.Workload, o)
 		return err
 	}

@@ -15,6 +15,7 @@ type evidence struct {
 	arrivals  string // constant, poisson or closed
 	workers   int
 	inProcess bool // engine and generator share a process
+	beside    bool // or a machine, in processes of their own
 	seconds   float64
 
 	processors int
@@ -71,13 +72,13 @@ const (
 // A slow engine makes operations queue, and that wait is in the response times,
 // where it belongs. So queueing alone is no sign. Signs are: operations late
 // although a worker was free (an engine in this process may be what took the
-// processors, so there other programs must have had a part of them); busy
-// workers that spend their time on making operations; a lasting and growing
+// processors, so there other programs must have had a part of them; with one
+// beside it nobody can tell whose they were); busy workers that spend their time on making operations; a lasting and growing
 // queue before a pool whose service times do not rise; full processors with the
 // engine elsewhere.
 func (e *evidence) saturated() string {
 	if !e.inProcess && e.cpuShare >= cpuFull {
-		return fmt.Sprintf("client saturated: the generator used %.0f%% of this machine's processors and the engine is elsewhere; use more machines or a lower rate", 100*e.cpuShare)
+		return fmt.Sprintf("client saturated: the generator used %.0f%% of this machine's processors, and the engine runs outside of it; use more machines or a lower rate", 100*e.cpuShare)
 	}
 	busy := e.own.Seconds() > ownBusy*e.seconds*float64(min(e.workers, e.processors))
 	if own := float64(e.own) / max(1, float64(e.own+e.service)); busy && own > ownInvalid {
@@ -86,7 +87,7 @@ func (e *evidence) saturated() string {
 	if e.arrivals == "closed" {
 		return ""
 	}
-	if late := e.share(e.late); late > lateInvalid && (!e.inProcess || e.othersShare > othersMost) {
+	if late := e.share(e.late); late > lateInvalid && !e.beside && (!e.inProcess || e.othersShare > othersMost) {
 		return fmt.Sprintf("client saturated: %.1f%% of operations started late although a worker was free; lower the rate or leave the machine alone", 100*late)
 	}
 	rises := float64(e.serviceQueued) > serviceRises*float64(e.serviceFree)
@@ -105,6 +106,9 @@ func (e *evidence) doubts() []string {
 	if e.inProcess {
 		d = append(d, "shared machine: engine and client run in one process and share its processors; such figures rank models, they do not size clusters")
 	}
+	if e.beside {
+		d = append(d, "shared machine: engine and client run on one machine and share its processors; such figures rank models, they do not size clusters")
+	}
 	if late := e.share(e.late); late > lateDoubt {
 		d = append(d, fmt.Sprintf("late starts: %.2f%% of operations started late although a worker was free; p99.9 contains it", 100*late))
 	}
@@ -121,7 +125,8 @@ type condition struct {
 	before, after *reports.EngineInfo
 	seconds       float64
 	gc            time.Duration
-	settled       bool // the store and the warm-up came to rest before the phase
+	settled       bool // the store came to rest before the phase
+	warm          bool // and so did the warm-up
 }
 
 const (
@@ -144,9 +149,12 @@ func (c *condition) doubts() []string {
 		add("not steady: the service time went from %v in the first half to %v in the second", rounded(first), rounded(last))
 	}
 	if !c.settled {
-		add("not steady: the store or the warm-up had not come to rest in the time allowed")
+		add("not settled: the engine had not come to rest within %v", settleAtMost)
 	}
-	if b, a := c.before, c.after; b != nil && a != nil && b.CompactionDebt >= 0 {
+	if !c.warm {
+		add("not steady: the warm-up had not come to rest in the time allowed")
+	}
+	if b, a := c.before, c.after; b != nil && a != nil && b.CompactionDebt >= 0 && a.CompactionDebt >= 0 {
 		if grown := a.CompactionDebt - b.CompactionDebt; grown > debtGrows && float64(grown) > debtShare*float64(a.DiskBytes) {
 			add("not steady: compaction debt grew by %d MB", grown>>20)
 		}

@@ -67,6 +67,9 @@ func TestSaturated(t *testing.T) {
 		{"an embedded engine that compacts in bursts", func(e *evidence) {
 			e.inProcess, e.cpuShare, e.late = true, 0.5, 5000
 		}, ""},
+		{"an engine beside it that takes the processors", func(e *evidence) {
+			e.beside, e.cpuShare, e.othersShare, e.late = true, 0.3, 0.6, 5000
+		}, ""},
 		// But not one beside which another program took them.
 		{"an embedded engine on a busy machine", func(e *evidence) {
 			e.inProcess, e.cpuShare, e.othersShare, e.late = true, 0.4, 0.5, 5000
@@ -95,24 +98,25 @@ func TestDoubts(t *testing.T) {
 		c    condition
 		want string
 	}{
-		{"none", condition{ops: whole, windows: steady, settled: true, seconds: 30}, ""},
-		{"drift", condition{ops: whole, windows: []float64{100, 100, 100, 150, 150, 150}, settled: true}, "not steady: the service time went"},
-		{"too few windows to tell", condition{ops: whole, windows: []float64{100, 150}, settled: true}, ""},
-		{"not settled", condition{ops: whole}, "not steady: the store or the warm-up"},
+		{"none", condition{ops: whole, windows: steady, settled: true, warm: true, seconds: 30}, ""},
+		{"drift", condition{ops: whole, windows: []float64{100, 100, 100, 150, 150, 150}, settled: true, warm: true}, "not steady: the service time went"},
+		{"too few windows to tell", condition{ops: whole, windows: []float64{100, 150}, settled: true, warm: true}, ""},
+		{"not settled", condition{ops: whole, warm: true}, "not settled: the engine had not come to rest within 5m0s"},
+		{"not warm", condition{ops: whole, settled: true}, "not steady: the warm-up"},
 		{"debt", condition{
-			ops: whole, settled: true,
+			ops: whole, settled: true, warm: true,
 			before: &reports.EngineInfo{CompactionDebt: 0}, after: &reports.EngineInfo{CompactionDebt: 1 << 30, DiskBytes: 4 << 30},
 		}, "compaction debt"},
 		{"debt not known", condition{
-			ops: whole, settled: true,
+			ops: whole, settled: true, warm: true,
 			before: &reports.EngineInfo{CompactionDebt: -1}, after: &reports.EngineInfo{CompactionDebt: -1},
 		}, ""},
-		{"cached", condition{ops: whole, settled: true, after: &reports.EngineInfo{DiskBytes: 1, CacheBytes: 2}}, "in memory"},
-		{"collector", condition{ops: whole, settled: true, seconds: 10, gc: time.Second}, "garbage collection"},
-		{"few samples", condition{ops: map[string]reports.Op{"flag": {Count: 9999}}, settled: true}, "p99.9 (10000 are needed): flag 9999"},
-		{"drops", condition{ops: map[string]reports.Op{"flag": {Count: 20000, Dropped: 3}}, settled: true}, "never started: flag 3"},
-		{"failures", condition{ops: map[string]reports.Op{"flag": {Count: 20000, Failed: 3}}, settled: true}, "failed: flag 3"},
-		{"clamped", condition{ops: map[string]reports.Op{"flag": {Count: 20000, Clamped: 3}}, settled: true}, "beyond 1m40s"},
+		{"cached", condition{ops: whole, settled: true, warm: true, after: &reports.EngineInfo{DiskBytes: 1, CacheBytes: 2}}, "in memory"},
+		{"collector", condition{ops: whole, settled: true, warm: true, seconds: 10, gc: time.Second}, "garbage collection"},
+		{"few samples", condition{ops: map[string]reports.Op{"flag": {Count: 9999}}, settled: true, warm: true}, "p99.9 (10000 are needed): flag 9999"},
+		{"drops", condition{ops: map[string]reports.Op{"flag": {Count: 20000, Dropped: 3}}, settled: true, warm: true}, "never started: flag 3"},
+		{"failures", condition{ops: map[string]reports.Op{"flag": {Count: 20000, Failed: 3}}, settled: true, warm: true}, "failed: flag 3"},
+		{"clamped", condition{ops: map[string]reports.Op{"flag": {Count: 20000, Clamped: 3}}, settled: true, warm: true}, "beyond 1m40s"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -34,7 +34,10 @@ type worker struct {
 	info    func(models.FolderInfo) error
 	records []byte // for the ledger
 	err     error  // of making an operation: the phase cannot go on
-	failure error  // of carrying out the operation before
+
+	// Of carrying out the operation before, and how many have failed in a row.
+	failure  error
+	failures int
 
 	// What it saw, added up when the phase has ended.
 	last time.Duration // end of the operation before; before the first, ahead of all due times
@@ -55,8 +58,8 @@ type opSightings struct {
 	cost      drivers.Cost
 	missing   models.Known
 	fallbacks []string
-	err       string // the first
-	nowhere   bool   // ErrNotOffered
+	errors    errorCounts
+	nowhere   bool // ErrNotOffered
 }
 
 // keepBody is how large a body buffer a worker keeps: what one message of 25 MB
@@ -100,6 +103,9 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 		}
 		if err := w.step(ctx, opCtx, n, due); err != nil {
 			return err
+		}
+		if w.schedule == nil {
+			w.rest(ctx)
 		}
 	}
 	return nil
@@ -148,12 +154,11 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 	out := outcome(err)
 	w.rec.Record(int(w.op.Op), out, due, start, end)
 	w.witness(due, start, end)
-	s := &w.seen.ops[w.op.Op]
-	switch {
-	case out == latency.OK:
+	w.fared(out)
+	if s := &w.seen.ops[w.op.Op]; out == latency.OK {
 		s.cost.Add(w.meter.Cost)
-	case s.err == "":
-		s.err = err.Error()
+	} else {
+		s.errors.add(err.Error(), 1)
 	}
 	if cap(w.opened.Body) > keepBody {
 		w.opened.Body = nil
@@ -255,8 +260,8 @@ func (s *sightings) add(b *sightings) {
 		for _, name := range p.fallbacks {
 			o.fallbacks = appendNew(o.fallbacks, name)
 		}
-		if o.err == "" {
-			o.err = p.err
+		for _, e := range p.errors {
+			o.errors.add(e.Text, e.Count)
 		}
 	}
 }

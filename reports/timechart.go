@@ -1,0 +1,139 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// timeChartHeight is less than a chart's of curves: a cell has two, one above
+// the other.
+const timeChartHeight = 180
+
+// timelineLeast is how many intervals a timeline needs to be drawn.
+const timelineLeast = 3
+
+// Colours of lines over time.
+const (
+	seriesOK, seriesFailed, seriesUnknown = 2, 1, 3
+	seriesP99, seriesMax                  = 0, 7
+)
+
+// newTimeCharts draws how a cell's phase went: what became of its operations,
+// and how long those took that were ok.
+func newTimeCharts(name string, c *Cell) []chart {
+	if len(c.Timeline) < timelineLeast {
+		return nil
+	}
+	return []chart{outcomeChart(name, c), latencyChart(name, c)}
+}
+
+// overTime is a chart whose horizontal axis is the phase, and where a second of
+// it is.
+func overTime(title string, c *Cell) (ch chart, x func(seconds float64) float64) {
+	ch = chart{
+		Title: title, XLabel: "min:s", Width: chartWidth, Height: timeChartHeight,
+		Left: marginLeft, Right: chartWidth - marginRight, Top: marginTop, Bottom: timeChartHeight - marginBottom,
+	}
+	last := &c.Timeline[len(c.Timeline)-1]
+	length := max(last.At+last.Seconds, 1e-3)
+	x = func(seconds float64) float64 { return ch.Left + seconds/length*(ch.Right-ch.Left) }
+	step := 1.0
+	for _, s := range []float64{2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400} {
+		if length/step > 7 {
+			step = s
+		}
+	}
+	for at := 0.0; at <= length; at += step {
+		ch.X = append(ch.X, tick{x(at), clock(at)})
+	}
+	if c.gap() != "" {
+		ch.Band = &band{x(c.Gap.At), x(c.Gap.At+c.Gap.Seconds) - x(c.Gap.At)}
+	}
+	return ch, x
+}
+
+// line joins the values of intervals, drawn in their middle; a negative one
+// interrupts it.
+func (c *Cell) line(x, y func(float64) float64, value func(*Interval) float64) []string {
+	var segments []string
+	var points strings.Builder
+	end := func() {
+		if points.Len() > 0 {
+			segments = append(segments, strings.TrimSuffix(points.String(), " "))
+		}
+		points.Reset()
+	}
+	for i := range c.Timeline {
+		in := &c.Timeline[i]
+		if v := value(in); v < 0 {
+			end()
+		} else {
+			fmt.Fprintf(&points, "%.1f,%.1f ", x(in.At+in.Seconds/2), y(v))
+		}
+	}
+	end()
+	return segments
+}
+
+func outcomeChart(name string, c *Cell) chart {
+	ch, x := overTime(name+": operations a second", c)
+	most := 1.0
+	var failed, unknown int64
+	for i := range c.Timeline {
+		in := &c.Timeline[i]
+		most = max(most, in.perSecond(in.OK), in.perSecond(in.Failed), in.perSecond(in.Unknown))
+		failed, unknown = failed+in.Failed, unknown+in.Unknown
+	}
+	step := math.Pow(10, math.Floor(math.Log10(most)))
+	for most/step < 3 {
+		step /= 2
+	}
+	top := math.Ceil(most/step) * step
+	y := func(v float64) float64 { return ch.Bottom - v/top*(ch.Bottom-ch.Top) }
+	for v := 0.0; v <= top; v += step {
+		ch.Y = append(ch.Y, tick{y(v), strconv.FormatFloat(v, 'g', 4, 64)})
+	}
+	ch.Lines = []chartLine{{"ok", seriesOK, c.line(x, y, func(in *Interval) float64 { return in.perSecond(in.OK) })}}
+	if failed > 0 {
+		ch.Lines = append(ch.Lines, chartLine{"failed", seriesFailed, c.line(x, y, func(in *Interval) float64 { return in.perSecond(in.Failed) })})
+	}
+	if unknown > 0 {
+		ch.Lines = append(ch.Lines, chartLine{"of unknown outcome", seriesUnknown, c.line(x, y, func(in *Interval) float64 { return in.perSecond(in.Unknown) })})
+	}
+	ch.Summary = fmt.Sprintf("%s over time: at most %s a second; %d failed, %d of unknown outcome. %s", ch.Title, amount(most), failed, unknown, c.gap())
+	return ch
+}
+
+func latencyChart(name string, c *Cell) chart {
+	ch, x := overTime(name+": latency of operations that were ok", c)
+	least, most := int64(math.MaxInt64), int64(1)
+	for i := range c.Timeline {
+		if in := &c.Timeline[i]; in.OK > 0 {
+			least, most = min(least, max(1, in.P99)), max(most, in.Max)
+		}
+	}
+	low, high := math.Floor(math.Log10(float64(min(least, most)))), math.Ceil(math.Log10(float64(most)))
+	high = max(high, low+1)
+	y := func(ns float64) float64 {
+		return ch.Bottom - (math.Log10(max(1, ns))-low)/(high-low)*(ch.Bottom-ch.Top)
+	}
+	for e := low; e <= high; e++ {
+		ch.Y = append(ch.Y, tick{y(math.Pow(10, e)), decade(int(e))})
+	}
+	value := func(of func(*Interval) int64) func(*Interval) float64 {
+		return func(in *Interval) float64 {
+			if in.OK == 0 {
+				return -1
+			}
+			return float64(of(in))
+		}
+	}
+	ch.Lines = []chartLine{
+		{"p99", seriesP99, c.line(x, y, value(func(in *Interval) int64 { return in.P99 }))},
+		{"slowest", seriesMax, c.line(x, y, value(func(in *Interval) int64 { return in.Max }))},
+	}
+	ch.Summary = fmt.Sprintf("%s over time: slowest %s.", ch.Title, duration(float64(most)))
+	return ch
+}

@@ -1,0 +1,263 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/conversation"
+	"github.com/mailbench/mailbench/models/datastax"
+	"github.com/mailbench/mailbench/models/elasticinbox"
+	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/models/oracle"
+	"github.com/mailbench/mailbench/reports"
+)
+
+var errRefused = errors.New("connection refused")
+
+func TestErrorCounts(t *testing.T) {
+	var e, other errorCounts
+	for i := range 30 {
+		e.add(fmt.Sprintf("node 10.0.0.%d: timed out after %d ms", i, i*i), 1)
+	}
+	for i := range 9 {
+		e.add("refused: "+strings.Repeat("x", i), int64(1+i))
+	}
+	other.add("node 10.0.0.77: timed out after 3 ms", 5)
+	other.add("another", 50)
+	for _, c := range other {
+		e.add(c.Text, c.Count)
+	}
+	got := fmt.Sprint(e.sorted())
+	if want := "[{node 10.0.0.0: timed out after 0 ms 35} {refused: xxx 4} {refused: xx 3} {refused: x 2} {refused:  1} {other errors 85}]"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if a, b := shape("list of ann@example.org: node 10.0.0.1:9042 refused"), shape("list of bob@example.org: node 10.0.0.2:9042 refused"); a != b || a == shape("list of ann@example.org: node 10.0.0.1:9042 timed out") {
+		t.Errorf("shapes %q and %q", a, b)
+	}
+}
+
+// breaksAfter makes an engine that is well for some calls, out of order for a
+// time, and then well again.
+func (s *server) breaksAfter(calls int64, broken time.Duration, err error) {
+	var n atomic.Int64
+	var until atomic.Int64
+	s.breaks(func(bool) (error, bool) {
+		if n.Add(1) < calls {
+			return nil, true
+		}
+		until.CompareAndSwap(0, time.Now().Add(broken).UnixNano())
+		if time.Now().UnixNano() < until.Load() {
+			return err, false
+		}
+		return nil, true
+	})
+}
+
+// A node that dies and comes back does not end the run: what failed is counted,
+// by second and by error, and the gap is where it was.
+func TestNodeDiesInAnOpenLoop(t *testing.T) {
+	s := newServer(t)
+	c := remoteConfig(t, s, "  - measure: {rate: 400/s, duration: 4s, mix: {list: 1}}\n")
+	var started atomic.Bool
+	c.Progress = func(p Progress) {
+		if p.Phase == "measure" && p.Done > 0 && started.CompareAndSwap(false, true) {
+			s.breaksAfter(200, 1500*time.Millisecond, errRefused)
+		}
+	}
+	m := phaseOf(t, runOK(t, c), "measure")
+	o := m.Ops["list"]
+	if m.Verdict == reports.Failed || o.Count+o.Failed != 1600 || o.Failed < 400 || o.Failed > 800 {
+		t.Errorf("%s %s: %d ok and %d failed, want 1600 in all, 600 failed", m.Verdict, m.Reason, o.Count, o.Failed)
+	}
+	if len(o.Errors) != 1 || o.Errors[0].Count != o.Failed || !strings.Contains(o.Errors[0].Text, "connection refused") {
+		t.Errorf("errors %+v, want one text, %d times", o.Errors, o.Failed)
+	}
+	if m.Gap == nil || m.Gap.Seconds < 1.3 || m.Gap.Seconds > 2 || m.Gap.At < 0.4 || m.Gap.At > 2 {
+		t.Errorf("gap %+v, want 1.5 s", m.Gap)
+	}
+	var ok, failed int64
+	dead := 0
+	for i, in := range m.Timeline {
+		ok, failed = ok+in.OK, failed+in.Failed
+		if in.OK == 0 && in.Failed > 0 {
+			dead++
+		}
+		if i > 0 && (in.At < m.Timeline[i-1].At || in.OK > 0 && in.P99 == 0) {
+			t.Errorf("interval %+v after %+v", in, m.Timeline[i-1])
+		}
+	}
+	if ok != o.Count || failed != o.Failed || dead < 2 {
+		t.Errorf("the timeline has %d ok, %d failed, %d intervals without ok: %+v", ok, failed, dead, m.Timeline)
+	}
+}
+
+// An engine that refuses at once is not asked as often as the processors can.
+func TestClosedLoopBacksOff(t *testing.T) {
+	s := newServer(t)
+	c := remoteConfig(t, s, "  - measure: {clients: 4, duration: 1s, mix: {list: 1}}\n")
+	c.Progress = func(p Progress) {
+		if p.Phase == "measure" {
+			s.breaks(func(bool) (error, bool) { return errRefused, false })
+		}
+	}
+	m := phaseOf(t, runOK(t, c), "measure")
+	// 4 clients that pause for 1, 2, 4 … 64 and then 100 ms: 16 times each.
+	if o := m.Ops["list"]; o.Failed < 20 || o.Failed > 100 {
+		t.Errorf("%d operations failed within a second, want some 64", o.Failed)
+	}
+	if strings.Contains(m.Reason, "client saturated") {
+		t.Errorf("the pauses were taken for the generator's own work: %s", m.Reason)
+	}
+}
+
+// What a load cannot deliver at once it tries again; what may be there it does
+// not.
+func TestLoadOverANetwork(t *testing.T) {
+	const nothing = "  - measure: {clients: 1, operations: 5, mix: {list: 1}}\n"
+	load := func(t *testing.T, fault func(n int64) (error, bool)) (*server, *reports.Run) {
+		s := newServer(t)
+		c := remoteConfig(t, s, nothing)
+		c.Audit = AuditAfter
+		var n atomic.Int64
+		c.Progress = func(p Progress) {
+			if p.Phase == "measure" {
+				s.breaks(nil)
+			}
+		}
+		// Accounts are made by few writes; faults begin behind them.
+		const accounts = 40
+		s.breaks(func(write bool) (error, bool) {
+			if !write {
+				return nil, true
+			}
+			if k := n.Add(1) - accounts; k > 0 {
+				return fault(k)
+			}
+			return nil, true
+		})
+		return s, runOK(t, c)
+	}
+	t.Run("refused for a moment", func(t *testing.T) {
+		_, r := load(t, func(n int64) (error, bool) { return map[bool]error{true: errRefused}[n%10 == 0], n%10 != 0 })
+		l := phaseOf(t, r, "load")
+		if o := l.Ops["deliver"]; o.Count != 150 || o.Failed == 0 || l.Verdict != reports.OK {
+			t.Errorf("%s: %+v, want all 150 delivered after some failures", l.Verdict, o)
+		}
+		if a := auditOf(t, r); a.Verified != 150 {
+			t.Errorf("audit %+v", a)
+		}
+	})
+	t.Run("a few of unknown outcome", func(t *testing.T) {
+		_, r := load(t, func(n int64) (error, bool) {
+			return map[bool]error{true: fmt.Errorf("timed out: %w", drivers.ErrUnknown)}[n%60 == 0], true
+		})
+		l := phaseOf(t, r, "load")
+		o := l.Ops["deliver"]
+		if o.Unknown == 0 || o.Count+o.Unknown != 150 || l.Verdict != reports.OK {
+			t.Errorf("%s: %+v, want 150 with some of unknown outcome", l.Verdict, o)
+		}
+		want := fmt.Sprintf("incomplete: %d of 150 messages of the load could not be delivered", o.Unknown)
+		if !slices.Contains(l.Doubts, want) {
+			t.Errorf("doubts %q, want %q", l.Doubts, want)
+		}
+		if a := auditOf(t, r); a.Verified != o.Count || a.Lost > 0 || a.Unknown != o.Unknown || a.Wrong() {
+			t.Errorf("audit %+v", a)
+		}
+	})
+	t.Run("too many", func(t *testing.T) {
+		s, r := load(t, func(n int64) (error, bool) { return drivers.ErrUnknown, false })
+		cell := r.Cells[len(r.Cells)-1]
+		if cell.Phase != "load" || cell.Verdict != reports.Failed || !strings.Contains(cell.Reason, "no more than 10 messages may be missing") {
+			t.Errorf("%s %s: %s", cell.Phase, cell.Verdict, cell.Reason)
+		}
+		if left := s.namespaces(); len(left) > 0 {
+			t.Errorf("left on the server: %v", left)
+		}
+	})
+}
+
+// In every model, whatever time-outs leave undone or done: nothing that was
+// acknowledged is lost or wrong, and what was not is not counted as that.
+func TestAuditAfterUnknownOutcomes(t *testing.T) {
+	for _, m := range []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()} {
+		for _, applied := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, applied=%v", m.Name, applied), func(t *testing.T) {
+				s := newServer(t)
+				c := remoteConfig(t, s, "  - measure: {clients: 4, operations: 600, mix: {deliver: 30, move: 20, delete: 20, flag: 10, restore: 5, label: 5, list: 10}}\n")
+				c.Models, c.DataDir = []models.Model{m}, filepath.Join(t.TempDir(), "data")
+				var n atomic.Int64
+				c.Progress = func(p Progress) {
+					switch {
+					case p.Phase == "measure" && p.Finished:
+						s.breaks(nil)
+					case p.Phase == "measure":
+						s.breaks(func(write bool) (error, bool) {
+							if write && n.Add(1)%9 == 0 {
+								return drivers.ErrUnknown, applied
+							}
+							return nil, true
+						})
+					}
+				}
+				r := runOK(t, c)
+				measured := phaseOf(t, r, "measure")
+				var unknown int64
+				for _, o := range measured.Ops {
+					unknown += o.Unknown
+					if o.Failed > 0 {
+						t.Errorf("failed: %+v", o.Errors)
+					}
+				}
+				if measured.Verdict == reports.Failed || unknown < 30 {
+					t.Errorf("%s %s, %d of unknown outcome", measured.Verdict, measured.Reason, unknown)
+				}
+				c.Audit = AuditOnly
+				if a := auditOf(t, runOK(t, c)); a.Verified < 60 || a.Unknown == 0 || !a.Interrupted || a.Wrong() {
+					t.Errorf("audit %+v", a)
+				}
+			})
+		}
+	}
+}
+
+// An audit asks again where the engine does not answer, gives up where it goes on
+// like that, and takes no silence for a loss.
+func TestAuditOfAnEngineInTrouble(t *testing.T) {
+	s := newServer(t)
+	c := remoteConfig(t, s, briefly)
+	c.DataDir = filepath.Join(t.TempDir(), "data")
+	allOK(t, runOK(t, c))
+	c.Audit = AuditOnly
+	var n atomic.Int64
+	s.breaks(func(bool) (error, bool) {
+		k := n.Add(1)
+		return map[bool]error{true: errRefused}[k%20 == 0 && k < 300], true
+	})
+	if a := auditOf(t, runOK(t, c)); a.Verified < 100 || a.Lost+a.Corrupt+a.Unread > 0 {
+		t.Errorf("of an engine that answers at last: %+v", a)
+	}
+	a := auditor{remote: true, history: &history{}, address: func(int) string { return "" }, folder: func(int, int) string { return "" }}
+	for range unreadMost {
+		if err := a.unread(&entry{}, errRefused); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.unread(&entry{}, errRefused); !errors.Is(err, errRefused) || a.found.Wrong() || a.found.Unread != unreadMost+1 {
+		t.Errorf("after many that cannot be read: err = %v, %+v", err, a.found)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	asked := 0
+	if err := a.ask(ctx, func() error { asked++; return errRefused }); err == nil || asked != 1 {
+		t.Errorf("after an interruption: %d questions, err = %v", asked, err)
+	}
+}
