@@ -35,6 +35,7 @@ type upFlags struct {
 	dir, heap            string
 	nodes, regionServers int
 	port                 int
+	check                bool
 }
 
 func newEngineUp() *cobra.Command {
@@ -65,6 +66,7 @@ and one for JMX a node; HBase's is ZooKeeper's, then come master and region serv
 	flags.StringVar(&f.dir, "dir", "", "the `DIR` of configuration, data and logs (default: one for each engine in mailbench's cache)")
 	flags.IntVar(&f.port, "port", 0, "the first `PORT`; 0 takes free ones (default 9042 for Cassandra, 2181 for HBase)")
 	flags.StringVar(&f.heap, "heap", "", "each process' heap: `SIZE` such as 1GiB (default 512MiB)")
+	flags.BoolVar(&f.check, "check", false, "start nothing; exit status 1 if this machine lacks the Java or the Maven to do it")
 	return cmd
 }
 
@@ -80,6 +82,8 @@ func (f *upFlags) up(cmd *cobra.Command, engine string) error {
 		return usagef("--nodes %d: expected 1 to 3", f.nodes)
 	case changed("port") && f.port == 0:
 		c.Port = launch.AnyPort
+	case f.regionServers < 0:
+		return usagef("--regionservers %d: expected 0 to 2", f.regionServers)
 	case f.port < 0:
 		return usagef("--port %d: expected 0 for any, or 1024 and up", f.port)
 	}
@@ -95,6 +99,9 @@ func (f *upFlags) up(cmd *cobra.Command, engine string) error {
 			return usagef("--heap: %w", err)
 		}
 		c.HeapBytes = int64(size)
+	}
+	if f.check {
+		return launch.Available(cmd.Context(), engine)
 	}
 	begin := time.Now()
 	c.Progress = func(line string) {
@@ -134,9 +141,9 @@ func newEngineDown() *cobra.Command {
   mailbench engine down hbase --purge`,
 		Args: engineName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := launch.Open(args[0], dir)
+			in, err := openEngine(args[0], dir)
 			if err != nil {
-				return launchError(err)
+				return err
 			}
 			if err := in.Down(cmd.Context(), purge); err != nil {
 				return err
@@ -163,9 +170,9 @@ func newEngineStatus() *cobra.Command {
   mailbench engine status hbase || mailbench engine up hbase`,
 		Args: engineName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := launch.Open(args[0], dir)
+			in, err := openEngine(args[0], dir)
 			if err != nil {
-				return launchError(err)
+				return err
 			}
 			var rows [][]string
 			down := 0
@@ -185,7 +192,7 @@ func newEngineStatus() *cobra.Command {
 				return err
 			}
 			if down > 0 {
-				return fmt.Errorf("%d of %d nodes of %s are down; mailbench engine up %s starts them", down, len(rows), args[0], args[0])
+				return fmt.Errorf("%d of %d nodes of %s are down; %s starts them", down, len(rows), args[0], upCommand(args[0], dir))
 			}
 			return nil
 		},
@@ -204,9 +211,9 @@ func newEngineLogs() *cobra.Command {
   mailbench engine logs hbase --node regionserver2 -f`,
 		Args: engineName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := launch.Open(args[0], dir)
+			in, err := openEngine(args[0], dir)
 			if err != nil {
-				return launchError(err)
+				return err
 			}
 			return launchError(in.Log(cmd.Context(), cmd.OutOrStdout(), node, follow))
 		},
@@ -215,6 +222,22 @@ func newEngineLogs() *cobra.Command {
 	cmd.Flags().StringVar(&node, "node", "", "the `NODE`, as engine status names it (default: the first)")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until Ctrl-C")
 	return cmd
+}
+
+// openEngine returns the instance of a folder, or says how there would be one.
+func openEngine(engine, dir string) (*launch.Instance, error) {
+	in, err := launch.Open(engine, dir)
+	if errors.Is(err, launch.ErrAbsent) {
+		return nil, fmt.Errorf("%w; %s starts it", err, upCommand(engine, dir))
+	}
+	return in, err
+}
+
+func upCommand(engine, dir string) string {
+	if dir != "" {
+		engine += " --dir " + dir
+	}
+	return "mailbench engine up " + engine
 }
 
 // engineName checks the one argument of all that engine does.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mailbench/mailbench/drivers/launch"
 )
 
 func TestMain(m *testing.M) {
@@ -25,18 +28,36 @@ func TestMain(m *testing.M) {
 // with a mailbench that is this test binary. Besides testscript's own commands
 // they have those below.
 func TestScripts(t *testing.T) {
+	cache, err := launch.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
+			// Where a real engine finds its jars, and mvn its settings.
+			env.Setenv("REAL_CACHE", cache)
+			env.Setenv("REAL_HOME", os.Getenv("HOME"))
 			return os.Setenv("GOTRACEBACK", "none") // a process that is to be killed says nothing
 		},
+		Condition: condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status": status, "refused": refused, "signal": signalled, "await": await,
 			"bytes": writeBytes, "pack": pack, "results": results,
 		},
 	})
+}
+
+// condition knows [engines]: real engines can be started here. Where none may be
+// left out it is always true.
+func condition(name string) (bool, error) {
+	if name != "engines" {
+		return false, fmt.Errorf("unknown condition %s", name)
+	}
+	return os.Getenv("MAILBENCH_REQUIRE_ENGINES") != "" ||
+		errors.Join(launch.Available(context.Background(), "cassandra"), launch.Available(context.Background(), "hbase")) == nil, nil
 }
 
 // status N ARG... runs mailbench, which must end with exit status N and leave

@@ -1,20 +1,10 @@
 package launch
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"path/filepath"
-	"strconv"
-	"sync"
 	"time"
-
-	"github.com/tsuna/gohbase"
-	"github.com/tsuna/gohbase/hrpc"
-	"github.com/tsuna/gohbase/pb"
 )
 
 // hbase runs as one process, or as ZooKeeper, master and region servers. The
@@ -26,13 +16,6 @@ const (
 	standalone = "hbase"
 	zookeeper  = "zookeeper"
 	master     = "master"
-)
-
-// The probe's table, which is there only while HBase is asked whether it serves.
-const (
-	probeTable  = "mailbench_probe"
-	probeFamily = "p"
-	probeKey    = "k"
 )
 
 func (hbase) facts() facts {
@@ -97,140 +80,4 @@ func (hbase) command(in *Instance, n *Node) (command, error) {
 		class = "regionserver.HRegionServer"
 	}
 	return command{flags: flags, main: "org.apache.hadoop.hbase." + class, args: []string{"start"}}, nil
-}
-
-// probe makes a table, writes to it, reads what it wrote and drops the table:
-// the master says that it is initialized long before that works.
-func (hbase) probe(ctx context.Context, nodes []Node) error {
-	quorum := nodes[0].Address
-	// gohbase waits for a ZooKeeper that is not there without an end.
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", quorum)
-	if err != nil {
-		return err
-	}
-	conn.Close()
-	quiet := gohbase.Logger(slog.New(slog.DiscardHandler))
-	// gohbase's admin client cannot be closed, only its connections can.
-	var open connections
-	defer open.close()
-	admin := gohbase.NewAdminClient(quorum, quiet, gohbase.RegionDialer(open.dial))
-	client := gohbase.NewClient(quorum, quiet, gohbase.RpcQueueSize(1))
-	defer client.Close()
-	if err := servesRegions(ctx, admin, nodes); err != nil {
-		return err
-	}
-	if err := dropProbe(ctx, admin); err != nil { // left by a process that was killed
-		return err
-	}
-	families := map[string]map[string]string{probeFamily: nil}
-	if err := admin.CreateTable(hrpc.NewCreateTable(ctx, []byte(probeTable), families)); err != nil {
-		return fmt.Errorf("create table %s: %w", probeTable, err)
-	}
-	return errors.Join(writeProbe(ctx, client), dropProbe(ctx, admin))
-}
-
-// connections are those that a dialer has made.
-type connections struct {
-	mu  sync.Mutex
-	all []net.Conn
-}
-
-func (c *connections) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-	if err == nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.all = append(c.all, conn)
-	}
-	return conn, err
-}
-
-func (c *connections) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, conn := range c.all {
-		conn.Close()
-	}
-}
-
-// statusCall is gohbase's call with a context, which its own lacks.
-type statusCall struct {
-	*hrpc.ClusterStatus
-	ctx context.Context
-}
-
-func (c statusCall) Context() context.Context { return c.ctx }
-
-// servesRegions asks the master whether every region server process has
-// reported to it.
-func servesRegions(ctx context.Context, admin gohbase.AdminClient, nodes []Node) error {
-	answer, err := admin.(gohbase.RPCClient).SendRPC(statusCall{hrpc.NewClusterStatus(), ctx})
-	if err != nil {
-		return fmt.Errorf("ask the master for its region servers: %w", err)
-	}
-	// A server's start code is when it was started, in milliseconds: that of a
-	// server that was killed, and is not missed yet, is older.
-	since := make(map[string]int64)
-	for _, live := range answer.(*pb.GetClusterStatusResponse).GetClusterStatus().GetLiveServers() {
-		port := strconv.Itoa(int(live.GetServer().GetPort()))
-		since[port] = max(since[port], int64(live.GetServer().GetStartCode()))
-	}
-	for _, n := range nodes {
-		if n.Name == zookeeper || n.Name == master {
-			continue
-		}
-		_, port, err := net.SplitHostPort(n.Listens[len(n.Listens)-1])
-		if err != nil {
-			return err
-		}
-		if since[port] < n.Process.Started.UnixMilli() {
-			return fmt.Errorf("%s has not reported to the master", n.Name)
-		}
-	}
-	return nil
-}
-
-func writeProbe(ctx context.Context, client gohbase.Client) error {
-	value := []byte(time.Now().String())
-	put, err := hrpc.NewPutStr(ctx, probeTable, probeKey, map[string]map[string][]byte{probeFamily: {"q": value}})
-	if err != nil {
-		return err
-	}
-	if _, err := client.Put(put); err != nil {
-		return fmt.Errorf("write to table %s: %w", probeTable, err)
-	}
-	get, err := hrpc.NewGetStr(ctx, probeTable, probeKey)
-	if err != nil {
-		return err
-	}
-	row, err := client.Get(get)
-	if err != nil {
-		return fmt.Errorf("read from table %s: %w", probeTable, err)
-	}
-	if len(row.Cells) != 1 || !bytes.Equal(row.Cells[0].Value, value) {
-		return fmt.Errorf("table %s: what was written is not read", probeTable)
-	}
-	return nil
-}
-
-func dropProbe(ctx context.Context, admin gohbase.AdminClient) error {
-	list, err := hrpc.NewListTableNames(ctx, hrpc.ListRegex(probeTable))
-	if err != nil {
-		return err
-	}
-	found, err := admin.ListTableNames(list)
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	if err := admin.DisableTable(hrpc.NewDisableTable(ctx, []byte(probeTable))); err != nil {
-		// A process that was killed between the two left it disabled.
-		if drop := admin.DeleteTable(hrpc.NewDeleteTable(ctx, []byte(probeTable))); drop == nil {
-			return nil
-		}
-		return fmt.Errorf("disable table %s: %w", probeTable, err)
-	}
-	if err := admin.DeleteTable(hrpc.NewDeleteTable(ctx, []byte(probeTable))); err != nil {
-		return fmt.Errorf("drop table %s: %w", probeTable, err)
-	}
-	return nil
 }

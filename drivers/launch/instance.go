@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -137,8 +138,9 @@ const bootTimeout = 4 * time.Minute
 
 // start starts nodes and waits until they serve, together with those that are running.
 func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
+	all := in.running()
 	if len(nodes) == 0 {
-		return in.await(ctx)
+		return in.await(ctx, all)
 	}
 	java, err := findJava(ctx, in.engine)
 	if err != nil {
@@ -157,7 +159,7 @@ func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, in.stop(context.WithoutCancel(ctx), nodes))
+			err = errors.Join(err, kill(context.WithoutCancel(ctx), nodes...))
 		}
 	}()
 	f := in.engine.facts()
@@ -167,8 +169,9 @@ func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
 			return fmt.Errorf("start %s of %s: %w", n.Name, f.name, err)
 		}
 		in.Started = append(in.Started, n.Name)
+		all = append(all, n)
 		if f.oneByOne || i == len(nodes)-1 {
-			if err := in.await(ctx); err != nil {
+			if err := in.await(ctx, all); err != nil {
 				return err
 			}
 		}
@@ -193,22 +196,22 @@ func (in *Instance) spawn(n *Node, java, lib string) error {
 		c.flags,
 		[]string{"-cp", dir + string(os.PathListSeparator) + filepath.Join(lib, "*"), c.main},
 		c.args)
-	cmd := newCommand(java, args, dir)
+	cmd := exec.Command(java, args...)
+	cmd.Dir = dir
+	if info, err := os.Stat(in.logPath(n)); err == nil {
+		n.logFrom = info.Size()
+	}
 	if n.Process, err = startProcess(cmd, in.logPath(n)); err != nil {
 		return err
 	}
 	return in.state.save(in.dir)
 }
 
-// await waits until all nodes that are running serve. It gives up when one of
-// them ends.
-func (in *Instance) await(ctx context.Context) error {
+// await waits until nodes that were started serve. It gives up when one of them
+// ends.
+func (in *Instance) await(ctx context.Context, nodes []*Node) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, bootTimeout, errSlow)
 	defer cancel()
-	nodes := in.running()
-	if len(nodes) == 0 {
-		return errors.New("no node is running")
-	}
 	var last error
 	for {
 		attempt, stop := context.WithTimeout(ctx, 30*time.Second)
@@ -220,7 +223,7 @@ func (in *Instance) await(ctx context.Context) error {
 		for _, n := range nodes {
 			if !n.Process.alive() {
 				return fmt.Errorf("%s %s ended while it was starting; the end of its log, %s:\n%s",
-					in.name(), n.Name, in.logPath(n), in.logTail(n, 5))
+					in.name(), n.Name, in.logPath(n), in.logTail(n))
 			}
 		}
 		select {
@@ -230,7 +233,7 @@ func (in *Instance) await(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 			return fmt.Errorf("%s %w %s: %w; the end of the log, %s:\n%s",
-				in.name(), errSlow, bootTimeout, last, in.logPath(n), in.logTail(n, 5))
+				in.name(), errSlow, bootTimeout, last, in.logPath(n), in.logTail(n))
 		case <-time.After(250 * time.Millisecond):
 		}
 	}

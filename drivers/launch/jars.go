@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // manifestName is written when all jars are there: what it lists is what must
@@ -20,20 +21,25 @@ const manifestName = "MANIFEST"
 // errDamaged: jars are not those that were fetched.
 var errDamaged = errors.New("damaged")
 
-// jars returns the folder of the engine's jars, which mvn fetches if they are
-// not there, or not whole.
-func jars(ctx context.Context, e engine, progress func(string)) (string, error) {
+// jarsOf returns the folder of the engine's jars, and the pom that says which.
+// Another pom gets another folder: engines may be running from this one.
+func jarsOf(e engine) (dir string, pom []byte, err error) {
 	f := e.facts()
 	cache, err := CacheDir()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	pom, err := configFiles.ReadFile("config/" + f.name + ".pom.xml")
+	pom, err = configFiles.ReadFile("config/" + f.name + ".pom.xml")
+	return filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", f.name, f.version, sha256.Sum256(pom))), pom, err
+}
+
+// jars returns the folder of the engine's jars, which mvn fetches if they are
+// not there, or not whole.
+func jars(ctx context.Context, e engine, progress func(string)) (string, error) {
+	dir, pom, err := jarsOf(e)
 	if err != nil {
 		return "", err
 	}
-	// Another pom gets another folder: engines may be running from this one.
-	dir := filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", f.name, f.version, sha256.Sum256(pom)))
 	unlock, err := lock(ctx, filepath.Dir(dir), func() { progress("waiting for another mailbench that fetches jars") })
 	if err != nil {
 		return "", err
@@ -50,6 +56,7 @@ func jars(ctx context.Context, e engine, progress func(string)) (string, error) 
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
 	}
+	f := e.facts()
 	progress(fmt.Sprintf("fetching the jars of %s %s with mvn, once: about %s, to %s", f.name, f.version, f.download, dir))
 	return dir, fetch(ctx, dir, pom)
 }
@@ -87,6 +94,7 @@ func maven(ctx context.Context, pom, dir string) error {
 	}
 	cmd := exec.CommandContext(ctx, mvn, "-B", "-U", "-ntp", "-Dstyle.color=never", "-f", pom,
 		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+dir)
+	cmd.WaitDelay = time.Second // for what a mvn that is a script has left running
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

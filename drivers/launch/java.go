@@ -42,8 +42,8 @@ func findJava(ctx context.Context, e engine) (string, error) {
 	return java, nil
 }
 
-// Available says what this machine lacks to start the engine, if anything: Java,
-// or Maven where jars are not there already.
+// Available says what this machine lacks to start the engine, if anything: a
+// Java that runs it, or Maven where its jars are not there yet.
 func Available(ctx context.Context, name string) error {
 	if err := supported(); err != nil {
 		return err
@@ -54,6 +54,13 @@ func Available(ctx context.Context, name string) error {
 	}
 	if _, err := findJava(ctx, e); err != nil {
 		return err
+	}
+	dir, _, err := jarsOf(e)
+	if err != nil {
+		return err
+	}
+	if checkManifest(dir) == nil {
+		return nil
 	}
 	_, err = findMaven()
 	return err

@@ -13,22 +13,25 @@ import (
 // logPath is where a node's output goes.
 func (in *Instance) logPath(n *Node) string { return filepath.Join(in.nodeDir(n), "log") }
 
-// logTail is the end of a node's log.
-func (in *Instance) logTail(n *Node, lines int) string {
-	const most = 64 << 10 // bytes of the end that are looked at
+// logTail is the end of what a node has logged since it was started: a few
+// lines, for an error.
+func (in *Instance) logTail(n *Node) string {
+	const lines, most = 5, 64 << 10 // bytes of the end that are looked at
 	f, err := os.Open(in.logPath(n))
 	if err != nil {
 		return err.Error()
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err.Error()
 	}
-	size := min(info.Size(), most)
-	buf := make([]byte, size)
-	k, _ := f.ReadAt(buf, info.Size()-size)
-	return tail(string(buf[:k]), lines)
+	from := max(n.logFrom, end-most)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, end-from))
+	if err != nil {
+		return err.Error()
+	}
+	return tail(string(text), lines)
 }
 
 // Log prints a node's log ("" is the first node), and with follow what comes to

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,14 +63,10 @@ func (in *Instance) Kill(ctx context.Context, node string) error {
 	if err != nil {
 		return err
 	}
-	was, err := n.Process.signal(os.Kill)
-	if err != nil {
-		return err
-	}
-	if !was {
+	if !n.Running() {
 		return fmt.Errorf("%s of %s is not running", node, in.name())
 	}
-	return gone(ctx, n, killTimeout)
+	return kill(ctx, n)
 }
 
 // Start starts a node that is not running and returns when it serves.
@@ -121,13 +116,8 @@ func (in *Instance) Down(ctx context.Context, purge bool) error {
 	if !purge {
 		return in.stop(ctx, in.running())
 	}
-	for _, n := range in.running() {
-		if _, err := n.Process.signal(os.Kill); err != nil {
-			return err
-		}
-		if err := gone(ctx, n, killTimeout); err != nil {
-			return err
-		}
+	if err := kill(ctx, in.running()...); err != nil { // nothing is worth flushing
+		return err
 	}
 	return in.purge()
 }
@@ -150,25 +140,36 @@ func (in *Instance) purge() error {
 	return nil
 }
 
-// killTimeout bounds how long a process may take to end that is killed.
-const killTimeout = 10 * time.Second
-
 // stop ends nodes, the last that was started first: region servers before the
-// master, and that before ZooKeeper.
+// master, and that before ZooKeeper. What does not end by itself is killed.
 func (in *Instance) stop(ctx context.Context, nodes []*Node) error {
-	var faults []error
 	for _, n := range slices.Backward(nodes) {
-		if _, err := n.Process.signal(syscall.SIGTERM); err != nil {
-			faults = append(faults, err)
-			continue
+		if err := n.Process.signal(syscall.SIGTERM); err != nil {
+			return err
 		}
 		if gone(ctx, n, in.engine.facts().patience) == nil {
 			continue
 		}
-		_, err := n.Process.signal(os.Kill)
-		faults = append(faults, err, gone(ctx, n, killTimeout))
+		if err := kill(ctx, n); err != nil {
+			return err
+		}
 	}
-	return errors.Join(faults...)
+	return nil
+}
+
+// kill ends nodes at once.
+func kill(ctx context.Context, nodes ...*Node) error {
+	for _, n := range nodes {
+		if err := n.Process.signal(os.Kill); err != nil {
+			return err
+		}
+	}
+	for _, n := range nodes {
+		if err := gone(ctx, n, 10*time.Second); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // gone waits until a node's process is there no more.
@@ -183,10 +184,4 @@ func gone(ctx context.Context, n *Node, most time.Duration) error {
 		}
 	}
 	return nil
-}
-
-func newCommand(java string, args []string, dir string) *exec.Cmd {
-	cmd := exec.Command(java, args...)
-	cmd.Dir = dir
-	return cmd
 }

@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,16 +32,14 @@ func startProcess(cmd *exec.Cmd, log string) (Process, error) {
 	if err := cmd.Start(); err != nil {
 		return Process{}, err
 	}
-	start, ok := startOf(cmd.Process.Pid)
-	go cmd.Wait() // else it would stay a zombie while this process lives
-	if !ok {
-		return Process{}, fmt.Errorf("%s ended at once", cmd.Path)
-	}
+	// Until it is waited for, it is there to be looked at even if it has ended.
+	start, _ := startOf(cmd.Process.Pid)
+	go cmd.Wait()
 	return Process{PID: cmd.Process.Pid, Start: start, Started: started}, nil
 }
 
-// startOf tells when a process was started; false if there is none.
-func startOf(pid int) (string, bool) {
+// startOf tells when a process was started, and whether it is running.
+func startOf(pid int) (start string, running bool) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return "", false
@@ -51,41 +48,51 @@ func startOf(pid int) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	// "pid (name) state ppid …": the name may hold blanks and parentheses.
-	// From the state, the third field, on: starttime is the 22nd.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+	start, running = parseStat(string(stat))
+	return strings.TrimSpace(string(boot)) + " " + start, running
+}
+
+// parseStat returns the start time in a /proc/PID/stat. A process that is not
+// running has ended and only waits for its parent to notice.
+func parseStat(stat string) (start string, running bool) {
+	// "pid (name) state ppid …": the name may hold blanks and parentheses. The
+	// state is the third field, num_threads the 20th, starttime the 22nd.
+	const state, threads, starttime = 3 - 3, 20 - 3, 22 - 3
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(fields) <= starttime {
 		return "", false
 	}
-	return strings.TrimSpace(string(boot)) + " " + fields[19], true
+	// While other threads are left, what the process listened on may be too.
+	ended := (fields[state] == "Z" || fields[state] == "X") && fields[threads] <= "1"
+	return fields[starttime], !ended
 }
 
 // alive says whether the process that was started is still there.
 func (p Process) alive() bool {
-	start, ok := startOf(p.PID)
-	return p.PID > 0 && ok && start == p.Start
+	start, running := startOf(p.PID)
+	return p.PID > 0 && running && start == p.Start
 }
 
-// signal sends a signal to the process that was started, and to no other that
-// may have its id now. It says whether there was one.
-func (p Process) signal(sig os.Signal) (bool, error) {
+// signal sends a signal to the process that was started, if it is still there,
+// and to no other that may have its id now.
+func (p Process) signal(sig os.Signal) error {
 	if p.PID <= 0 {
-		return false, nil
+		return nil
 	}
 	// The handle is taken before the check: it stays that of the process that
 	// had the id then, which is ours if the check finds it.
 	handle, err := os.FindProcess(p.PID)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer handle.Release()
 	if !p.alive() {
-		return false, nil
+		return nil
 	}
 	if err := handle.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return false, fmt.Errorf("signal process %d: %w", p.PID, err)
+		return fmt.Errorf("signal process %d: %w", p.PID, err)
 	}
-	return true, nil
+	return nil
 }
 
 // rss is the process' resident memory in bytes.

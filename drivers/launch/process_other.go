@@ -19,7 +19,7 @@ func startProcess(*exec.Cmd, string) (Process, error) { return Process{}, errSys
 
 func (Process) alive() bool { return false }
 
-func (Process) signal(os.Signal) (bool, error) { return false, errSystem }
+func (Process) signal(os.Signal) error { return errSystem }
 
 func (Process) rss() int64 { return 0 }
 

@@ -37,6 +37,8 @@ type Node struct {
 	Address string   `json:"address"`
 	Listens []string `json:"listens"` // all that it listens on
 	Process Process  `json:"process"` // the last one that was started
+
+	logFrom int64 // where its log begins, if this process has started it
 }
 
 // Process identifies a process beyond the reuse of its id.
