@@ -41,7 +41,7 @@ type chartLine struct {
 // Sizes of a chart: small, so that its letters can be read on a telephone.
 const (
 	chartWidth, chartHeight = 460, 280
-	marginLeft, marginRight = 56, 14
+	marginLeft, marginRight = 56, 20
 	marginTop, marginBottom = 10, 40
 )
 

@@ -16,7 +16,7 @@ const timelineLeast = 3
 
 // Colours of lines over time.
 const (
-	seriesOK, seriesFailed, seriesUnknown = 2, 1, 3
+	seriesOK, seriesFailed, seriesUnknown = 0, 1, 3
 	seriesP99, seriesMax                  = 0, 7
 )
 
@@ -107,7 +107,7 @@ func outcomeChart(name string, c *Cell) chart {
 }
 
 func latencyChart(name string, c *Cell) chart {
-	ch, x := overTime(name+": latency of operations that were ok", c)
+	ch, x := overTime(name+": latency of what was ok", c)
 	least, most := int64(math.MaxInt64), int64(1)
 	for i := range c.Timeline {
 		if in := &c.Timeline[i]; in.OK > 0 {
