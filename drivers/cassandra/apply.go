@@ -1,0 +1,223 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// lookEvery is how often a condition of the cluster is looked at again.
+const lookEvery = 20 * time.Millisecond
+
+// table is a table of an applied schema.
+type table struct {
+	*schemas.Table
+	keyspace  string
+	qualified string          // its name in statements
+	indexed   map[string]bool // columns that have an index of their own
+	// conditional: some pattern writes to the table by compare-and-set.
+	conditional bool
+	options     map[string]string // what hints may set, as it is
+}
+
+// Apply implements drivers.Store. Two clients may apply one schema at once: all
+// statements say IF NOT EXISTS and go to one node, so that no two nodes create a
+// table each; and what is there in the end is read back and compared.
+func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
+	if err := s.enter(); err != nil {
+		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
+	}
+	defer s.mu.RUnlock()
+	if err := s.apply(ctx, sch); err != nil {
+		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
+	}
+	return nil
+}
+
+func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
+	d, err := define(sch, s.namespace, s.replication)
+	if err != nil {
+		return err
+	}
+	keyspace := d.keyspace
+	there, err := s.readKeyspace(ctx, keyspace)
+	if err != nil {
+		return fmt.Errorf("read keyspace %s: %w", keyspace, err)
+	}
+	missing, err := d.missing(there)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		if there, err = s.create(ctx, d, missing); err != nil {
+			return err
+		}
+	}
+	s.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: keyspace})
+	conditional := make(map[*schemas.Table]bool)
+	for _, p := range sch.Patterns {
+		if p.Kind == schemas.PutIf {
+			conditional[p.Table] = true
+		}
+	}
+	for _, td := range d.tables {
+		t := &table{
+			Table: td.table, keyspace: keyspace, qualified: quote(keyspace) + "." + quote(td.name),
+			indexed: make(map[string]bool), conditional: conditional[td.table], options: there.tables[td.name].hints(),
+		}
+		for _, x := range td.indexes {
+			t.indexed[x.column.Name] = true
+		}
+		s.applied.Store(td.table, t)
+	}
+	return nil
+}
+
+// create runs statements, and returns what is there afterwards: all of it.
+func (s *Store) create(ctx context.Context, d *definition, missing []string) (*liveKeyspace, error) {
+	for _, stmt := range missing {
+		if err := s.alter(ctx, stmt); err != nil {
+			return nil, fmt.Errorf("%w, at: %s", err, stmt)
+		}
+	}
+	if err := s.session.AwaitSchemaAgreement(ctx); err != nil {
+		return nil, fmt.Errorf("wait until all nodes agree on the schema: %w", err)
+	}
+	there, err := s.readKeyspace(ctx, d.keyspace)
+	if err != nil {
+		return nil, fmt.Errorf("read keyspace %s: %w", d.keyspace, err)
+	}
+	missing, err = d.missing(there)
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("it was created and is not there: somebody else drops it; missing: %s", missing[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return there, s.awaitIndexes(ctx, d)
+}
+
+// missing returns the statements that create what is not there, or an error if
+// something else is.
+func (d *definition) missing(there *liveKeyspace) ([]string, error) {
+	if there == nil {
+		return d.statements(), nil
+	}
+	if err := there.ours(); err != nil {
+		return nil, err
+	}
+	if is := there.factor(d.replication.Datacenter); is != strconv.Itoa(d.replication.Factor) {
+		return nil, fmt.Errorf("keyspace %s is there with %s, and replication is to be %d: drop it, or set replication to what it has",
+			d.keyspace, cqlMap(there.replication), d.replication.Factor)
+	}
+	var stmts []string
+	known := make(map[string]bool)
+	for _, td := range d.tables {
+		known[td.name] = true
+		t := there.tables[td.name]
+		if t == nil {
+			stmts = append(stmts, d.createTable(td))
+		}
+		for _, x := range td.indexes {
+			if t == nil || t.indexes[x.name] == "" {
+				stmts = append(stmts, d.createIndex(td, x))
+				if t != nil {
+					t.indexes[x.name] = x.column.Name // as it will be
+				}
+			}
+		}
+		if t != nil {
+			if how := td.differs(t); how != "" {
+				return nil, fmt.Errorf("a different schema of that name is in keyspace %s: %s; use another namespace, or the schema it was made with", d.keyspace, how)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(there.tables)) {
+		if !known[name] {
+			return nil, fmt.Errorf("a different schema of that name is in keyspace %s: the schema has no table %s; use another namespace, or the schema it was made with", d.keyspace, name)
+		}
+	}
+	return stmts, nil
+}
+
+// alterAttempts is how often a change of the schema is tried, which a loaded
+// cluster may take longer for than a request may. All of them can be run twice.
+const alterAttempts = 3
+
+// alter runs a statement that changes the schema, always on the same node while
+// that is up. gocql waits until all nodes have heard of the change.
+func (s *Store) alter(ctx context.Context, stmt string) (err error) {
+	for range alterAttempts {
+		at := ctx
+		for _, h := range s.nodes.all() {
+			if h.IsUp() {
+				at = on(ctx, h)
+				break
+			}
+		}
+		err = s.session.Query(stmt).WithContext(at).Exec()
+		if err == nil || ctx.Err() != nil || classify(err) != unknown {
+			break
+		}
+	}
+	return err
+}
+
+// awaitIndexes waits until every node has built the definition's indexes: until
+// then it refuses to answer from them.
+func (s *Store) awaitIndexes(ctx context.Context, d *definition) error {
+	want := 0
+	for _, td := range d.tables {
+		want += len(td.indexes)
+	}
+	if want == 0 {
+		return nil
+	}
+	for _, h := range s.nodes.all() {
+		if !h.IsUp() {
+			continue
+		}
+		err := until(ctx, func() (bool, error) {
+			var built int
+			err := s.session.Query(`SELECT COUNT(*) FROM system."IndexInfo" WHERE table_name = ?`, d.keyspace).
+				Consistency(gocql.One).WithContext(on(ctx, h)).Scan(&built)
+			return built >= want, err
+		})
+		if err != nil {
+			return fmt.Errorf("wait for %d indexes on %s: %w", want, h.ConnectAddress(), err)
+		}
+	}
+	return nil
+}
+
+// until looks at a condition until it holds.
+func until(ctx context.Context, holds func() (bool, error)) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		ok, err := holds()
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// tableOf returns an applied table.
+func (s *Store) tableOf(t *schemas.Table) (*table, error) {
+	if found, ok := s.applied.Load(t); ok {
+		return found.(*table), nil
+	}
+	return nil, fmt.Errorf("table %s is not there: apply its schema to this store first", t.Name)
+}

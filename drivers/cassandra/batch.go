@@ -1,0 +1,260 @@
+package cassandra
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// batch is a lane's batch request with room for the values of its entries.
+type batch struct {
+	request *gocql.Batch
+	slots   []slot
+	vals    []any
+	first   []byte // the partition key of the first entry
+	key     []byte
+}
+
+// Batch implements drivers.Session.
+func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
+	st, err := s.enter(ctx, stmt)
+	if err != nil {
+		return err
+	}
+	defer s.store.mu.RUnlock()
+	if st.pattern.Kind != schemas.Batch {
+		return named(st, errNotBatch)
+	}
+	for i := range parts {
+		if at := parts[i].Part; at < 0 || at >= len(st.parts) {
+			return fmt.Errorf("pattern %s: part %d of %d: there is none such", st.pattern.Name, at, len(st.parts))
+		}
+		if err := st.parts[parts[i].Part].ready(parts[i].Args); err != nil {
+			return fmt.Errorf("pattern %s: part %s: %w", st.pattern.Name, st.parts[parts[i].Part].pattern.Name, err)
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		return nil
+	case len(parts) == 1: // a batch of one is a write
+		p := st.parts[parts[0].Part]
+		return named(st, s.write(ctx, p, parts[0].Args, p.time(1)))
+	case st.pattern.Atomic > schemas.AtomicNone:
+		return named(st, s.together(ctx, st, parts))
+	case st.pattern.Parallel > 1:
+		return named(st, s.atOnce(ctx, st, parts))
+	}
+	for i := range parts {
+		p := st.parts[parts[i].Part]
+		if err := s.write(ctx, p, parts[i].Args, p.time(1)); err != nil {
+			return named(st, partly(err, i, len(parts)))
+		}
+	}
+	return nil
+}
+
+// partly is the error of a batch that is not atomic, some parts of which were
+// applied before one was not: what became of all of it is not known.
+func partly(err error, applied, of int) error {
+	if applied == 0 || errors.Is(err, drivers.ErrUnknown) {
+		return err
+	}
+	return fmt.Errorf("%w: %d of %d parts were applied: %w", drivers.ErrUnknown, applied, of, err)
+}
+
+// atOnce sends the parts by themselves, so many at a time as the pattern allows.
+// Their timestamps are in their order, whichever arrives first.
+func (s *session) atOnce(ctx context.Context, st *statement, parts []drivers.Call) error {
+	lanes := s.side(min(st.pattern.Parallel, len(parts)))
+	time := s.store.clock.next(int64(len(parts)))
+	begin := func(i int) {
+		l, p, at := lanes[i%len(lanes)], st.parts[parts[i].Part], time+int64(i)
+		if !p.stamps() {
+			at = 0
+		}
+		go func() { l.done <- l.write(ctx, p, parts[i].Args, at) }()
+	}
+	begun, applied := 0, 0
+	for ; begun < len(lanes); begun++ {
+		begin(begun)
+	}
+	var failed error
+	for i := 0; i < begun; i++ {
+		err := <-lanes[i%len(lanes)].done
+		switch {
+		case err == nil:
+			applied++
+		case failed == nil || errors.Is(err, drivers.ErrUnknown):
+			failed = err
+		}
+		if failed == nil && begun < len(parts) {
+			begin(begun)
+			begun++
+		}
+	}
+	if failed == nil {
+		return nil
+	}
+	return partly(failed, applied, len(parts))
+}
+
+var errScattered = errors.New("its counters lie in several partitions, and Cassandra changes those of one together")
+
+// together sends the parts as one batch. If they lie in one partition it is one
+// mutation of one node: atomic and isolated, with no log and up to the largest
+// mutation. Else it is logged first, on two more nodes, and smaller.
+func (s *session) together(ctx context.Context, st *statement, parts []drivers.Call) error {
+	b := &s.batch
+	size, idempotent := b.fill(s, st, parts)
+	alone := b.onePartition(st, parts)
+	most := s.store.limits.mutation
+	switch {
+	case st.counter && !alone:
+		return errScattered
+	case st.counter:
+		b.request.Type = gocql.CounterBatch
+	case alone:
+		b.request.Type = gocql.UnloggedBatch
+	default:
+		b.request.Type = gocql.LoggedBatch
+		most = s.store.limits.batch
+	}
+	if size > most {
+		return fmt.Errorf("%d bytes, and the cluster takes %d: %w", size, most, drivers.ErrTooLarge)
+	}
+	if len(parts) > gocql.BatchSizeMaximum {
+		return fmt.Errorf("%d parts, and a batch takes %d: %w", len(parts), gocql.BatchSizeMaximum, drivers.ErrTooLarge)
+	}
+	s.retry.begin()
+	b.request.RetryPolicy(nil)
+	if idempotent && s.retry.most > 0 {
+		b.request.RetryPolicy(&s.retry)
+	}
+	request := b.request
+	if ctx.Done() != nil {
+		request = request.WithContext(ctx)
+	}
+	err := s.store.session.ExecuteBatch(request)
+	b.done()
+	return writeError(err, s.retry.uncertain)
+}
+
+// fill makes the parts the entries of the request.
+func (b *batch) fill(s *session, st *statement, parts []drivers.Call) (size int64, idempotent bool) {
+	if b.request == nil {
+		b.request = s.store.session.NewBatch(gocql.LoggedBatch)
+	}
+	n := 0
+	for i := range parts {
+		p := st.parts[parts[i].Part]
+		n += len(p.timed[p.given(parts[i].Args)].binds)
+	}
+	if cap(b.slots) < n {
+		b.slots, b.vals = make([]slot, n), make([]any, n)
+	}
+	b.slots, b.vals = b.slots[:n], b.vals[:n]
+	time, unstamped := s.store.clock.next(int64(len(parts))), !meet(st, parts)
+	entries, at := b.request.Entries[:0], 0
+	idempotent = true
+	for i := range parts {
+		p := st.parts[parts[i].Part]
+		q := p.timed[p.given(parts[i].Args)]
+		idempotent = idempotent && q.idempotent
+		size += sizeOf(parts[i].Args)
+		begin := at
+		for _, from := range q.binds {
+			b.vals[at] = &b.slots[at]
+			switch {
+			case from != bindTime:
+				b.slots[at].v = parts[i].Args[from]
+			case p.table.conditional && unstamped:
+				b.vals[at] = gocql.UnsetValue // the node's own time
+			default:
+				b.slots[at].v = drivers.Bigint(time + int64(i))
+			}
+			at++
+		}
+		entries = append(entries, gocql.BatchEntry{Stmt: q.text, Args: b.vals[begin:at:at], Idempotent: q.idempotent})
+	}
+	b.request.Entries = entries
+	return size, idempotent
+}
+
+// onePartition reports whether all entries write to one partition. The first
+// binds of a batch's statement are the timestamp and the columns it sets, so the
+// partition key is compared as routing finds it.
+func (b *batch) onePartition(st *statement, parts []drivers.Call) bool {
+	at := 0
+	for i := range parts {
+		p := st.parts[parts[i].Part]
+		q := p.timed[p.given(parts[i].Args)]
+		b.key = q.partition(b.key[:0], b.slots[at:at+len(q.binds)])
+		at += len(q.binds)
+		if i == 0 {
+			b.first = append(b.first[:0], b.key...)
+		} else if !bytes.Equal(b.first, b.key) {
+			return false
+		}
+	}
+	return true
+}
+
+// comparedAtMost bounds the parts that meet compares with each other.
+const comparedAtMost = 500
+
+// meet reports whether two parts may touch the same row of a table that is also
+// written to conditionally. Then they need timestamps of this store's clock, for
+// their order; else the node stamps them all alike.
+func meet(st *statement, parts []drivers.Call) bool {
+	conditional := false
+	for _, p := range st.parts {
+		conditional = conditional || p.table.conditional
+	}
+	if !conditional {
+		return false
+	}
+	if len(parts) > comparedAtMost {
+		return true
+	}
+	for i := range parts {
+		p := st.parts[parts[i].Part]
+		if !p.table.conditional {
+			continue
+		}
+		for j := range parts[:i] {
+			if q := st.parts[parts[j].Part]; q.table == p.table && sharePrefix(p, q, parts[i].Args, parts[j].Args) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sharePrefix reports whether the keys of two calls are equal as far as both
+// bind them.
+func sharePrefix(p, q *statement, a, b []drivers.Value) bool {
+	for k := range min(p.keys, q.keys) {
+		if compare(a[k], b[k]) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// done lets go of what belongs to the caller.
+func (b *batch) done() {
+	clear(b.request.Entries)
+	for i := range b.slots {
+		s := &b.slots[i]
+		s.v = drivers.Value{}
+		if cap(s.buf) > keepBytes {
+			s.buf = nil
+		}
+	}
+}

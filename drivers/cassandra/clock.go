@@ -1,0 +1,26 @@
+package cassandra
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// clock gives the timestamps of writes, in microseconds since 1970. Cassandra
+// lets the later timestamp win, a delete over a put of the same one, and the
+// larger of two values: so no two are ever equal, and writes take effect in the
+// order in which this store was asked for them, whichever node they go through.
+//
+// Tables that conditional writes touch are the exception: see
+// [statement.stamps].
+type clock struct{ last atomic.Int64 }
+
+// next returns the first of n timestamps that follow each other.
+func (c *clock) next(n int64) int64 {
+	for {
+		last := c.last.Load()
+		t := max(time.Now().UnixMicro(), last+1)
+		if c.last.CompareAndSwap(last, t+n-1) {
+			return t
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package cassandra
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
+	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// openLive opens a store in a namespace of its own on the node that tests
+// share; the namespace goes with the test.
+func openLive(t testing.TB, settings map[string]string) *Store {
+	t.Helper()
+	st, err := Engine().Open(t.Context(), drivers.Options{
+		Contact: []string{live.Cassandra(t)}, Namespace: strings.ToLower(rand.Text()[:16]), Settings: settings,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.(drivers.Dropper).Drop(context.Background()); err != nil {
+			t.Errorf("drop the namespace: %v", err)
+		}
+		if err := st.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return st.(*Store)
+}
+
+// TestContract runs the contract of all engines over one store.
+func TestContract(t *testing.T) {
+	st := openLive(t, nil)
+	drivertest.Run(t, func(t testing.TB, s *schemas.Schema) drivers.Store {
+		if err := st.Apply(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		return st
+	})
+}

@@ -1,0 +1,3 @@
+// Package cassandra is the engine Cassandra, reached over its native protocol
+// with gocql: it runs access patterns as prepared CQL statements.
+package cassandra

@@ -1,0 +1,177 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Store is an open Cassandra cluster.
+type Store struct {
+	settings    *settings
+	namespace   string
+	datacenter  string
+	replication Replication
+	version     string
+	durability  drivers.Durability
+	limits      limits
+	server      map[string]string // the cluster's own settings that matter to results
+	nodes       *nodes
+	clock       clock
+	statements  atomic.Int32 // how many queries were compiled: each has a number
+
+	mu      sync.RWMutex // held shared by every call, so that Close waits for them
+	session *gocql.Session
+	closed  bool
+
+	applied sync.Map // *schemas.Table → *table
+}
+
+var (
+	_ drivers.Store    = (*Store)(nil)
+	_ drivers.Settler  = (*Store)(nil)
+	_ drivers.Observer = (*Store)(nil)
+	_ drivers.Dropper  = (*Store)(nil)
+	_ drivers.Lister   = (*Store)(nil)
+)
+
+// Engine returns the engine's entry for the list of engines.
+func Engine() drivers.Engine {
+	return drivers.Engine{
+		Name:        engineName,
+		Doc:         "Apache Cassandra 4.0 or newer, over its native protocol",
+		Remote:      true,
+		Settings:    settingList,
+		Environment: environment,
+		Open: func(ctx context.Context, o drivers.Options) (drivers.Store, error) {
+			s, err := open(ctx, o)
+			if err != nil {
+				return nil, fmt.Errorf("open cassandra: %w", err)
+			}
+			return s, nil
+		},
+	}
+}
+
+func open(ctx context.Context, o drivers.Options) (_ *Store, err error) {
+	s := &Store{namespace: o.Namespace}
+	if s.settings, err = readSettings(o.Settings); err != nil {
+		return nil, err
+	}
+	auth, err := authenticator(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.settings.config(o.Contact, auth)
+	if err != nil {
+		return nil, err
+	}
+	s.nodes = &nodes{localDC: s.settings.localDC}
+	c.PoolConfig.HostSelectionPolicy = s.nodes
+	if s.session, err = connect(ctx, c, s.settings.connectTimeout); err != nil {
+		return nil, err
+	}
+	if err := s.learn(ctx, o.Durability); err != nil {
+		s.session.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// learn asks the cluster what it is.
+func (s *Store) learn(ctx context.Context, wanted drivers.Durability) (err error) {
+	if s.datacenter, err = s.nodes.checkDatacenter(); err != nil {
+		return err
+	}
+	s.replication = Replication{s.datacenter, s.settings.replication}
+	if s.replication.Factor == 0 {
+		s.replication.Factor = min(3, s.local())
+	}
+	if have := s.local(); s.replication.Factor > have {
+		return fmt.Errorf("setting replication: datacenter %s has %d nodes, which cannot hold %d replicas of a row", s.datacenter, have, s.replication.Factor)
+	}
+	if err := s.session.Query("SELECT release_version FROM system.local").WithContext(ctx).Scan(&s.version); err != nil {
+		return fmt.Errorf("ask for the version: %w", err)
+	}
+	if s.server, err = s.serverSettings(ctx); err != nil {
+		return err
+	}
+	s.limits = limitsOf(s.server)
+	s.durability = s.class()
+	if wanted != drivers.DurabilityDefault && wanted != s.durability {
+		return fmt.Errorf("durability %s was asked for, and this cluster gives %s (commitlog_sync %s, replication %d, consistency %s): change the cluster or the settings, or leave it out",
+			wanted, s.durability, s.server["commitlog_sync"], s.replication.Factor, s.settings.consistency)
+	}
+	return nil
+}
+
+// local returns how many nodes the local datacenter has.
+func (s *Store) local() (n int) {
+	for _, h := range s.nodes.all() {
+		if h.DataCenter() == s.datacenter {
+			n++
+		}
+	}
+	return n
+}
+
+// class returns what an acknowledged write survives. A quorum of three replicas
+// or more outlives a minority of them. Below that it is what one commit log
+// gives: synced before the acknowledgement (batch, group), or the operating
+// system's to write within seconds (periodic).
+func (s *Store) class() drivers.Durability {
+	switch s.settings.consistency {
+	case gocql.Quorum, gocql.LocalQuorum, gocql.EachQuorum, gocql.All:
+		if s.replication.Factor >= 3 {
+			return drivers.Quorum
+		}
+	}
+	if s.server["commitlog_sync"] == "periodic" {
+		return drivers.Process
+	}
+	return drivers.Power
+}
+
+// Capabilities implements drivers.Store.
+func (s *Store) Capabilities() drivers.Capabilities {
+	return drivers.Capabilities{
+		Engine:         engineName,
+		Version:        "cassandra " + s.version,
+		Durability:     s.durability,
+		Atomic:         schemas.AtomicAll,
+		EqualIndexes:   true,
+		MaxBatchBytes:  s.limits.mutation,
+		MaxSpreadBytes: s.limits.batch,
+		MaxBatchCalls:  gocql.BatchSizeMaximum,
+		MaxCellBytes:   s.limits.mutation,
+		MaxRowBytes:    s.limits.mutation,
+	}
+}
+
+// enter begins a call; the caller ends it with s.mu.RUnlock if it got no error.
+func (s *Store) enter() error {
+	s.mu.RLock()
+	if s.closed {
+		s.mu.RUnlock()
+		return fmt.Errorf("cassandra: %w", drivers.ErrClosed)
+	}
+	return nil
+}
+
+// Close implements drivers.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		s.session.Close()
+	}
+	return nil
+}

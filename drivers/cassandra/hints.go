@@ -1,0 +1,145 @@
+package cassandra
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// engineName is the engine's name in the list of engines, in fallbacks and in
+// hints.
+const engineName = "cassandra"
+
+// The hints of a table (hints: {cassandra: {NAME: VALUE}}) are options of its
+// CQL table. Those that are maps are written as words: the class, then
+// key=value. Examples:
+//
+//	compaction: LeveledCompactionStrategy sstable_size_in_mb=160
+//	compression: ZstdCompressor chunk_length_in_kb=16
+//	compression: none
+//	caching: keys=ALL rows_per_partition=NONE
+//	gc_grace_seconds: 3600
+//	bloom_filter_fp_chance: 0.01
+var hintNames = []string{"bloom_filter_fp_chance", "caching", "compaction", "compression", "gc_grace_seconds"}
+
+// option is one table option: a number, or a map.
+type option struct {
+	name   string
+	number string
+	fields map[string]string
+}
+
+// options returns the hints of a table as options, sorted by name.
+func options(t *schemas.Table) ([]option, error) {
+	hints := t.Hints[engineName]
+	var all []option
+	for _, name := range slices.Sorted(maps.Keys(hints)) {
+		o, err := readHint(name, hints[name])
+		if err != nil {
+			return nil, fmt.Errorf("table %s: hint %s: %w", t.Name, name, err)
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+func readHint(name, value string) (option, error) {
+	o := option{name: name}
+	words := strings.Fields(value)
+	switch name {
+	case "compaction", "compression":
+		if len(words) == 0 || strings.Contains(words[0], "=") {
+			return o, fmt.Errorf("%q does not begin with a class; expected one such as LeveledCompactionStrategy or LZ4Compressor", value)
+		}
+		o.fields = map[string]string{"class": words[0]}
+		if name == "compression" && value == "none" {
+			o.fields = map[string]string{"enabled": "false"}
+		}
+		return o, o.pairs(words[1:])
+	case "caching":
+		o.fields = make(map[string]string)
+		return o, o.pairs(words)
+	case "gc_grace_seconds":
+		n, err := strconv.ParseUint(value, 10, 31)
+		if err != nil {
+			return o, fmt.Errorf("%q is no whole number of seconds", value)
+		}
+		o.number = strconv.FormatUint(n, 10)
+		return o, nil
+	case "bloom_filter_fp_chance":
+		p, err := strconv.ParseFloat(value, 64)
+		if err != nil || p <= 0 || p > 1 {
+			return o, fmt.Errorf("%q is no chance: expected a number above 0 and up to 1 (no filter)", value)
+		}
+		o.number = strconv.FormatFloat(p, 'g', -1, 64)
+		return o, nil
+	}
+	return o, fmt.Errorf("unknown; expected one of %s", strings.Join(hintNames, ", "))
+}
+
+func (o option) pairs(words []string) error {
+	for _, w := range words {
+		k, v, ok := strings.Cut(w, "=")
+		if !ok || k == "" || v == "" {
+			return fmt.Errorf("%q is not of the form key=value", w)
+		}
+		o.fields[k] = v
+	}
+	return nil
+}
+
+// String returns the option as CQL writes it.
+func (o option) String() string {
+	if o.fields == nil {
+		return o.name + " = " + o.number
+	}
+	return o.name + " = " + cqlMap(o.fields)
+}
+
+// cqlMap writes a map of strings, "class" first.
+func cqlMap(fields map[string]string) string {
+	keys := slices.SortedFunc(maps.Keys(fields), func(a, b string) int {
+		switch {
+		case a == b:
+			return 0
+		case a == "class":
+			return -1
+		case b == "class":
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	var words []string
+	for _, k := range keys {
+		words = append(words, literal(k)+": "+literal(fields[k]))
+	}
+	return "{" + strings.Join(words, ", ") + "}"
+}
+
+// differs says how the option stands in the engine if it is not as the hint
+// wants it, or "". The engine fills in fields of its own, and names classes in
+// full.
+func (o option) differs(number string, fields map[string]string) string {
+	if o.fields == nil {
+		if a, errA := strconv.ParseFloat(o.number, 64); errA == nil {
+			if b, errB := strconv.ParseFloat(number, 64); errB == nil && a == b {
+				return ""
+			}
+		}
+		return number
+	}
+	for k, want := range o.fields {
+		got := fields[k]
+		if k == "class" {
+			got, want = got[strings.LastIndexByte(got, '.')+1:], want[strings.LastIndexByte(want, '.')+1:]
+		}
+		if !strings.EqualFold(got, want) {
+			return cqlMap(fields)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,188 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// liveKeyspace is a keyspace as system_schema tells of it.
+type liveKeyspace struct {
+	name        string
+	replication map[string]string
+	tables      map[string]*liveTable // by name
+}
+
+type liveTable struct {
+	comment string
+	mark    mark
+	marked  bool
+	columns []liveColumn
+	indexes map[string]string // name → column
+	numbers map[string]string // options that are numbers
+	fields  map[string]map[string]string
+}
+
+type liveColumn struct {
+	name, kind, typ, order string // kind: partition_key, clustering, static, regular; order: asc, desc, none
+	position               int
+}
+
+// readKeyspace reads a keyspace; nil is absent.
+func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, error) {
+	k := &liveKeyspace{name: name, tables: make(map[string]*liveTable)}
+	it := s.session.Query("SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
+	there := it.Scan(&k.replication)
+	if err := it.Close(); err != nil || !there {
+		return nil, err
+	}
+	it = s.session.Query("SELECT table_name, comment, bloom_filter_fp_chance, gc_grace_seconds, caching, compaction, compression"+
+		" FROM system_schema.tables WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
+	for {
+		var table string
+		var chance float64
+		var grace int
+		var caching, compaction, compression map[string]string
+		t := &liveTable{indexes: make(map[string]string)}
+		if !it.Scan(&table, &t.comment, &chance, &grace, &caching, &compaction, &compression) {
+			break
+		}
+		t.mark, t.marked = readMark(t.comment)
+		t.numbers = map[string]string{"bloom_filter_fp_chance": strconv.FormatFloat(chance, 'g', -1, 64), "gc_grace_seconds": strconv.Itoa(grace)}
+		t.fields = map[string]map[string]string{"caching": caching, "compaction": compaction, "compression": compression}
+		k.tables[table] = t
+	}
+	if err := it.Close(); err != nil {
+		return nil, err
+	}
+	var c liveColumn
+	var table string
+	it = s.session.Query("SELECT table_name, column_name, kind, type, clustering_order, position"+
+		" FROM system_schema.columns WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
+	for it.Scan(&table, &c.name, &c.kind, &c.typ, &c.order, &c.position) {
+		if t := k.tables[table]; t != nil {
+			t.columns = append(t.columns, c)
+		}
+	}
+	if err := it.Close(); err != nil {
+		return nil, err
+	}
+	var index string
+	it = s.session.Query("SELECT table_name, index_name, options FROM system_schema.indexes WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
+	for {
+		var options map[string]string
+		if !it.Scan(&table, &index, &options) {
+			break
+		}
+		if t := k.tables[table]; t != nil {
+			t.indexes[index] = strings.ReplaceAll(strings.Trim(options["target"], `"`), `""`, `"`)
+		}
+	}
+	return k, it.Close()
+}
+
+// ours reports whether all tables of the keyspace carry mailbench's mark. One
+// without tables is nobody's: a creation that has only begun looks like that.
+func (k *liveKeyspace) ours() error {
+	for _, name := range slices.Sorted(maps.Keys(k.tables)) {
+		if !k.tables[name].marked {
+			return fmt.Errorf("table %s of keyspace %s: %w, so the keyspace is left alone", name, k.name, drivers.ErrForeign)
+		}
+	}
+	return nil
+}
+
+// factor returns the replicas in a datacenter.
+func (k *liveKeyspace) factor(datacenter string) string {
+	if n := k.replication[datacenter]; n != "" {
+		return n
+	}
+	return k.replication["replication_factor"]
+}
+
+// of returns the columns of a kind in order: of the key by position, others by name.
+func (t *liveTable) of(kind string) []liveColumn {
+	var all []liveColumn
+	for _, c := range t.columns {
+		if c.kind == kind {
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(a, b liveColumn) int {
+		if a.position != b.position {
+			return a.position - b.position
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return all
+}
+
+// lines describes the table's columns and indexes, for comparison.
+func (t *liveTable) lines() []string {
+	var lines []string
+	for _, kind := range []string{"partition_key", "clustering", "static", "regular"} {
+		for i, c := range t.of(kind) {
+			lines = append(lines, columnLine(kind, i, c.name, c.typ, c.order == "desc"))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.indexes)) {
+		lines = append(lines, fmt.Sprintf("index %s on %s", name, t.indexes[name]))
+	}
+	return append(lines, "comment "+t.comment)
+}
+
+// lines describes the table as it should be.
+func (td *tableDefinition) lines() []string {
+	t := td.table
+	var lines []string
+	of := func(kind string, cs []*schemas.Column) {
+		for i, c := range cs {
+			lines = append(lines, columnLine(kind, i, c.Name, cqlType(c.Type), c.Desc))
+		}
+	}
+	of("partition_key", t.Partition)
+	of("clustering", t.Clustering)
+	of("static", t.Static)
+	of("regular", t.Columns)
+	for _, x := range td.indexes {
+		lines = append(lines, fmt.Sprintf("index %s on %s", x.name, x.column.Name))
+	}
+	return append(lines, "comment "+td.comment)
+}
+
+func columnLine(kind string, position int, name, typ string, desc bool) string {
+	switch kind {
+	case "partition_key":
+		return fmt.Sprintf("partition column %d: %s %s", position+1, name, typ)
+	case "clustering":
+		return fmt.Sprintf("clustering column %d: %s %s%s", position+1, name, typ, direction(desc))
+	}
+	return fmt.Sprintf("%s column %s %s", kind, name, typ)
+}
+
+// differs says how a table that is there differs from its definition, or "".
+func (td *tableDefinition) differs(t *liveTable) string {
+	want, have := td.lines(), t.lines()
+	for _, line := range want {
+		if !slices.Contains(have, line) {
+			return fmt.Sprintf("table %s has no %s", td.name, line)
+		}
+	}
+	for _, line := range have {
+		if !slices.Contains(want, line) {
+			return fmt.Sprintf("table %s has %s, and should not", td.name, line)
+		}
+	}
+	for _, o := range td.options {
+		if is := o.differs(t.numbers[o.name], t.fields[o.name]); is != "" {
+			return fmt.Sprintf("table %s has %s %s, and should have %s", td.name, o.name, is, o)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,166 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// observeWithin bounds an observation, which is made between measurements: a
+// node that does not answer meanwhile is left out of it.
+const observeWithin = 2 * time.Second
+
+// serverNames are the node's own settings that matter to results.
+var serverNames = []string{
+	"batch_size_fail_threshold", "commitlog_segment_size", "commitlog_sync", "commitlog_sync_period", "compaction_throughput",
+	"concurrent_reads", "concurrent_writes", "key_cache_size", "max_mutation_size", "memtable_allocation_type",
+	"native_transport_max_frame_size", "num_tokens", "paxos_variant", "row_cache_size",
+}
+
+// serverSettings asks one node for its settings. A cluster that does not tell
+// them, or not to this user, has none.
+func (s *Store) serverSettings(ctx context.Context) (map[string]string, error) {
+	all := make(map[string]string)
+	it := s.session.Query("SELECT name, value FROM system_views.settings WHERE name IN ?", serverNames).WithContext(ctx).Iter()
+	var name, value string
+	for it.Scan(&name, &value) {
+		if value != "" && value != "null" {
+			all[name] = value
+		}
+	}
+	err := it.Close()
+	var refused gocql.RequestError
+	if errors.As(err, &refused) && (refused.Code() == gocql.ErrCodeInvalid || refused.Code() == gocql.ErrCodeUnauthorized) {
+		return all, nil
+	}
+	return all, err
+}
+
+// Observe implements drivers.Observer. What it tells of files and caches is the
+// sum over all nodes that are up, of files only those of applied schemas, in
+// whole MiB. How many bytes were written and how many tombstones there are,
+// Cassandra tells over JMX only.
+func (s *Store) Observe() drivers.Observation {
+	o := drivers.Observation{
+		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, Tombstones: -1,
+		Settings: s.effective(),
+	}
+	if s.enter() != nil {
+		return o
+	}
+	defer s.mu.RUnlock()
+	ctx, cancel := context.WithTimeout(context.Background(), observeWithin)
+	defer cancel()
+	ours := s.keyspaces()
+	for _, h := range s.nodes.all() {
+		if !h.IsUp() {
+			continue
+		}
+		at := on(ctx, h)
+		add(&o.DiskBytes, s.sum(at, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage", func(keyspace string, mib int64) int64 {
+			if slices.Contains(ours, keyspace) {
+				return mib << 20
+			}
+			return 0
+		}))
+		add(&o.CacheBytes, s.sum(at, "SELECT name, capacity_bytes FROM system_views.caches", func(_ string, n int64) int64 { return n }))
+		add(&o.CompactionDebt, s.compacting(at))
+	}
+	return o
+}
+
+// add adds what a node tells, if it does.
+func add(to *int64, n int64) {
+	if n >= 0 {
+		*to = max(*to, 0) + n
+	}
+}
+
+// sum adds up what each row of a view of one node comes to; -1 if it cannot be
+// read.
+func (s *Store) sum(ctx context.Context, view string, of func(name string, n int64) int64) (total int64) {
+	it := s.session.Query(view).WithContext(ctx).Consistency(gocql.One).Iter()
+	var name string
+	var n int64
+	for it.Scan(&name, &n) {
+		total += of(name, n)
+	}
+	if it.Close() != nil {
+		return -1
+	}
+	return total
+}
+
+// compacting returns how many bytes the compactions that run have left.
+func (s *Store) compacting(ctx context.Context) (left int64) {
+	it := s.session.Query("SELECT unit, progress, total FROM system_views.sstable_tasks").WithContext(ctx).Consistency(gocql.One).Iter()
+	var unit string
+	var progress, total int64
+	for it.Scan(&unit, &progress, &total) {
+		if unit == "bytes" {
+			left += max(total-progress, 0)
+		}
+	}
+	if it.Close() != nil {
+		return -1
+	}
+	return left
+}
+
+// keyspaces returns those of the schemas that were applied.
+func (s *Store) keyspaces() []string {
+	names := make(map[string]bool)
+	s.applied.Range(func(_, t any) bool {
+		names[t.(*table).keyspace] = true
+		return true
+	})
+	return slices.Sorted(maps.Keys(names))
+}
+
+// effective returns the settings that hold: gocql's, the keyspace's, the
+// tables', and the node's own under server_.
+func (s *Store) effective() map[string]string {
+	e := map[string]string{
+		"consistency":        s.settings.consistency.String(),
+		"serial_consistency": s.settings.serial.String(),
+		"replication":        strconv.Itoa(s.replication.Factor),
+		"local_dc":           s.datacenter,
+		"nodes":              strconv.Itoa(s.local()),
+		"timeout":            s.settings.timeout.String(),
+		"connect_timeout":    s.settings.connectTimeout.String(),
+		"connections":        strconv.Itoa(s.settings.connections),
+		"page_size":          strconv.Itoa(s.settings.pageSize),
+		"retries":            strconv.Itoa(s.settings.retries),
+		"write_coalesce":     s.settings.writeCoalesce.String(),
+		"tls":                strconv.FormatBool(s.settings.tls),
+		"durability":         s.durability.String(),
+		"routing":            "token-aware, local datacenter first",
+		"compression":        "none (of requests)",
+		"protocol":           strconv.Itoa(protocol),
+	}
+	options := make(map[string][]string)
+	s.applied.Range(func(_, v any) bool {
+		for name, value := range v.(*table).options {
+			if !slices.Contains(options[name], value) {
+				options[name] = append(options[name], value)
+			}
+		}
+		return true
+	})
+	for name, values := range options {
+		slices.Sort(values)
+		e["table_"+name] = strings.Join(values, "; ")
+	}
+	for name, value := range s.server {
+		e["server_"+name] = value
+	}
+	return e
+}

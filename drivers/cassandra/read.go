@@ -1,0 +1,185 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+var (
+	errNotRead  = errors.New("it is a write: run it with Write, or Batch")
+	errNotWrite = errors.New("it is no single write: run it with Read, or Batch")
+	errNotBatch = errors.New("it is no batch")
+)
+
+// checkEvery is after how many rows a long read looks at its context.
+const checkEvery = 256
+
+// errEnough ends a read whose limit is reached.
+var errEnough = errors.New("enough")
+
+// Read implements drivers.Session.
+func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error) error {
+	st, err := s.enter(ctx, stmt)
+	if err != nil {
+		return err
+	}
+	defer s.store.mu.RUnlock()
+	if !st.pattern.Kind.Reads() {
+		return named(st, errNotRead)
+	}
+	if err := st.check(args); err != nil {
+		return named(st, err)
+	}
+	limit := st.limitOf(args)
+	if limit <= 0 {
+		return nil
+	}
+	switch {
+	case st.single():
+		err = s.readSingles(ctx, st, args, limit, yield)
+	case st.inAt >= 0:
+		err = s.readListed(ctx, st, args, limit, yield)
+	default:
+		err = s.readRange(ctx, st, args, limit, yield)
+	}
+	if err == errEnough {
+		return nil
+	}
+	return err
+}
+
+// limitOf returns how many rows the call may yield.
+func (st *statement) limitOf(args []drivers.Value) int64 {
+	switch {
+	case st.limit >= 0 && !args[st.limit].IsNull():
+		return args[st.limit].Int64()
+	case st.pattern.Limit > 0:
+		return int64(st.pattern.Limit)
+	}
+	return math.MaxInt64
+}
+
+// given returns which bounds a call gives. Of the bound at which reading begins
+// and the row after which it goes on, CQL takes one: the closer.
+func (st *statement) given(args []drivers.Value) bounds {
+	p := st.pattern
+	var with bounds
+	if st.from >= 0 && !args[st.from].IsNull() {
+		with |= withFrom
+	}
+	if st.to >= 0 && !args[st.to].IsNull() {
+		with |= withTo
+	}
+	if len(p.After) == 0 || args[st.after].IsNull() {
+		return with
+	}
+	start := st.start()
+	if with&start == 0 {
+		return with | withAfter
+	}
+	bound, at := p.From, st.from
+	if start == withTo {
+		bound, at = p.To, st.to
+	}
+	c := compare(args[st.after], args[at])
+	if start == withTo {
+		c = -c
+	}
+	if c < 0 || c == 0 && bound.Open {
+		return with // the row lies before the bound: all of the range is after it
+	}
+	return with&^start | withAfter
+}
+
+// readRange reads what one statement answers, or several one after another.
+func (s *session) readRange(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
+	with := st.given(args)
+	o := origin{args: args, limit: limit}
+	if with&withAfter == 0 || st.chains[0] == nil {
+		_, err := s.stream(ctx, st, s.call(st.queries[with]), &o, yield)
+		return err
+	}
+	chain := st.chains[0]
+	if with&^withAfter != 0 {
+		if st.beyondEnd(args) {
+			return nil
+		}
+		chain = st.chains[1]
+	}
+	for _, q := range chain {
+		n, err := s.stream(ctx, st, s.call(q), &o, yield)
+		if err != nil {
+			return err
+		}
+		if o.limit -= n; o.limit == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// beyondEnd reports whether the row to go on after lies behind the end of the
+// range already.
+func (st *statement) beyondEnd(args []drivers.Value) bool {
+	p := st.pattern
+	bound, at := p.To, st.to
+	if st.start() == withTo {
+		bound, at = p.From, st.from
+	}
+	c := compare(args[st.after], args[at])
+	if st.start() == withTo {
+		c = -c
+	}
+	return c > 0 || c == 0 && bound.Open
+}
+
+// stream sends a read and yields its rows as they come.
+func (l *lane) stream(ctx context.Context, st *statement, c *call, o *origin, yield func([]drivers.Value) error) (n int64, err error) {
+	it := l.send(ctx, c, o)
+	for read := 1; it.Scan(c.dest...); read++ {
+		if read%checkEvery == 0 {
+			if err = ctx.Err(); err != nil {
+				break
+			}
+		}
+		if c.take(st) {
+			if err = yield(c.row[:st.out]); err != nil {
+				break
+			}
+			if n++; n == o.limit {
+				break
+			}
+		}
+		c.elems = c.elems[:0]
+	}
+	if cerr := it.Close(); err == nil && cerr != nil {
+		err = named(st, readError(cerr))
+	}
+	c.done()
+	return n, err
+}
+
+// take moves the columns that were read into the row, and reports whether there
+// is a row.
+func (c *call) take(st *statement) bool {
+	for i := range c.cells {
+		c.row[i] = c.cells[i].v
+	}
+	switch {
+	case st.rowAt >= 0:
+		return !c.row[st.rowAt].IsNull()
+	case st.pattern.Element != nil:
+		return !c.row[0].IsNull()
+	case st.someOf == nil:
+		return true
+	}
+	for _, at := range st.someOf {
+		if !c.row[at].IsNull() {
+			return true
+		}
+	}
+	return false
+}

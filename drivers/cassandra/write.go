@@ -1,0 +1,108 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Write implements drivers.Session.
+func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	st, err := s.enter(ctx, stmt)
+	if err != nil {
+		return drivers.Result{}, err
+	}
+	defer s.store.mu.RUnlock()
+	if st.pattern.Kind.Reads() || st.pattern.Kind == schemas.Batch {
+		return drivers.Result{}, named(st, errNotWrite)
+	}
+	if err := st.ready(args); err != nil {
+		return drivers.Result{}, named(st, err)
+	}
+	if st.pattern.Kind == schemas.PutIf {
+		return s.writeIf(ctx, st, args)
+	}
+	return drivers.Result{Applied: true}, s.write(ctx, st, args, st.time(1))
+}
+
+// ready judges a write before it is sent.
+func (st *statement) ready(args []drivers.Value) error {
+	if err := st.check(args); err != nil {
+		return err
+	}
+	if n, most := sizeOf(args), st.store.limits.mutation; n > most {
+		return fmt.Errorf("%d bytes, and the cluster takes %d at once: %w", n, most, drivers.ErrTooLarge)
+	}
+	if st.pattern.Scope == schemas.ScopeRange && st.given(args) == 0 && len(st.table.Static) > 0 && len(st.pattern.By) == len(st.table.Partition) {
+		return fmt.Errorf("a range without ends would take the static columns too: give it one")
+	}
+	return nil
+}
+
+// time returns the first of n timestamps for writes; 0 if the node stamps them.
+func (st *statement) time(n int64) int64 {
+	if !st.stamps() {
+		return 0
+	}
+	return st.store.clock.next(n)
+}
+
+// write sends one write.
+func (l *lane) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
+	c := l.call(st.queries[st.given(args)])
+	err := l.send(ctx, c, &origin{args: args, time: time}).Close()
+	c.done()
+	return named(st, writeError(err, l.retry.uncertain))
+}
+
+// writeIf sends a conditional write. Where it was not applied, Cassandra tells
+// the present values of the columns compared, if there is a row.
+func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
+	c := s.call(st.queries[0])
+	it := s.send(ctx, c, &origin{args: args})
+	r, err := s.verdict(st, it)
+	if cerr := it.Close(); cerr != nil {
+		err = cerr
+	}
+	c.done()
+	return r, named(st, writeError(err, false))
+}
+
+// verdict reads the answer to a conditional write: [applied], and columns by
+// name where it is false.
+func (s *session) verdict(st *statement, it *gocql.Iter) (drivers.Result, error) {
+	var r drivers.Result
+	columns := it.Columns()
+	s.answer, s.rows = s.answer[:0], s.rows[:0]
+	var cells []cell
+	if len(columns) > 1 {
+		cells = make([]cell, len(st.pattern.If))
+	}
+	for i := range columns {
+		s.answer = append(s.answer, nil) // gocql passes over it
+		if columns[i].Name == "[applied]" {
+			s.answer[i] = &r.Applied
+			continue
+		}
+		for j, c := range st.pattern.If {
+			if c.Name == columns[i].Name {
+				cells[j].typ = c.Type
+				s.answer[i] = &cells[j]
+			}
+		}
+	}
+	if !it.Scan(s.answer...) {
+		return r, fmt.Errorf("a conditional write was answered without a verdict")
+	}
+	if !r.Applied && len(cells) > 0 {
+		for i := range cells {
+			s.rows = append(s.rows, cells[i].v)
+		}
+		r.Row = s.rows
+	}
+	return r, nil
+}
