@@ -20,7 +20,7 @@ func TestPaired(t *testing.T) {
 
 // BenchmarkPaired measures what the driver costs over a bare gocql loop:
 //
-//	MAILBENCH_BLOCK=10s go test -run '^$' -bench Paired -benchtime 15x -timeout 3h ./drivers/cassandra
+//	MAILBENCH_PAIRED=15x10s go test -run '^$' -bench Paired -timeout 3h ./drivers/cassandra
 func BenchmarkPaired(b *testing.B) {
 	bare, driver := openPaired(b)
 	paired.Load(b, bare.Write)

@@ -240,3 +240,14 @@ func TestWarmUp(t *testing.T) {
 	}
 	t.Log(r)
 }
+
+func TestParse(t *testing.T) {
+	if pairs, block, err := parse("15x10s"); pairs != 15 || block != 10*time.Second || err != nil {
+		t.Errorf("15x10s: %d pairs of %v, %v", pairs, block, err)
+	}
+	for _, v := range []string{"15", "x10s", "0x10s", "15x10", "15x-1s", "15x10sx"} {
+		if _, _, err := parse(v); err == nil {
+			t.Errorf("%s is taken", v)
+		}
+	}
+}
