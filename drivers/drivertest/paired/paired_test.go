@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -79,7 +80,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// sleeper is a side whose operations take so long, whatever the machine does.
+// sleeper is a side whose operations take so long.
 func sleeper(name string, d time.Duration) Side {
 	return Side{name, func() (Op, error) {
 		return func(context.Context, uint64) error { time.Sleep(d); return nil }, nil
@@ -87,26 +88,27 @@ func sleeper(name string, d time.Duration) Side {
 }
 
 // TestSlower shows that a side which is a fifth slower is found, and one that
-// is not is not.
+// is not is not. The clock is synctest's, so that nothing else takes time.
 func TestSlower(t *testing.T) {
-	plan := Plan{Clients: 4, Pairs: MinPairs, Block: 50 * time.Millisecond}
-	run := func(d time.Duration) *Result {
-		r, err := Run(t.Context(), sleeper("A", 4*time.Millisecond), sleeper("B", d), plan)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		run := func(d time.Duration) *Result {
+			r, err := Run(t.Context(), sleeper("A", 4*time.Millisecond), sleeper("B", d), Plan{Clients: 4, Pairs: MinPairs, Block: 10 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
 		}
-		return r
-	}
-	slower := run(5 * time.Millisecond)
-	if e := slower.Throughput(); e.Median < 0.7 || e.High >= MinThroughput {
-		t.Errorf("a side that is a fifth slower: %v", e)
-	}
-	if err := slower.Kept(); err == nil {
-		t.Errorf("a side that is a fifth slower is let pass:\n%v", slower)
-	}
-	if e := run(4 * time.Millisecond).Throughput(); e.Median < 0.93 || e.Median > 1.07 {
-		t.Errorf("two equal sides: %v", e)
-	}
+		slower := run(5 * time.Millisecond)
+		if e := slower.Throughput(); e.Low < 0.799 || e.High > 0.801 {
+			t.Errorf("a side that is a fifth slower: %v", e)
+		}
+		if err := slower.Kept(); err == nil || !strings.Contains(err.Error(), "throughput is 0.800") {
+			t.Errorf("a side that is a fifth slower is let pass: %v", err)
+		}
+		if e := run(4 * time.Millisecond).Throughput(); e.Low < 0.999 || e.High > 1.001 {
+			t.Errorf("two equal sides: %v", e)
+		}
+	})
 }
 
 // spinner computes, and allocates one object an operation for each of allocs.
@@ -233,12 +235,34 @@ func TestWarmUp(t *testing.T) {
 			t.Errorf("%v agree: %v", c.windows, got)
 		}
 	}
-	r, err := Run(t.Context(), sleeper("A", time.Millisecond), sleeper("B", time.Millisecond),
-		Plan{Clients: 1, Pairs: 1, Block: 10 * time.Millisecond, WarmUp: 10 * time.Second})
-	if err != nil || !r.Steady || r.Warmed < 120*time.Millisecond || len(r.Pairs) != 1 {
-		t.Errorf("warm-up: %v %v", err, r)
-	}
-	t.Log(r)
+	synctest.Test(t, func(t *testing.T) {
+		// Both become faster with each operation, down to a millisecond.
+		compiled := func(name string) Side {
+			d := 10 * time.Millisecond
+			return Side{name, func() (Op, error) {
+				return func(context.Context, uint64) error {
+					d = max(time.Millisecond, d-10*time.Microsecond)
+					time.Sleep(d)
+					return nil
+				}, nil
+			}}
+		}
+		plan := Plan{Clients: 1, Pairs: 1, Block: time.Second, WarmUp: time.Minute}
+		r, err := Run(t.Context(), compiled("A"), compiled("B"), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := r.Pairs[0]; !r.Steady || p.A.Ops < 1000 || p.B.Ops < 1000 {
+			t.Errorf("warmed up for %v, steady %v, and %d and %d operations; want a thousand each", r.Warmed, r.Steady, p.A.Ops, p.B.Ops)
+		}
+		plan.WarmUp = 4 * time.Second
+		if r, err = Run(t.Context(), compiled("A"), compiled("B"), plan); err != nil {
+			t.Fatal(err)
+		}
+		if r.Steady || r.Warmed < plan.WarmUp || r.Warmed > plan.WarmUp+2*time.Second || !strings.Contains(r.String(), "STILL NOT STEADY") {
+			t.Errorf("a warm-up that was too short: %v", r)
+		}
+	})
 }
 
 func TestParse(t *testing.T) {
