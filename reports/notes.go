@@ -94,6 +94,7 @@ func (a *Audit) summary() string {
 	add(a.Lost, "LOST")
 	add(a.Corrupt, "CORRUPT")
 	add(a.Resurrected, "deleted but still there")
+	add(a.BadUIDs, "UIDs given twice or out of order")
 	if len(parts) == 0 && a.Unread == 0 {
 		parts = append(parts, "nothing lost")
 	}

@@ -202,9 +202,10 @@ type Audit struct {
 	Verified    int64  `json:"verified"`  // found, and byte for byte as delivered
 	Lost        int64  `json:"lost"`
 	Corrupt     int64  `json:"corrupt"`
-	Resurrected int64  `json:"resurrected"`      // deleted, acknowledged, and still there
-	Unknown     int64  `json:"unknown"`          // outcome unknown when written: either is right
-	Unread      int64  `json:"unread,omitempty"` // the engine answered with an error: neither verified nor wrong
+	Resurrected int64  `json:"resurrected"`        // deleted, acknowledged, and still there
+	Unknown     int64  `json:"unknown"`            // outcome unknown when written: either is right
+	BadUIDs     int64  `json:"bad_uids,omitempty"` // given twice in a folder, or not ascending
+	Unread      int64  `json:"unread,omitempty"`   // the engine answered with an error: neither verified nor wrong
 	// Interrupted: operations were broken off on an engine where an operation
 	// of several writes is not all or nothing. What they may have left (dangling,
 	// broken bodies) are figures then, and no fault of what was acknowledged.
@@ -223,5 +224,5 @@ type Audit struct {
 
 // Wrong reports whether what was acknowledged is not as it was promised.
 func (a *Audit) Wrong() bool {
-	return a.Lost+a.Corrupt+a.Resurrected > 0 || !a.Interrupted && a.Dangling+a.BrokenBodies > 0
+	return a.Lost+a.Corrupt+a.Resurrected+a.BadUIDs > 0 || !a.Interrupted && a.Dangling+a.BrokenBodies > 0
 }

@@ -102,7 +102,7 @@ func TestSchemaAndTypesAgree(t *testing.T) {
 	op := cell.Ops["open"]
 	op.Missing = "subject"
 	audit := r.Audits[0]
-	audit.Unread, audit.Interrupted = 1, true
+	audit.Unread, audit.BadUIDs, audit.Interrupted = 1, 1, true
 	for name, v := range map[string]any{
 		"": r, "environment": r.Environment, "mail": r.Mail, "cell": cell, "op": op,
 		"latency": Latency{}, "store": StoreCost{}, "engine": cell.Engines, "client": cell.Client,

@@ -95,7 +95,7 @@ func (a *auditor) work(ctx context.Context, accounts <-chan []int32) error {
 }
 
 // model adds the model's own audit: its invariants, and its counters against a
-// recount.
+// recount; and that of the UIDs, where it gives any.
 func (a *auditor) model(ctx context.Context) error {
 	s, err := a.store.Session()
 	if err != nil {
@@ -110,6 +110,9 @@ func (a *auditor) model(ctx context.Context) error {
 	})
 	if err != nil {
 		return fmt.Errorf("audit of the model: %w", err)
+	}
+	if u, ok := mb.(models.UIDs); ok {
+		a.uids(u)
 	}
 	f := &a.found
 	f.Accounts, f.Folders, f.Messages, f.Purgeable = m.Accounts, m.Folders, m.Messages, m.Deleted

@@ -42,7 +42,7 @@ func (w *worker) moved(out latency.Outcome) error {
 		return w.putBack(out)
 	}
 	w.record(record{event: left, place: t.from.place, n: w.op.N, handle: t.handle})
-	w.record(record{event: arrived, place: t.arrive.place, n: w.op.N, handle: t.handles[0]})
+	w.record(record{event: arrived, place: t.arrive.place, n: w.op.N, handle: t.handles[0], ahead: w.ahead})
 	if err := w.flush(); err != nil {
 		return err
 	}

@@ -77,8 +77,12 @@ func (d *desk) Mailbox(drivers.Session) models.Mailbox { return deskBox{d: d} }
 // deskBox implements the parts of models.Mailbox that the runner's tests use.
 type deskBox struct {
 	models.Mailbox
+	models.UIDs
 	d *desk
 }
+
+// UID implements models.UIDs: a number is given once in all folders.
+func (deskBox) UID(h models.Handle) uint64 { return binary.BigEndian.Uint64(h[:]) }
 
 func (b deskBox) call(name string) error {
 	if b.d.before != nil {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mailbench/mailbench/models"
 )
@@ -22,6 +24,7 @@ type ledger struct {
 	mu   sync.Mutex
 	file *os.File
 	err  error // the first; the ledger takes nothing after it
+	size atomic.Int64
 }
 
 // event says what a record tells of its message.
@@ -61,10 +64,13 @@ type record struct {
 	n      uint64 // of the operation that delivered or changed it
 	handle models.Handle
 	digest uint64 // of what the model must give back; deliveries only
+	// ahead is how many records were in the ledger when the call began: they
+	// tell of what was acknowledged before. Deliveries and arrivals only.
+	ahead uint32
 }
 
 // recordSize is event 1, zero 1, folder 2, account 4, n 8, handle 32, digest 8,
-// zero 4, CRC-32C 4, all little endian.
+// ahead 4, CRC-32C 4, all little endian.
 const recordSize = 64
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -77,7 +83,7 @@ func (r *record) append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(b, r.n)
 	b = append(b, r.handle[:]...)
 	b = binary.LittleEndian.AppendUint64(b, r.digest)
-	b = append(b, 0, 0, 0, 0)
+	b = binary.LittleEndian.AppendUint32(b, r.ahead)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
 }
 
@@ -93,6 +99,7 @@ func (r *record) parse(b []byte) bool {
 		n:      le.Uint64(b[8:]),
 		handle: models.Handle(b[16:48]),
 		digest: le.Uint64(b[48:]),
+		ahead:  le.Uint32(b[56:]),
 	}
 	return r.event > 0 && r.event <= lastEvent
 }
@@ -113,7 +120,18 @@ func openLedger(name string) (*ledger, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open ledger %s: %w", name, err), f.Close())
 	}
-	return &ledger{file: f}, nil
+	l := &ledger{file: f}
+	l.size.Store(size - size%recordSize)
+	return l, nil
+}
+
+// records is how many records the ledger has; none, if there is no ledger. Of
+// more than fit, it says fewer: of what came before a call, that is true too.
+func (l *ledger) records() uint32 {
+	if l == nil {
+		return 0
+	}
+	return uint32(min(l.size.Load()/recordSize, math.MaxUint32))
 }
 
 // write appends encoded records in one piece.
@@ -121,7 +139,8 @@ func (l *ledger) write(b []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err == nil {
-		if _, err := l.file.Write(b); err != nil {
+		n, err := l.file.Write(b)
+		if l.size.Add(int64(n)); err != nil {
 			l.err = fmt.Errorf("write ledger: %w", err)
 		}
 	}

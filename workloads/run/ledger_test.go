@@ -26,7 +26,7 @@ func writeRecords(t *testing.T, name string, records ...record) {
 func TestLedgerReadsWhatWasWritten(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "ledger")
 	want := []record{
-		{event: delivered, place: place{7, 3}, n: 1 << 40, handle: handle(1), digest: 0xfeedfacecafebeef},
+		{event: delivered, place: place{7, 3}, n: 1 << 40, handle: handle(1), digest: 0xfeedfacecafebeef, ahead: 1<<32 - 1},
 		{event: deleted, place: place{7, 3}, n: 9, handle: handle(1)},
 	}
 	writeRecords(t, name, want...)

@@ -174,7 +174,7 @@ func (w *worker) delivered(out latency.Outcome) error {
 	switch out {
 	case latency.OK:
 		for i, f := range t.shelves {
-			w.record(record{event: delivered, place: f.place, n: w.op.Message, handle: t.handles[i], digest: t.digest})
+			w.record(record{event: delivered, place: f.place, n: w.op.Message, handle: t.handles[i], digest: t.digest, ahead: w.ahead})
 		}
 	case latency.Unknown:
 		for _, f := range t.shelves {

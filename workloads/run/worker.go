@@ -33,6 +33,7 @@ type worker struct {
 	entry   func(*models.Entry) error // w.listed and w.informed, bound once
 	info    func(models.FolderInfo) error
 	records []byte // for the ledger
+	ahead   uint32 // records that were in the ledger when the call began
 	err     error  // of making an operation: the phase cannot go on
 
 	// Of carrying out the operation before, and how many have failed in a row.
@@ -138,6 +139,7 @@ func (w *worker) step(ctx, opCtx context.Context, n uint64, due time.Duration) e
 // carryOut is the operation itself, between the only two readings of the clock.
 func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration) error {
 	w.meter.Take()
+	w.ahead = w.ledger.records()
 	start := w.clock.now()
 	err := o.run(opCtx, w)
 	end := w.clock.now()
