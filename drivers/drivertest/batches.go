@@ -33,6 +33,9 @@ func batches(t testing.TB, open Open) {
 			refusedWhole(c, b.pattern)
 		}
 	}
+	if s.offers("in_all") {
+		spread(c)
+	}
 	unordered(c)
 	if s.offers("in_row") {
 		oneRow(c)
@@ -161,6 +164,31 @@ func refusedWhole(c *client, pattern string) {
 		c.Errorf("%s with a part of %d bytes: %v, expected ErrTooLarge", pattern, limit+1, err)
 	}
 	c.expect(nil, "boxes", p)
+}
+
+// spread is about batches whose rows lie in several partitions, for which an
+// engine may have a limit of its own.
+func spread(c *client) {
+	c.fail.Helper()
+	limit := c.caps.MaxSpreadBytes
+	if limit == 0 || limit > biggest {
+		return
+	}
+	half := string(make([]byte, limit/2+1))
+	err := c.batch("in_all", with(0, "spread", 1, half, nil), with(1, "spread elsewhere", half))
+	if !errors.Is(err, drivers.ErrTooLarge) {
+		c.Errorf("a batch of %d bytes over two partitions: %v, expected ErrTooLarge", len(half)*2, err)
+	}
+	c.expect(nil, "boxes", "spread")
+	c.expect(nil, "other", "spread elsewhere")
+	// Below the limit of one partition, that is no limit for one partition.
+	if limit*2 < c.caps.MaxBatchBytes {
+		must(c, c.batch("in_all", with(0, "spread", 1, half, nil), with(0, "spread", 2, half, nil)))
+		c.expect([]string{row(1, half, nil), row(2, half, nil)}, "boxes", "spread")
+	}
+	quarter := half[:len(half)/4]
+	must(c, c.batch("in_all", with(0, "spread", 3, quarter, nil), with(1, "spread elsewhere", quarter)))
+	c.expect([]string{row(quarter)}, "other", "spread elsewhere")
 }
 
 // isolation is about readers while atomic batches run: they see a batch whole

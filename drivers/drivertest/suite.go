@@ -40,7 +40,7 @@ func parse(t testing.TB, file string, pairs ...string) *schemas.Schema {
 	}
 	name := fmt.Sprintf("dt_%s_%d", started, names.Add(1))
 	pairs = append(pairs, "name: drivertest", "name: "+name)
-	s, err := schemas.Parse(file, []byte(strings.NewReplacer(pairs...).Replace(string(src))))
+	s, err := schemas.Parse(file, []byte(eachKey(strings.NewReplacer(pairs...).Replace(string(src)))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +65,21 @@ func begin(t testing.TB, open Open, file string, pairs ...string) *suite {
 	s := &suite{TB: t, ctx: ctx, schema: parse(t, file, pairs...)}
 	s.store = open(t, s.schema)
 	s.caps = s.store.Capabilities()
-	var err error
-	if s.set, err = drivers.PrepareAll(ctx, s.store, s.schema); err != nil {
-		t.Fatal(err)
+	if sh, ok := s.store.(*shared); ok {
+		sh.begin(s, file, pairs)
+	} else {
+		s.prepare()
 	}
 	return s
+}
+
+// prepare prepares all patterns of the suite's schema.
+func (s *suite) prepare() {
+	s.Helper()
+	var err error
+	if s.set, err = drivers.PrepareAll(s.ctx, s.store, s.schema); err != nil {
+		s.Fatal(err)
+	}
 }
 
 // offers reports whether the engine can run the pattern or its fallback.
