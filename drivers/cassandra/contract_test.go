@@ -9,7 +9,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/launch/live"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // openLive opens a store in a namespace of its own on the node that tests
@@ -34,12 +33,4 @@ func openLive(t testing.TB, settings map[string]string) *Store {
 }
 
 // TestContract runs the contract of all engines over one store.
-func TestContract(t *testing.T) {
-	st := openLive(t, nil)
-	drivertest.Run(t, func(t testing.TB, s *schemas.Schema) drivers.Store {
-		if err := st.Apply(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
-		return st
-	})
-}
+func TestContract(t *testing.T) { drivertest.RunShared(t, openLive(t, nil)) }
