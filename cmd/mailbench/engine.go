@@ -235,7 +235,7 @@ func openEngine(engine, dir string) (*launch.Instance, error) {
 
 func upCommand(engine, dir string) string {
 	if dir != "" {
-		engine += " --dir " + dir
+		engine += fmt.Sprintf(" --dir %q", dir)
 	}
 	return "mailbench engine up " + engine
 }

@@ -25,11 +25,15 @@ type Instance struct {
 // Up starts what of an instance is not running and returns when all of it
 // serves. What it started is stopped again if that fails.
 func Up(ctx context.Context, c Config) (*Instance, error) {
-	if err := supported(); err != nil {
-		return nil, err
-	}
 	e, err := find(c.Engine)
 	if err != nil {
+		return nil, err
+	}
+	return up(ctx, e, c)
+}
+
+func up(ctx context.Context, e engine, c Config) (*Instance, error) {
+	if err := supported(); err != nil {
 		return nil, err
 	}
 	if err := c.check(e); err != nil {
@@ -39,6 +43,7 @@ func Up(ctx context.Context, c Config) (*Instance, error) {
 	if in.progress == nil {
 		in.progress = func(string) {}
 	}
+	var err error
 	if in.dir, err = instanceDir(c.Engine, c.Dir); err != nil {
 		return nil, err
 	}

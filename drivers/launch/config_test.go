@@ -1,0 +1,185 @@
+package launch
+
+import (
+	"encoding/xml"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// TestLayouts: every process of every layout has addresses of its own, on
+// loopback, among the ports that an instance takes.
+func TestLayouts(t *testing.T) {
+	for _, e := range engines {
+		f := e.facts()
+		for count := f.minNodes; count <= f.maxNodes; count++ {
+			seen := make(map[string]bool)
+			for _, n := range e.nodes(f.port, count) {
+				if !slices.Contains(n.Listens, n.Address) {
+					t.Errorf("%s %d: %s listens on %q, without its address %s", f.name, count, n.Name, n.Listens, n.Address)
+				}
+				for _, address := range append(n.Listens, n.Name) {
+					if seen[address] {
+						t.Errorf("%s %d: %s has %s, as another does", f.name, count, n.Name, address)
+					}
+					seen[address] = true
+				}
+				for _, address := range n.Listens {
+					host, port, err := net.SplitHostPort(address)
+					must(t, err)
+					number, err := strconv.Atoi(port)
+					must(t, err)
+					if !net.ParseIP(host).IsLoopback() || number < f.port || number > f.port+65535-maxPort {
+						t.Errorf("%s %d: %s listens on %s", f.name, count, n.Name, address)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestPoms: the versions that are told are those that are fetched, and all are pinned.
+func TestPoms(t *testing.T) {
+	for _, e := range engines {
+		f := e.facts()
+		_, src, err := jarsOf(e)
+		must(t, err)
+		type artifact struct {
+			ID      string `xml:"artifactId"`
+			Version string `xml:"version"`
+		}
+		var pom struct {
+			Dependencies []artifact `xml:"dependencies>dependency"`
+			Plugins      []artifact `xml:"build>plugins>plugin"`
+		}
+		must(t, xml.Unmarshal(src, &pom))
+		if len(pom.Dependencies) == 0 || len(pom.Plugins) != 1 {
+			t.Fatalf("%s: %+v", f.name, pom)
+		}
+		for _, d := range pom.Dependencies {
+			if version, _, _ := strings.Cut(d.Version, "-"); version != f.version {
+				t.Errorf("%s: fetches %s %s, and tells of %s", f.name, d.ID, d.Version, f.version)
+			}
+		}
+		if pom.Plugins[0].Version == "" {
+			t.Errorf("%s: the plugin's version is not pinned", f.name)
+		}
+	}
+}
+
+// awkward is a folder whose name is none for YAML, XML or a URL.
+const awkward = `it's "a" <b> & 100% #c`
+
+func configured(t *testing.T, e engine, count int) (*Instance, []command) {
+	t.Helper()
+	f := e.facts()
+	in := &Instance{engine: e, dir: filepath.Join(t.TempDir(), awkward), state: &state{Port: 19500, HeapBytes: f.heap, Count: count}}
+	in.state.Nodes = e.nodes(in.state.Port, count)
+	var commands []command
+	for i := range in.state.Nodes {
+		n := &in.state.Nodes[i]
+		must(t, os.MkdirAll(in.nodeDir(n), 0o755))
+		c, err := e.command(in, n)
+		must(t, err)
+		commands = append(commands, c)
+	}
+	return in, commands
+}
+
+func TestCassandraConfiguration(t *testing.T) {
+	in, commands := configured(t, cassandra{}, 3)
+	for i, c := range commands {
+		n := &in.state.Nodes[i]
+		src, err := os.ReadFile(filepath.Join(in.nodeDir(n), "cassandra.yaml"))
+		must(t, err)
+		var conf map[string]any
+		must(t, yaml.Unmarshal(src, &conf))
+		host := "127.0.0." + strconv.Itoa(i+1)
+		for key, want := range map[string]any{
+			"listen_address": host, "rpc_address": host, "native_transport_port": 19500, "storage_port": 19501,
+			"commitlog_directory": filepath.Join(in.nodeDir(n), "commitlog"), "commitlog_sync": "periodic", "auto_snapshot": false,
+		} {
+			if conf[key] != want {
+				t.Errorf("%s: %s is %v, want %v", n.Name, key, conf[key], want)
+			}
+		}
+		if want := "-Dcassandra.jmx.local.port=" + strconv.Itoa(19502+i); !slices.Contains(c.flags, want) {
+			t.Errorf("%s: no flag %s", n.Name, want)
+		}
+	}
+	if !slices.Contains(commands[0].flags, "-XX:+UseSerialGC") {
+		t.Error("a small heap is not collected by the serial collector")
+	}
+	in.state.HeapBytes = g1Heap
+	c, err := in.engine.command(in, &in.state.Nodes[0])
+	must(t, err)
+	if !slices.Contains(c.flags, "-XX:+UseG1GC") || slices.Contains(c.flags, "-XX:+UseSerialGC") {
+		t.Error("a large heap is not collected by G1")
+	}
+}
+
+func TestHBaseConfiguration(t *testing.T) {
+	for _, count := range []int{0, 2} {
+		in, commands := configured(t, hbase{}, count)
+		for i, c := range commands {
+			n := &in.state.Nodes[i]
+			src, err := os.ReadFile(filepath.Join(in.nodeDir(n), "hbase-site.xml"))
+			must(t, err)
+			var site struct {
+				Properties []struct {
+					Name  string `xml:"name"`
+					Value string `xml:"value"`
+				} `xml:"property"`
+			}
+			must(t, xml.Unmarshal(src, &site))
+			conf := make(map[string]string)
+			for _, p := range site.Properties {
+				conf[p.Name] = p.Value
+			}
+			_, port, err := net.SplitHostPort(n.Listens[len(n.Listens)-1])
+			must(t, err)
+			for key, want := range map[string]string{
+				"hbase.rootdir": "file://" + filepath.Join(in.dir, "shared", "hbase"), "hbase.cluster.distributed": strconv.FormatBool(count > 0),
+				"hbase.zookeeper.property.clientPort": "19500", "hbase.zookeeper.property.clientPortAddress": "127.0.0.1",
+				"hbase.master.port": "19501", "hbase.regionserver.port": port,
+				"hbase.master.ipc.address": "127.0.0.1", "hbase.regionserver.ipc.address": "127.0.0.1",
+				"hbase.master.info.port": "-1", "hbase.regionserver.info.port": "-1",
+			} {
+				if conf[key] != want {
+					t.Errorf("%s: %s is %q, want %q", n.Name, key, conf[key], want)
+				}
+			}
+			want := map[string]string{standalone: "HMaster", zookeeper: "HQuorumPeer", master: "HMaster"}[n.Name]
+			if want == "" {
+				want = "HRegionServer"
+			}
+			if !strings.HasSuffix(c.main, "."+want) {
+				t.Errorf("%s runs %s, want %s", n.Name, c.main, want)
+			}
+		}
+	}
+}
+
+func TestContact(t *testing.T) {
+	c, _ := configured(t, cassandra{}, 3)
+	if got, want := strings.Join(c.Contact(), " "), "127.0.0.1:19500 127.0.0.2:19500 127.0.0.3:19500"; got != want {
+		t.Errorf("contact of Cassandra: %s, want %s", got, want)
+	}
+	h, _ := configured(t, hbase{}, 2)
+	if got, want := strings.Join(h.Contact(), " "), "127.0.0.1:19500"; got != want {
+		t.Errorf("contact of HBase: %s, want %s", got, want)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

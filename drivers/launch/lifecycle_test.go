@@ -1,0 +1,233 @@
+//go:build linux
+
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sleeper is Cassandra whose java sleeps, and serves at once.
+type sleeper struct {
+	cassandra
+	fault error // of its probes
+}
+
+func (s sleeper) probe(context.Context, []Node) error { return s.fault }
+
+// fakeJava puts a java on the PATH that is asked for its version or else runs a
+// line of shell, and a mvn that fetches one jar.
+func fakeJava(t *testing.T, run string) {
+	t.Helper()
+	dir := t.TempDir()
+	script := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script("java", `case "$*" in *-version*) echo '    java.specification.version = 17'; exit;; esac`+"\n"+run)
+	script("mvn", `for arg; do case "$arg" in -DoutputDirectory=*) echo jar > "${arg#*=}/engine.jar";; esac; done`)
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("JAVA_HOME", "")
+	t.Setenv("MAILBENCH_CACHE", filepath.Join(dir, "cache"))
+}
+
+func TestLifecycle(t *testing.T) {
+	fakeJava(t, "echo I am up; exec sleep 1000")
+	ctx, config := t.Context(), Config{Engine: "cassandra", Nodes: 3, Dir: filepath.Join(t.TempDir(), "c"), Port: AnyPort}
+	in := mustUp(t, sleeper{}, config)
+	t.Cleanup(func() { kill(context.Background(), in.running()...) })
+	if want := []string{"node1", "node2", "node3"}; !slices.Equal(in.Started, want) {
+		t.Errorf("started %q, want %q", in.Started, want)
+	}
+	before := in.Nodes()
+	for _, n := range before {
+		if !n.Running() || n.RSS() <= 0 || time.Since(n.Process.Started) > time.Minute {
+			t.Errorf("%s: running %t, RSS %d, started %s", n.Name, n.Running(), n.RSS(), n.Process.Started)
+		}
+	}
+
+	// What runs is found, by whoever looks.
+	if in = mustUp(t, sleeper{}, config); len(in.Started) > 0 || len(in.stopped()) > 0 {
+		t.Errorf("a second up started %q; %d are stopped", in.Started, len(in.stopped()))
+	}
+
+	// One that is killed is seen to be down, and is the only one that comes back.
+	must(t, in.Kill(ctx, "node2"))
+	found, err := Open("cassandra", config.Dir)
+	must(t, err)
+	if down := found.stopped(); len(down) != 1 || down[0].Name != "node2" {
+		t.Errorf("stopped: %v, want node2", down)
+	}
+	if err := in.Kill(ctx, "node2"); err == nil {
+		t.Error("a node that is not running was killed")
+	}
+	if in = mustUp(t, sleeper{}, config); !slices.Equal(in.Started, []string{"node2"}) {
+		t.Errorf("started %q, want node2", in.Started)
+	}
+	must(t, in.Kill(ctx, "node3"))
+	must(t, in.Start(ctx, "node3"))
+	if err := in.Start(ctx, "node3"); err == nil {
+		t.Error("a node that is running was started")
+	}
+	after := in.Nodes()
+	for i := range after {
+		if same := after[i].Process.PID == before[i].Process.PID; same != (i == 0) {
+			t.Errorf("%s: is the same process: %t", after[i].Name, same)
+		}
+	}
+
+	// Down stops all, and keeps what is there for the next up.
+	must(t, in.Down(ctx, false))
+	if n := len(in.running()); n > 0 {
+		t.Errorf("%d nodes run", n)
+	}
+	if log, err := os.ReadFile(in.logPath(&after[1])); err != nil || strings.Count(string(log), "I am up") != 2 {
+		t.Errorf("log of node2: %q, %v; want two starts", log, err)
+	}
+	in = mustUp(t, sleeper{}, config)
+	must(t, in.Down(ctx, true))
+	if _, err := os.Stat(config.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("purged, and its folder is there: %v", err)
+	}
+}
+
+// TestForeignProcess: a process that has the id of a node that died is left alone.
+func TestForeignProcess(t *testing.T) {
+	fakeJava(t, "exec sleep 1000")
+	config := Config{Engine: "cassandra", Dir: t.TempDir(), Port: AnyPort}
+	in := mustUp(t, sleeper{}, config)
+	must(t, in.Kill(t.Context(), "node1"))
+	stranger := exec.Command("sleep", "1000")
+	must(t, stranger.Start())
+	t.Cleanup(func() { stranger.Process.Kill(); stranger.Wait() })
+
+	in.state.Nodes[0].Process.PID = stranger.Process.Pid
+	must(t, in.state.save(in.dir))
+	if in.Nodes()[0].Running() {
+		t.Error("the stranger is taken for the node")
+	}
+	if err := in.Kill(t.Context(), "node1"); err == nil {
+		t.Error("the node was killed, which is not running")
+	}
+	must(t, in.Down(t.Context(), false))
+	must(t, in.Down(t.Context(), true))
+	if start, running := startOf(stranger.Process.Pid); !running {
+		t.Errorf("the stranger, started at %s, was ended", start)
+	}
+}
+
+// TestFailedStart: what a failed up has started is ended, and what ran before is not.
+func TestFailedStart(t *testing.T) {
+	fakeJava(t, "exec sleep 1000")
+	config := Config{Engine: "cassandra", Nodes: 2, Dir: t.TempDir(), Port: AnyPort}
+	in := mustUp(t, sleeper{}, config)
+	t.Cleanup(func() { kill(context.Background(), in.running()...) })
+	must(t, in.Kill(t.Context(), "node2"))
+
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, context.Canceled)
+	defer cancel()
+	if _, err := up(ctx, sleeper{fault: errors.New("not yet")}, config); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+	must(t, in.reload())
+	if running := in.running(); len(running) != 1 || running[0].Name != "node1" {
+		t.Errorf("running: %v, want node1", running)
+	}
+}
+
+// TestEndsWhileStarting: the error shows what the node has logged in this start.
+func TestEndsWhileStarting(t *testing.T) {
+	fakeJava(t, "for i in 1 2 3 4 5 6 7; do echo line $i; done; exit 1")
+	config := Config{Engine: "cassandra", Dir: t.TempDir(), Port: AnyPort}
+	for range 2 {
+		_, err := up(t.Context(), sleeper{fault: errors.New("not yet")}, config)
+		if want := filepath.Join(config.Dir, "node1", "log") + ":\nline 3\nline 4\nline 5\nline 6\nline 7"; err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Fatalf("error %q, want one that ends with %q", err, want)
+		}
+	}
+}
+
+// TestSession: a node is in a session of its own, out of reach of the terminal's signals.
+func TestSession(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	p, err := startProcess(cmd, filepath.Join(t.TempDir(), "log"))
+	must(t, err)
+	t.Cleanup(func() { p.signal(os.Kill) })
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
+	must(t, err)
+	const session = 6 - 2 // after pid and name
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if got := fields[session-1]; got != fmt.Sprint(p.PID) {
+		t.Errorf("session %s, want its own, %d", got, p.PID)
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	rest := func(state, threads string) string {
+		return " " + state + " 1 7 7 0 -1 4194560 9 9 0 0 0 0 0 0 20 0 " + threads + " 0 8123 5 5"
+	}
+	for stat, want := range map[string]bool{
+		"7 (java)" + rest("S", "40"):         true,
+		"7 (a) Z (b c)) x)" + rest("R", "1"): true,
+		"7 (java)" + rest("Z", "12"):         true, // its ports may be open still
+		"7 (java)" + rest("Z", "1"):          false,
+		"7 (java)" + rest("X", "0"):          false,
+	} {
+		if start, running := parseStat(stat); start != "8123" || running != want {
+			t.Errorf("%q: started %q, running %t; want 8123, %t", stat, start, running, want)
+		}
+	}
+	if _, running := parseStat("7 (java) S 1"); running {
+		t.Error("a line that is cut short is taken for a process")
+	}
+}
+
+func TestLock(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	unlock, err := lock(t.Context(), dir, func() { t.Error("waits, and nobody has the lock") })
+	must(t, err)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := lock(ctx, dir, cancel); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context, which ended while it waited", err)
+	}
+
+	// The holder removes the folder, lock and all, while another one waits.
+	waits, got := make(chan struct{}), make(chan error)
+	var again func()
+	go func() {
+		var err error
+		again, err = lock(t.Context(), dir, func() { close(waits) })
+		got <- err
+	}()
+	<-waits
+	must(t, os.RemoveAll(dir))
+	unlock()
+	must(t, <-got)
+	defer again()
+	if _, err := lock(canceled(t), dir, func() {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v: the lock that the waiting one got is of a folder that is no more", err)
+	}
+}
+
+func canceled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+func mustUp(t *testing.T, e engine, c Config) *Instance {
+	t.Helper()
+	in, err := up(t.Context(), e, c)
+	must(t, err)
+	return in
+}
