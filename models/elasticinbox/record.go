@@ -73,7 +73,7 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 	case "subject":
 		r.subject = m.keep(value)
 	case "date":
-		err = r.date.UnmarshalText(value)
+		r.date, err = parseDate(value)
 	case "size":
 		r.size, err = parseNumber(value)
 	case "location":
@@ -106,6 +106,15 @@ func (m *mailbox) keep(b []byte) []byte {
 	at := len(m.text)
 	m.text = append(m.text, b...)
 	return m.taken(at)
+}
+
+// parseDate reads what a date holds: ours to the nanosecond, or that of the
+// document's sample, which is a day.
+func parseDate(b []byte) (t time.Time, err error) {
+	if err = t.UnmarshalText(b); err != nil {
+		t, err = time.Parse("2 January 2006", string(b))
+	}
+	return t, err
 }
 
 // parseNumber reads what number and label columns hold, without a copy.
