@@ -33,7 +33,7 @@ var layers = []struct {
 	{"drivers/drivertest/paired", []string{"schemas", "drivers"}, []string{"drivers/*"}},
 	{"drivers/*", []string{"schemas", "drivers", "drivers/keys"}, []string{"drivers/*", "drivers/*/*"}},
 	{"models", []string{"schemas", "drivers"}, nil},
-	{"models/*", []string{"schemas", "drivers", "models"}, []string{"models/*", "drivers/*"}},
+	{"models/*", []string{"schemas", "drivers", "models"}, []string{"models/*", "drivers/*", "drivers/launch/live"}},
 	{"reports/latency", nil, nil},
 	{"reports", []string{"reports/latency"}, nil},
 	{
