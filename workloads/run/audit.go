@@ -280,11 +280,10 @@ func (w *auditWorker) judge(e *entry, listed, opens, whole bool) {
 			a.Resurrected++
 			fault = "was deleted, and is still there"
 		}
-	case !listed && !opens && e.state != live: // unknown: it may be gone
 	case e.state == live && !(listed && opens):
 		a.Lost++
 		fault = map[bool]string{true: "is not listed", false: "cannot be found"}[opens]
-	case opens && !whole && e.state != live && a.Interrupted: // half of it may be gone
+	case e.state != live && (!opens || a.Interrupted): // it may be gone, or half of it
 	case opens && !whole:
 		a.Corrupt++
 		fault = "is not what was delivered"

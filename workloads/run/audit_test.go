@@ -127,6 +127,43 @@ func TestAuditFinds(t *testing.T) {
 	}
 }
 
+// What counts against a store, by what it acknowledged.
+func TestJudge(t *testing.T) {
+	const listed, opens, whole = 1, 2, 4
+	lost, corrupt, resurrected := reports.Audit{Lost: 1}, reports.Audit{Corrupt: 1}, reports.Audit{Resurrected: 1}
+	for _, c := range []struct {
+		state       state
+		found       int
+		interrupted bool
+		want        reports.Audit
+	}{
+		{live, listed | opens | whole, false, reports.Audit{Verified: 1}},
+		{live, listed | opens | whole, true, reports.Audit{Verified: 1}},
+		{live, 0, true, lost},
+		{live, listed, true, lost},
+		{live, opens | whole, true, lost},
+		{live, listed | opens, true, corrupt},
+		{gone, 0, false, reports.Audit{}},
+		{gone, listed, true, resurrected},
+		{gone, opens | whole, true, resurrected},
+		// Of unknown outcome: there or not, but not half, unless an operation may
+		// have been broken off half way.
+		{liveOrGone, listed | opens | whole, false, reports.Audit{}},
+		{liveOrGone, 0, false, reports.Audit{}},
+		{liveOrGone, listed | opens, false, corrupt},
+		{liveOrGone, listed | opens, true, reports.Audit{}},
+		{goneOrLive, listed, true, reports.Audit{}},
+		{goneOrLive, opens, true, reports.Audit{}},
+	} {
+		w := auditWorker{auditor: &auditor{address: workloads.Address, folder: func(_, f int) string { return workloads.FolderName(f) }}}
+		w.found.Interrupted = c.interrupted
+		w.judge(&entry{state: c.state}, c.found&listed > 0, c.found&opens > 0, c.found&whole > 0)
+		if a := w.found; a.Verified != c.want.Verified || a.Lost != c.want.Lost || a.Corrupt != c.want.Corrupt || a.Resurrected != c.want.Resurrected {
+			t.Errorf("state %d, found %03b, interrupted %v: %+v", c.state, c.found, c.interrupted, a)
+		}
+	}
+}
+
 func TestAuditFindsTheResurrected(t *testing.T) {
 	d := newDesk()
 	c := dataConfig(t, d, changes)

@@ -7,7 +7,8 @@ import "github.com/mailbench/mailbench/models"
 type history struct {
 	entries []entry       // in order of delivery or arrival in their folder
 	at      map[key]int32 // the entry of a message
-	moving  uint64        // digest of the message that left in the record before
+	last    record        // the one before
+	lastOf  int32         // its entry, or -1
 	records uint32        // read so far
 
 	delivered, deleted int64 // acknowledged
@@ -24,6 +25,7 @@ type entry struct {
 	key
 	n, digest uint64
 	at, ahead uint32 // its record's number, from 0, and its records ahead
+	from      int32  // 1 + the entry that it was before it moved here; 0: none
 	state     state
 	labelled  bool // a second folder may show it
 }
@@ -57,6 +59,8 @@ func readHistory(name string) (*history, error) {
 func (h *history) apply(r *record) {
 	k, at := key{r.place, r.handle}, h.records
 	h.records++
+	last, lastOf := h.last, h.lastOf
+	h.last, h.lastOf = *r, -1
 	switch r.event {
 	case unsure:
 		h.unknown++
@@ -66,16 +70,27 @@ func (h *history) apply(r *record) {
 		h.add(entry{key: k, n: r.n, digest: r.digest, at: at, ahead: r.ahead})
 		return
 	case arrived:
-		h.add(entry{key: k, n: r.n, digest: h.moving, at: at, ahead: r.ahead})
+		if lastOf < 0 {
+			return // it left nothing that was delivered
+		}
+		h.add(entry{key: k, n: r.n, digest: h.entries[lastOf].digest, at: at, ahead: r.ahead, from: lastOf + 1})
 		return
+	case shown:
+		if last.event == labelled && last.n == r.n && lastOf >= 0 {
+			h.mayBeBack(lastOf, r.place)
+		}
 	}
 	i, ok := h.at[k]
 	if !ok {
 		return // its delivery was unsure
 	}
 	e := &h.entries[i]
+	h.lastOf = i
 	switch r.event {
 	case taking:
+		if last.event == shown && last.n == r.n {
+			h.mayBeBack(i, last.place)
+		}
 		if e.state == live {
 			e.state = liveOrGone
 		} else {
@@ -93,13 +108,23 @@ func (h *history) apply(r *record) {
 	case restored:
 		e.state = live
 	case left:
-		h.moving, e.state = e.digest, gone
+		e.state = gone
 	case labelled:
 		e.labelled = true
 	case unlabelled:
 		e.labelled = false
 	case shown:
 		if e.state == gone {
+			e.state = superseded
+		}
+	}
+}
+
+// mayBeBack notes that a move or label under way may show a message in a folder
+// that it had left: there it may have the handle again that it had.
+func (h *history) mayBeBack(i int32, in place) {
+	for j := h.entries[i].from; j > 0; j = h.entries[j-1].from {
+		if e := &h.entries[j-1]; e.place == in && e.state == gone {
 			e.state = superseded
 		}
 	}

@@ -29,6 +29,8 @@ type server struct {
 	fault func(write bool) (err error, applied bool)
 	down  bool  // Open finds nobody
 	stuck error // of Drop
+	// applying, if set, is called before anything is made.
+	applying func() error
 }
 
 func newServer(t testing.TB) *server { return &server{dir: t.TempDir(), made: map[string]bool{}} }
@@ -98,6 +100,11 @@ func (s *served) Namespaces(context.Context) ([]string, error) { return s.server
 func (s *served) Apply(ctx context.Context, schema *schemas.Schema) error {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
+	if s.server.applying != nil {
+		if err := s.server.applying(); err != nil {
+			return err
+		}
+	}
 	s.server.made[s.namespace] = true
 	return s.Store.Apply(ctx, schema)
 }

@@ -126,12 +126,12 @@ func TestNamespaceIsWrittenDownFirst(t *testing.T) {
 	c.DataDir = filepath.Join(t.TempDir(), "data")
 	at := filepath.Join(c.DataDir, "james-server")
 	var noted *dataset
-	c.Models[0].Bind = func(context.Context, drivers.Store, models.Options) (models.Bound, error) {
+	s.applying = func() error {
 		noted = must(readDataset(at))
-		return nil, errors.New("no such pattern")
+		return errors.New("no room")
 	}
 	r := runOK(t, c)
-	if cell := r.Cells[0]; cell.Verdict != reports.Failed || !strings.Contains(cell.Reason, "no such pattern") {
+	if cell := r.Cells[0]; cell.Verdict != reports.Failed || !strings.Contains(cell.Reason, "no room") {
 		t.Errorf("%s: %q", cell.Verdict, cell.Reason)
 	}
 	if noted == nil || noted.Namespace == "" || noted.Namespace != s.opened[1].Namespace || noted.Complete {
