@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra"
 	"github.com/mailbench/mailbench/drivers/null"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
@@ -23,7 +24,7 @@ func allModels() []models.Model {
 
 // allEngines is the list of engines.
 func allEngines() []drivers.Engine {
-	return []drivers.Engine{pebble.Engine(), null.Engine()}
+	return []drivers.Engine{pebble.Engine(), cassandra.Engine(), null.Engine()}
 }
 
 func pickModels(names []string) ([]models.Model, error) {
