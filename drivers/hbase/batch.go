@@ -1,0 +1,184 @@
+package hbase
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// compileBatch compiles a batch. HBase does several things at once, or none of
+// them, to one row: an atomic batch is one that can only be of one HBase row.
+func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
+	st := &statement{store: s, pattern: p}
+	for _, part := range p.Parts {
+		sub, err := s.compile(part.Pattern)
+		if err != nil {
+			return nil, fmt.Errorf("part %s: %w", part.Pattern.Name, err)
+		}
+		if p.Atomic != schemas.AtomicNone {
+			if err := sub.atomic(p.Atomic, st.parts); err != nil {
+				return nil, fmt.Errorf("atomic: %s: %w: %w", p.Atomic, err, drivers.ErrUnsupported)
+			}
+		}
+		st.parts = append(st.parts, sub)
+	}
+	return st, nil
+}
+
+// atomic reports why the statement cannot be part of an edit of one HBase row
+// beside others.
+func (st *statement) atomic(a schemas.Atomicity, others []*statement) error {
+	p, t := st.pattern, st.table
+	switch {
+	case a == schemas.AtomicAll:
+		return errors.New("HBase changes one row at once")
+	case a != schemas.AtomicRow && st.rowColumns() != len(p.Table.Partition):
+		return fmt.Errorf("the rows of table %s are HBase rows of their own", t.schema.Name)
+	case st.searches():
+		return fmt.Errorf("part %s looks for what it deletes", p.Name)
+	case p.Kind == schemas.PutIf || p.Returns != schemas.ReturnsNothing || st.conditional():
+		return fmt.Errorf("part %s depends on what is there", p.Name)
+	}
+	for _, o := range append(slices.Clone(others), st) {
+		if !bytes.Equal(o.table.hbase, t.hbase) || o.rowColumns() != st.rowColumns() {
+			return fmt.Errorf("parts %s and %s are of different HBase rows", o.pattern.Name, p.Name)
+		}
+		if o.table != t || o.pattern.Static != p.Static {
+			continue
+		}
+		if st.deletesRow() != o.deletesRow() {
+			return fmt.Errorf("HBase would delete with the row what parts %s and %s write in its place", o.pattern.Name, p.Name)
+		}
+		if (p.Kind == schemas.Add) != (o.pattern.Kind == schemas.Add) {
+			return fmt.Errorf("parts %s and %s add to columns and write them", o.pattern.Name, p.Name)
+		}
+	}
+	return nil
+}
+
+// rowColumns is how many columns of the primary key are the HBase row written.
+func (st *statement) rowColumns() int {
+	if st.pattern.Static {
+		return len(st.table.static)
+	}
+	return len(st.table.row)
+}
+
+// deletesRow reports whether the statement deletes a family of an HBase row.
+func (st *statement) deletesRow() bool {
+	p := st.pattern
+	return p.Kind == schemas.Delete && p.Scope != schemas.ScopeCell && (!st.table.wide() || len(p.By) == len(st.table.row))
+}
+
+// conditional reports whether the write depends on what is there, though its
+// pattern names no condition: see conditions.
+func (st *statement) conditional() bool {
+	p, t := st.pattern, st.table
+	return t.wide() && !p.Static && (p.Kind == schemas.Put && len(p.Columns) == 0 && len(t.columns) > 0 ||
+		p.Kind == schemas.Delete && p.Scope == schemas.ScopeCell)
+}
+
+// Batch implements drivers.Session.
+func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
+	st, err := s.enter(ctx, stmt, -1)
+	if err != nil {
+		return err
+	}
+	if st.pattern.Kind != schemas.Batch {
+		return named(st, errNotBatch)
+	}
+	for i := range parts {
+		if parts[i].Part < 0 || parts[i].Part >= len(st.parts) {
+			return named(st, fmt.Errorf("it has no part %d", parts[i].Part))
+		}
+		if sub := st.parts[parts[i].Part]; len(parts[i].Args) != sub.nargs {
+			return named(st, fmt.Errorf("part %s takes %d arguments, %d were given", sub.pattern.Name, sub.nargs, len(parts[i].Args)))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	if st.pattern.Atomic != schemas.AtomicNone {
+		return named(st, s.together(ctx, st, parts))
+	}
+	return named(st, s.apart(ctx, st, parts))
+}
+
+// together applies all parts, which are of one HBase row, at once.
+func (s *session) together(ctx context.Context, st *statement, parts []drivers.Call) error {
+	e := s.edit(0, st.parts[parts[0].Part].table)
+	for i := range parts {
+		if err := s.join(e, st.parts[parts[i].Part], parts[i].Args); err != nil {
+			return err
+		}
+	}
+	e.fold()
+	_, err := s.line.apply(ctx, e, nil, &s.store.wal)
+	return err
+}
+
+// join puts one more part into an edit, which must be of the same HBase row.
+func (s *session) join(e *edit, part *statement, args []drivers.Value) error {
+	if len(e.ops) == 0 {
+		return part.put(e, args)
+	}
+	s.key = append(s.key[:0], e.row...)
+	e.row = e.row[:0]
+	if err := part.put(e, args); err != nil {
+		return err
+	}
+	if !bytes.Equal(s.key, e.row) {
+		return fmt.Errorf("part %s is of another row than those before it, which HBase cannot change at once", part.pattern.Name)
+	}
+	return nil
+}
+
+// apart applies the parts one after another, or some at once where the pattern
+// says how many.
+func (s *session) apart(ctx context.Context, st *statement, parts []drivers.Call) error {
+	steps, err := s.plan(st, parts)
+	if err != nil {
+		return err
+	}
+	n := min(max(st.pattern.Parallel, 1), len(steps))
+	if n == 1 || searches(steps) {
+		for i := range steps {
+			if err := s.run(ctx, s.line, &steps[i]); err != nil {
+				return partly(err, i, len(steps))
+			}
+		}
+		return nil
+	}
+	var next, done atomic.Int64
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i, l := range s.lines(n) {
+		wg.Go(func() {
+			for errs[i] == nil {
+				at := int(next.Add(1)) - 1
+				if at >= len(steps) {
+					return
+				}
+				if errs[i] = s.run(ctx, l, &steps[at]); errs[i] == nil {
+					done.Add(1)
+				} else {
+					next.Store(int64(len(steps))) // the others begin nothing more
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return partly(err, int(done.Load()), len(steps))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package hbase
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// bounds are a range of row keys, or of qualifiers in a row: from lower on and
+// before upper, which is empty for no end.
+type bounds struct {
+	lower, upper, prefix, scratch []byte
+	none                          bool // nothing can be in the range
+}
+
+// set finds the range of keys that begin with the fixed columns, narrowed by
+// from, to and after of the call. Of after, at most the columns that the key
+// has are taken; those beyond are the caller's to compare.
+func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value) (err error) {
+	n := len(fixed)
+	if b.prefix, err = appendKey(b.prefix[:0], parts, fixed); err != nil {
+		return err
+	}
+	b.none = false
+	b.lower = append(b.lower[:0], b.prefix...)
+	b.upper = append(b.upper[:0], b.prefix...)
+	b.upper = behind(b.upper, parts, n)
+	if n == 0 {
+		b.upper = b.upper[:0]
+	}
+	p := st.pattern
+	if n == len(parts) {
+		return nil
+	}
+	if p.From != nil && !args[st.from].IsNull() {
+		if err := b.end(parts, n, args[st.from], !parts[n].desc, p.From.Open); err != nil {
+			return err
+		}
+	}
+	if p.To != nil && !args[st.to].IsNull() {
+		if err := b.end(parts, n, args[st.to], parts[n].desc, p.To.Open); err != nil {
+			return err
+		}
+	}
+	if len(p.After) > 0 {
+		return b.after(st, parts, n, args[st.after:st.after+len(p.After)])
+	}
+	return nil
+}
+
+// end narrows the range at its first end, or its last, to keys from v on: a
+// closed end keeps the keys with v itself.
+func (b *bounds) end(parts []keyPart, n int, v drivers.Value, first, open bool) (err error) {
+	if b.scratch, err = parts[n].append(append(b.scratch[:0], b.prefix...), v); err != nil {
+		return err
+	}
+	if first == open { // the bound lies behind the keys with v
+		b.scratch = behind(b.scratch, parts, n+1)
+		if len(b.scratch) == 0 {
+			b.none = b.none || first
+			return nil
+		}
+	}
+	b.narrow(b.scratch, first)
+	return nil
+}
+
+// after narrows the range to keys strictly behind the ones that begin with the
+// values, in reading order.
+func (b *bounds) after(st *statement, parts []keyPart, n int, vs []drivers.Value) (err error) {
+	if first, err := allNull(vs); first || err != nil {
+		return err
+	}
+	over := len(vs) > len(parts)-n
+	if over {
+		vs = vs[:len(parts)-n]
+	}
+	if b.scratch, err = appendKey(append(b.scratch[:0], b.prefix...), parts[n:], vs); err != nil {
+		return err
+	}
+	if !st.backward && !over {
+		b.scratch = behind(b.scratch, parts, n+len(vs))
+		if len(b.scratch) == 0 {
+			b.none = true
+			return nil
+		}
+	}
+	b.narrow(b.scratch, !st.backward)
+	return nil
+}
+
+// allNull reports whether after is null, and reads on from nowhere.
+func allNull(vs []drivers.Value) (bool, error) {
+	nulls := 0
+	for i := range vs {
+		if vs[i].IsNull() {
+			nulls++
+		}
+	}
+	if nulls > 0 && nulls < len(vs) {
+		return false, errors.New("after must be null in all its columns or in none")
+	}
+	return nulls > 0, nil
+}
+
+// narrow moves one end of the range inwards to the key.
+func (b *bounds) narrow(key []byte, first bool) {
+	switch {
+	case first && bytes.Compare(key, b.lower) > 0:
+		b.lower = append(b.lower[:0], key...)
+	case !first && (len(b.upper) == 0 || bytes.Compare(key, b.upper) < 0):
+		b.upper = append(b.upper[:0], key...)
+		b.none = b.none || len(key) == 0
+	}
+}
+
+// empty reports whether nothing can be in the range.
+func (b *bounds) empty() bool {
+	return b.none || len(b.upper) > 0 && bytes.Compare(b.lower, b.upper) >= 0
+}

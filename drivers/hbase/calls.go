@@ -1,0 +1,133 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+// call is one request to a region server or to the master: gohbase finds the
+// region, sends it and waits. gohbase's own calls lack what this engine needs
+// (several kinds of mutation at once, nonces, a limit on rows, conditions on
+// several columns, table descriptors) and allocate an object for each cell; its
+// interface for calls is open, and this is another one.
+//
+// A call is used again and again by its line, unless it failed: then gohbase
+// may still hold it.
+type call struct {
+	ctx        context.Context
+	method     string // of HBase's service
+	table, key []byte // lead to the region
+	region     hrpc.RegionInfo
+	request    proto.Message
+	place      *pb.RegionSpecifier // within the request: filled in when the region is known
+	cells      []byte              // what follows the request, in HBase's own form of cells
+	response   proto.Message
+	block      []byte // what followed the response, likewise
+	result     chan hrpc.RPCResult
+
+	// Requests and responses of the common methods, and room for cells.
+	get      getCall
+	scan     scanCall
+	mutate   mutateCall
+	cellsBuf []byte
+
+	once bool                    // sent again, it could take effect twice
+	sent bool                    // it has been on its way
+	conn hrpc.RegionClient       // the connection it was last sent over
+	stop context.CancelCauseFunc // ends ctx
+}
+
+var _ hrpc.Call = (*call)(nil)
+
+// errLost ends a call that must not be sent twice when the connection that it
+// was sent over has failed.
+var errLost = errors.New("the connection to the region server was lost")
+
+var regionName = pb.RegionSpecifier_REGION_NAME.Enum()
+
+func newCall() *call { return &call{result: make(chan hrpc.RPCResult, 1)} }
+
+// Table implements hrpc.Call, as do the methods below.
+func (c *call) Table() []byte { return c.table }
+
+// Name returns the method of HBase's service.
+func (c *call) Name() string { return c.method }
+
+// Description returns what traces and metrics call it.
+func (c *call) Description() string { return c.method }
+
+// Key returns the row that the call is sent to.
+func (c *call) Key() []byte { return c.key }
+
+// Context returns what ends the call.
+func (c *call) Context() context.Context { return c.ctx }
+
+// Region returns the region that the call is sent to.
+func (c *call) Region() hrpc.RegionInfo { return c.region }
+
+// SetRegion is called before each sending. A call that must not take effect
+// twice ends here if it was sent before, over a connection that has failed
+// since: it may have been executed. If the connection is whole, the server has
+// refused it, and it may be sent again.
+func (c *call) SetRegion(r hrpc.RegionInfo) {
+	if c.once && c.sent && c.conn != nil && c.conn.Dial(c.ctx) != nil {
+		c.stop(errLost)
+	}
+	c.region, c.conn = r, r.Client()
+}
+
+// ToProto returns the request for the region.
+func (c *call) ToProto() proto.Message {
+	c.sent = true
+	if c.place != nil {
+		c.place.Type, c.place.Value = regionName, c.region.Name()
+	}
+	return c.request
+}
+
+// SerializeCellBlocks returns the request and appends the cells that follow it.
+func (c *call) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, uint32) {
+	if len(c.cells) > 0 {
+		blocks = append(blocks, c.cells)
+	}
+	return c.ToProto(), blocks, uint32(len(c.cells))
+}
+
+// CellBlocksEnabled reports that cells follow their request.
+func (c *call) CellBlocksEnabled() bool { return true }
+
+// NewResponse returns what the response is read into.
+func (c *call) NewResponse() proto.Message {
+	proto.Reset(c.response)
+	return c.response
+}
+
+// DeserializeCellBlocks keeps the cells that followed the response. gohbase
+// makes a new buffer for each, so that they need not be copied. Where calls are
+// batched, those of other calls follow.
+func (c *call) DeserializeCellBlocks(response proto.Message, b []byte) (uint32, error) {
+	size := len(b)
+	var result *pb.Result
+	switch r := response.(type) {
+	case *pb.GetResponse:
+		result = r.Result
+	case *pb.MutateResponse:
+		result = r.Result
+	default:
+		c.block = b
+		return uint32(size), nil
+	}
+	size, err := sizeOfCells(b, int(result.GetAssociatedCellCount()))
+	if err != nil {
+		return 0, err
+	}
+	c.block = b[:size:size]
+	return uint32(size), nil
+}
+
+// ResultChan returns where gohbase puts the outcome.
+func (c *call) ResultChan() chan hrpc.RPCResult { return c.result }

@@ -1,0 +1,131 @@
+package hbase
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/tsuna/gohbase/pb"
+)
+
+// The types of cells (org.apache.hadoop.hbase.KeyValue.Type).
+const (
+	typePut          = 4
+	typeDeleteColumn = 12 // all versions of one column
+	typeDeleteFamily = 14 // all columns of one family
+)
+
+// latest is the timestamp of a cell that the region server stamps (HConstants.LATEST_TIMESTAMP).
+const latest = 1<<63 - 1
+
+// cellOverhead is what a cell takes beside row, family, qualifier and value, in bytes.
+const cellOverhead = 4 + 4 + 4 + 2 + 1 + 8 + 1
+
+// cell is one cell in place, in a block of cells.
+type cell struct {
+	row, family, qualifier, value []byte
+}
+
+var errCells = errors.New("HBase sent a block of cells that cannot be read")
+
+// appendCell appends a cell in the form of HBase's KeyValueCodec: length of all
+// that follows, of the key and of the value; row, family, qualifier, timestamp
+// and type; value. The server takes it as it is, and stamps it.
+func appendCell(dst, row []byte, family string, qualifier []byte, o *op, kind byte) []byte {
+	key, value := 2+len(row)+1+len(family)+len(qualifier)+8+1, o.valueLen()
+	dst = slices.Grow(dst, 12+key+value)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(4+4+key+value))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(key))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(value))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(row)))
+	dst = append(dst, row...)
+	dst = append(dst, byte(len(family)))
+	dst = append(dst, family...)
+	dst = append(dst, qualifier...)
+	dst = binary.BigEndian.AppendUint64(dst, latest)
+	dst = append(dst, kind)
+	return o.appendValue(dst)
+}
+
+// nextCell takes the first cell off a block.
+func nextCell(block []byte) (c cell, stamp uint64, rest []byte, err error) {
+	if len(block) < cellOverhead {
+		return c, 0, nil, errCells
+	}
+	size, key := int(binary.BigEndian.Uint32(block)), int(binary.BigEndian.Uint32(block[4:]))
+	row := int(binary.BigEndian.Uint16(block[12:]))
+	if size < 8+key || len(block) < 4+size || key < 2+row+1+8+1 {
+		return c, 0, nil, errCells
+	}
+	body, rest := block[12:4+size:4+size], block[4+size:]
+	family := int(body[2+row])
+	if key < 2+row+1+family+8+1 {
+		return c, 0, nil, errCells
+	}
+	c.row = body[2 : 2+row]
+	c.family = body[3+row : 3+row+family]
+	c.qualifier = body[3+row+family : key-9 : key-9]
+	c.value = body[key:]
+	return c, binary.BigEndian.Uint64(body[key-9:]), rest, nil
+}
+
+// sizeOfCells returns how many bytes the first n cells of a block take.
+func sizeOfCells(block []byte, n int) (size int, err error) {
+	for range n {
+		if len(block)-size < 4 {
+			return 0, errCells
+		}
+		size += 4 + int(binary.BigEndian.Uint32(block[size:]))
+	}
+	if size > len(block) {
+		return 0, errCells
+	}
+	return size, nil
+}
+
+// answer are the cells of one result. HBase sends them behind a response, or,
+// of gets to a client that does not tell its version as gohbase does not,
+// within it.
+type answer struct {
+	within []*pb.Cell
+	behind []byte
+}
+
+// next takes the next cell; ok is false if there is none.
+func (a *answer) next() (c cell, stamp uint64, ok bool, err error) {
+	if len(a.within) > 0 {
+		w := a.within[0]
+		a.within = a.within[1:]
+		return cell{w.Row, w.Family, w.Qualifier, w.Value}, w.GetTimestamp(), true, nil
+	}
+	if len(a.behind) == 0 {
+		return c, 0, false, nil
+	}
+	c, stamp, a.behind, err = nextCell(a.behind)
+	return c, stamp, err == nil, err
+}
+
+// got returns the cells that the call, a get or an increment, was answered with.
+func (c *call) got() answer {
+	a := answer{behind: c.block}
+	switch r := c.response.(type) {
+	case *pb.GetResponse:
+		a.within = r.GetResult().GetCell()
+	case *pb.MutateResponse:
+		a.within = r.GetResult().GetCell()
+	}
+	return a
+}
+
+// each calls take with the cells that the call was answered with.
+func (c *call) each(take func(c cell, stamp uint64) error) error {
+	for a := c.got(); ; {
+		cl, stamp, ok, err := a.next()
+		if err != nil || !ok {
+			return err
+		}
+		if err := take(cl, stamp); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package hbase
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// cellSink yields rows that are cells.
+type cellSink struct {
+	*reading
+	row      []byte // the HBase row whose key is decoded
+	rowArena []byte
+	last     cell // that was taken
+
+	// skip is the first cell that is wanted of the row skipRow.
+	skipRow, skip []byte
+	// keep: cells are kept for later, and not yielded as they come.
+	keep bool
+	kept []cell
+}
+
+func (k *cellSink) take(c cell, _ uint64) (more bool, err error) {
+	switch {
+	case len(k.skipRow) > 0 && bytes.Equal(c.row, k.skipRow) && (len(k.skip) == 0 || bytes.Compare(c.qualifier, k.skip) < 0):
+		return true, nil
+	}
+	k.last = c
+	switch {
+	case k.keep:
+		k.kept = append(k.kept, c)
+		if n := int(k.reading.left); n > 0 && len(k.kept) >= 2*n+64 { // of the end of a range, no more is wanted
+			k.kept = append(k.kept[:0], k.kept[len(k.kept)-n:]...)
+		}
+		return true, nil
+	case k.st.pattern.Kind == schemas.Count:
+		k.count++
+		return true, nil
+	}
+	return k.yieldCell(c)
+}
+
+func (k *cellSink) end() (bool, error) { return true, nil }
+
+// again goes on behind the last cell that was taken.
+func (k *cellSink) again() {
+	k.skipRow = append(k.skipRow[:0], k.last.row...)
+	k.skip = append(append(k.skip[:0], k.last.qualifier...), 0)
+}
+
+func (k *cellSink) left() uint32 { return 0 }
+
+// yieldCell yields the row that a cell is.
+func (k *cellSink) yieldCell(c cell) (more bool, err error) {
+	t, rows := k.st.table, len(k.st.table.row)
+	if k.row == nil || !bytes.Equal(k.row, c.row) {
+		if k.rowArena, err = decodeKey(t.row, c.row, k.keyVals[:rows], k.rowArena[:0]); err != nil {
+			return false, err
+		}
+		k.row = c.row
+	}
+	if k.arena, err = decodeKey(t.rest, c.qualifier, k.keyVals[rows:], k.arena[:0]); err != nil {
+		return false, err
+	}
+	if len(t.columns) > 0 {
+		if k.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.value); err != nil {
+			return false, err
+		}
+	}
+	return k.emit()
+}
+
+// emitBackward yields kept cells from the last to the first.
+func (r *reading) emitBackward(kept []cell) error {
+	for _, c := range slices.Backward(kept) {
+		if more, err := r.cells.yieldCell(c); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// getBelow keeps the cells of r.key below r.prefixes.
+func (r *reading) getBelow(whole bool) error {
+	st := r.st
+	r.sorted = append(r.sorted[:0], r.prefixes...)
+	slices.SortFunc(r.sorted, bytes.Compare)
+	r.sorted = slices.CompactFunc(r.sorted, bytes.Equal)
+	ask, filter := st.view.ask, r.valueFilter()
+	if whole {
+		r.element.Family = append(r.element.Family[:0], st.table.family...)
+		r.element.Qualifier = append(r.element.Qualifier[:0], r.sorted...)
+		r.elementAsk = append(r.elementAsk[:0], &r.element)
+		ask = r.elementAsk
+	} else {
+		filter = allOf(columnPrefixes(r.sorted), filter)
+	}
+	r.cells.kept = r.cells.kept[:0]
+	c := r.line.request("Get", st.table.hbase, r.key)
+	c.asGet(r.key, ask, filter, 0)
+	if err := r.line.sendBatched(r.ctx); err != nil {
+		return err
+	}
+	return c.each(r.cells.keepCell)
+}
+
+func (k *cellSink) keepCell(c cell, _ uint64) error {
+	k.kept = append(k.kept, c)
+	return nil
+}
+
+// emitBelow yields the kept cells below one prefix.
+func (r *reading) emitBelow(prefix []byte, whole bool) error {
+	kept := r.cells.kept
+	from := sort.Search(len(kept), func(i int) bool { return bytes.Compare(kept[i].qualifier, prefix) >= 0 })
+	to := from
+	for to < len(kept) && bytes.HasPrefix(kept[to].qualifier, prefix) && (!whole || len(kept[to].qualifier) == len(prefix)) {
+		to++
+	}
+	if r.st.backward {
+		return r.emitBackward(kept[from:to])
+	}
+	for _, c := range kept[from:to] {
+		if more, err := r.cells.yieldCell(c); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}

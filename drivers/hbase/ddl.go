@@ -1,0 +1,224 @@
+package hbase
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tsuna/gohbase/pb"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+const (
+	hbaseNamespace = "default"
+	// maxRegions bounds pre_split.
+	maxRegions = 1000
+	// lookEvery is how often the master is asked whether it is done.
+	lookEvery = 20 * time.Millisecond
+	// tableTimeout bounds the creation or removal of one table.
+	tableTimeout = 2 * time.Minute
+)
+
+// Apply implements drivers.Store. Several clients may apply a schema at once:
+// one of them creates each table, and all compare what is there then.
+func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
+	if s.closed.Load() {
+		return fmt.Errorf("apply schema %s: %w", sch.Name, drivers.ErrClosed)
+	}
+	l, err := newLayout(prefixOf(s.namespace, sch.Name), sch)
+	if err == nil {
+		err = s.create(ctx, l)
+	}
+	if err != nil {
+		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for t, at := range l.tables {
+		if s.tables[t] == nil {
+			s.tables[t] = at
+		}
+	}
+	s.layouts[sch.Name] = l
+	return nil
+}
+
+// create makes the HBase tables that are not there, and compares the others.
+func (s *Store) create(ctx context.Context, l *layout) error {
+	there, err := s.describe(ctx, prefixOf(s.namespace, l.schema.Name))
+	if err != nil {
+		return err
+	}
+	for name := range there {
+		if !slices.ContainsFunc(l.roots, func(r *root) bool { return r.name == name }) {
+			return fmt.Errorf("table %s is there, and not in the schema: another schema of that name was applied", name)
+		}
+	}
+	var g errgroup.Group
+	for _, r := range l.roots {
+		if d, ok := there[r.name]; ok {
+			if err := s.compare(l, r, d); err != nil {
+				return err
+			}
+			continue
+		}
+		g.Go(func() error {
+			err := s.createTable(ctx, l, r)
+			if isClass(err, "TableExistsException") {
+				return s.createdBy(ctx, l, r)
+			}
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// createdBy waits for a table that another client is creating, and compares it.
+func (s *Store) createdBy(ctx context.Context, l *layout, r *root) error {
+	ctx, cancel := context.WithTimeout(ctx, tableTimeout)
+	defer cancel()
+	for {
+		there, err := s.describe(ctx, r.name)
+		if err != nil {
+			return err
+		}
+		if d, ok := there[r.name]; ok {
+			return s.compare(l, r, d)
+		}
+		if err := sleep(ctx, lookEvery); err != nil {
+			return fmt.Errorf("table %s, which another client creates: %w", r.name, err)
+		}
+	}
+}
+
+func (s *Store) createTable(ctx context.Context, l *layout, r *root) error {
+	t := &pb.TableSchema{TableName: tableName(r.name)}
+	for name, value := range s.attributes(l, r) {
+		t.Attributes = append(t.Attributes, pair(name, value))
+	}
+	for name, settings := range r.families {
+		f := &pb.ColumnFamilySchema{Name: []byte(name)}
+		for setting, value := range settings {
+			f.Attributes = append(f.Attributes, pair(setting, value))
+		}
+		t.ColumnFamilies = append(t.ColumnFamilies, f)
+	}
+	var answer pb.CreateTableResponse
+	request := &pb.CreateTableRequest{TableSchema: t, SplitKeys: splitKeys(r.schema.Partition[0].Type.Kind, s.settings.regions)}
+	err := s.askMaster(ctx, "CreateTable", request, &answer)
+	if err == nil {
+		err = s.procedure(ctx, answer.GetProcId())
+	}
+	if err != nil {
+		return fmt.Errorf("create table %s: %w", r.name, err)
+	}
+	return nil
+}
+
+// splitKeys returns the row keys at which the regions of a new table begin,
+// but the first. Of numbers and times nobody knows where they will lie.
+func splitKeys(kind schemas.Kind, regions int) [][]byte {
+	first, last := 0, 1<<16
+	switch kind {
+	case schemas.Text: // of letters and digits
+		first, last = '0'<<8, ('z'+1)<<8
+	case schemas.Blob, schemas.UUID:
+	default:
+		return nil
+	}
+	var keys [][]byte
+	for i := 1; i < regions; i++ {
+		at := first + (last-first)*i/regions
+		keys = append(keys, []byte{byte(at >> 8), byte(at)})
+	}
+	return keys
+}
+
+// compare reports how a table differs from what the schema asks for.
+func (s *Store) compare(l *layout, r *root, d TableDescription) error {
+	if err := d.foreign(); err != nil {
+		return err
+	}
+	want := s.attributes(l, r)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if d.Attributes[name] != want[name] {
+			return fmt.Errorf("table %s was made for another schema; use another namespace or the schema it was made with:\n%s: %s\nexpected: %s",
+				r.name, name, d.Attributes[name], want[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.families)) {
+		f, ok := d.Families[name]
+		if !ok {
+			return fmt.Errorf("table %s lacks family %s", r.name, name)
+		}
+		for _, setting := range slices.Sorted(maps.Keys(r.families[name])) {
+			if got, want := f[setting], r.families[name][setting]; !strings.EqualFold(got, want) {
+				return fmt.Errorf("table %s, family %s: %s is %q, the schema's hints ask for %q", r.name, name, setting, got, want)
+			}
+		}
+	}
+	for name := range d.Families {
+		if _, ok := r.families[name]; !ok {
+			return fmt.Errorf("table %s has a family %s, which the schema does not", r.name, name)
+		}
+	}
+	return nil
+}
+
+// askMaster sends a request to HBase's master.
+func (s *Store) askMaster(ctx context.Context, method string, request, answer proto.Message) error {
+	l := newLine(s.master, s.timeout)
+	defer l.close()
+	c := l.request(method, nil, nil)
+	c.request, c.response = request, answer
+	err := l.send(ctx)
+	if c.conn != nil {
+		s.masterConn.Store(&c.conn)
+	}
+	return err
+}
+
+// procedure waits until the master has carried out what it was asked for.
+func (s *Store) procedure(ctx context.Context, id uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, tableTimeout)
+	defer cancel()
+	for {
+		var p pb.GetProcedureResultResponse
+		if err := s.askMaster(ctx, "getProcedureResult", &pb.GetProcedureResultRequest{ProcId: &id}, &p); err != nil {
+			return err
+		}
+		if p.GetState() != pb.GetProcedureResultResponse_RUNNING {
+			if e := p.GetException().GetGenericException(); e != nil {
+				return &javaError{class: e.GetClassName(), message: e.GetMessage()}
+			}
+			return nil
+		}
+		if err := sleep(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func tableName(name string) *pb.TableName {
+	return &pb.TableName{Namespace: []byte(hbaseNamespace), Qualifier: []byte(name)}
+}
+
+func pair(name, value string) *pb.BytesBytesPair {
+	return &pb.BytesBytesPair{First: []byte(name), Second: []byte(value)}
+}

@@ -1,0 +1,196 @@
+package hbase
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// A collection is a cell of its own and one for each element. With c the
+// column's name and e the element, or a map's key:
+//
+//	c              → stamp           the collection was put, or deleted, then
+//	c, 0, e        → stamp           of a set
+//	c, 0, e        → stamp, value    of a map
+//	c, 0, stamp    → value           of a list
+//
+// so that appending reads nothing, and neither does a put that replaces what
+// is there: elements that are older than the collection's own cell are no more.
+// Older is first what HBase's timestamps say, which a row's region server gives;
+// within one millisecond of those it is the stamp: nanoseconds of the client's
+// clock, no two the same, with a part of the client's own behind those of lists.
+const elements = 0
+
+// rowDecoder makes columns of the cells of one HBase row.
+type rowDecoder struct {
+	view *view
+	vals []drivers.Value
+
+	exists bool // the row is there
+	cells  bool // it has some cell
+
+	// The collection at hand.
+	at    *wanted
+	from  int // of its elements, in elems
+	stamp uint64
+	since uint64
+	elems []drivers.Value
+	arena []byte
+}
+
+// begin starts a row. vals is where its columns go.
+func (d *rowDecoder) begin(v *view, vals []drivers.Value) {
+	d.view, d.vals = v, vals
+	clear(vals)
+	d.exists, d.cells, d.at = false, false, nil
+	d.elems, d.arena = d.elems[:0], d.arena[:0]
+}
+
+// take takes the next cell of the row.
+func (d *rowDecoder) take(c cell, stamp uint64) error {
+	d.cells = true
+	if string(c.qualifier) == markerName {
+		d.exists = true
+		return nil
+	}
+	for i := range d.view.want {
+		w := &d.view.want[i]
+		n := len(w.name)
+		if len(c.qualifier) < n || string(c.qualifier[:n]) != w.name {
+			continue
+		}
+		switch collection := w.typ.Collection(); {
+		case len(c.qualifier) == n && collection:
+			d.collection(w)
+			d.stamp, d.since = stamp, 0
+			if len(c.value) == 8 {
+				d.since = binary.BigEndian.Uint64(c.value)
+			}
+			return nil
+		case len(c.qualifier) == n:
+			d.exists = d.exists || w.exists
+			var err error
+			d.vals[w.at], err = decodeValue(w.typ.Kind, c.value)
+			return err
+		case collection && c.qualifier[n] == elements:
+			if d.at != w {
+				d.collection(w)
+				d.stamp, d.since = 0, 0
+			}
+			return d.element(c.qualifier[n+1:], c.value, stamp)
+		}
+	}
+	return nil
+}
+
+// collection ends the collection at hand, and begins another one.
+func (d *rowDecoder) collection(w *wanted) {
+	if at := d.at; at != nil {
+		if elems := d.elems[d.from:]; len(elems) > 0 {
+			switch at.typ.Kind {
+			case schemas.Set:
+				d.vals[at.at] = drivers.SetOf(elems)
+			case schemas.List:
+				d.vals[at.at] = drivers.ListOf(elems)
+			default:
+				d.vals[at.at] = drivers.MapOf(elems)
+			}
+		}
+	}
+	d.at, d.from = w, len(d.elems)
+}
+
+// finish ends the row.
+func (d *rowDecoder) finish() {
+	d.collection(nil)
+	d.exists = d.exists || d.cells && !d.view.row
+}
+
+var errElement = errors.New("an element of a collection that mailbench did not write")
+
+// element takes one element of the collection at hand.
+func (d *rowDecoder) element(key, value []byte, stamp uint64) error {
+	t := d.at.typ
+	stamped := value
+	if t.Kind == schemas.List {
+		stamped = key
+	}
+	if len(stamped) < 8 {
+		return errElement
+	}
+	if stamp < d.stamp || stamp == d.stamp && binary.BigEndian.Uint64(stamped) < d.since {
+		return nil
+	}
+	if t.Kind == schemas.List {
+		v, err := decodeValue(t.Elem.Kind, value)
+		d.elems = append(d.elems, v)
+		return err
+	}
+	v, _, arena, err := elementPart(t).decode(key, d.arena)
+	d.arena = arena
+	if err != nil {
+		return err
+	}
+	d.elems = append(d.elems, v)
+	if t.Kind == schemas.Map {
+		v, err = decodeValue(t.Elem.Kind, value[8:])
+		d.elems = append(d.elems, v)
+	}
+	return err
+}
+
+// elementPart is how the elements of a set, or keys of a map, end qualifiers.
+func elementPart(t schemas.Type) keyPart {
+	kind := t.Elem.Kind
+	if t.Kind == schemas.Map {
+		kind = t.Key.Kind
+	}
+	return keyPart{kind: kind, raw: kind == schemas.Text || kind == schemas.Blob}
+}
+
+// rowSink yields rows that are HBase rows.
+type rowSink struct {
+	*reading
+	decoder rowDecoder
+	key     []byte // of the row at hand
+	static  bool   // rows are of static columns: their key is the partition's
+}
+
+func (k *rowSink) take(c cell, stamp uint64) (bool, error) {
+	if k.key == nil {
+		k.key = c.row
+		k.decoder.begin(&k.st.view, k.vals)
+	}
+	return true, k.decoder.take(c, stamp)
+}
+
+func (k *rowSink) again() { k.key = nil }
+
+func (k *rowSink) left() uint32 {
+	if k.reading.left < 0 || k.reading.left >= maxFetch {
+		return 0
+	}
+	return uint32(k.reading.left)
+}
+
+// end yields the row at hand, if it is one.
+func (k *rowSink) end() (more bool, err error) {
+	if k.key == nil {
+		return true, nil
+	}
+	key := k.key
+	k.key = nil
+	if k.decoder.finish(); !k.decoder.exists {
+		return true, nil
+	}
+	parts := k.st.table.row
+	if k.static {
+		parts = k.st.table.static
+	}
+	if k.arena, err = decodeKey(parts, key, k.keyVals, k.arena[:0]); err != nil {
+		return false, err
+	}
+	return k.emit()
+}

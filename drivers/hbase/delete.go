@@ -1,0 +1,253 @@
+package hbase
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// maxDeletes is how many rows or cells one request deletes.
+const maxDeletes = 500
+
+// searches reports whether the write has to look for what it deletes: HBase
+// deletes a cell, a column, a family of a row or all of it, and nothing wider.
+func (st *statement) searches() bool {
+	p, t := st.pattern, st.table
+	switch p.Kind {
+	case schemas.Remove:
+		return len(st.lists) > 0
+	case schemas.Delete:
+		if p.Scope == schemas.ScopeCell || len(p.By) == len(t.key) && len(t.statics) == 0 {
+			return false
+		}
+		if p.From == nil && p.To == nil && len(t.statics) == 0 && t.alone(len(p.By)) {
+			return false
+		}
+		return p.Scope != schemas.ScopeRow
+	}
+	return false
+}
+
+// deleteFound deletes what it finds, in requests of some hundred rows or cells,
+// in the order of their keys: interrupted, it leaves the later ones.
+func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers.Value) error {
+	s.prepareRow(st)
+	f := finder{session: s, ctx: ctx, st: st, by: args[:len(st.pattern.By)], args: args}
+	var err error
+	switch {
+	case st.pattern.Kind == schemas.Remove:
+		return f.removeElements()
+	case st.table.wide() && len(f.by) >= len(st.table.row):
+		err = f.cells()
+	default:
+		err = f.rows()
+	}
+	if err == nil && st.pattern.Scope == schemas.ScopePartition && len(st.table.statics) > 0 {
+		err = f.statics()
+	}
+	if err != nil && f.deleted > 0 && !errors.Is(err, drivers.ErrUnknown) {
+		return fmt.Errorf("%w: stopped after %d deletions: %w", drivers.ErrUnknown, f.deleted, err)
+	}
+	return err
+}
+
+// finder finds what a delete names.
+type finder struct {
+	*session
+	ctx      context.Context
+	st       *statement
+	by, args []drivers.Value
+	deleted  int
+}
+
+// scanFor gives what lies in the table's family between two rows to a sink.
+func (f *finder) scanFor(to sink, start, stop []byte, filter *pb.Filter) error {
+	r := &f.scan.r
+	r.start, r.stop = append(r.start[:0], start...), append(r.stop[:0], stop...)
+	r.reversed, r.skipStart = false, false
+	r.columns, r.filter = wideView(f.st.table).ask, filter
+	f.scan.sink = to
+	return f.scan.run(f.ctx, f.st.table.hbase)
+}
+
+// rows deletes the rows of a range.
+func (f *finder) rows() error {
+	if err := f.bounds.set(f.st, f.st.table.row, f.by, f.args); err != nil || f.bounds.empty() {
+		return err
+	}
+	found := &foundRows{finder: f}
+	if err := f.scanFor(found, f.bounds.lower, f.bounds.upper, allOf(firstOnly(), keysOnly())); err != nil {
+		return err
+	}
+	return found.delete()
+}
+
+// cells deletes the cells of a range of one row.
+func (f *finder) cells() error {
+	t := f.st.table
+	if err := f.rowKey(t.row, f.by[:len(t.row)]); err != nil {
+		return err
+	}
+	if err := f.bounds.set(f.st, t.rest, f.by[len(t.row):], f.args); err != nil || f.bounds.empty() {
+		return err
+	}
+	filter := keysOnly()
+	if len(f.bounds.lower)+len(f.bounds.upper) > 0 {
+		filter = allOf(columnRange(nilIfEmpty(f.bounds.lower), nilIfEmpty(f.bounds.upper)), filter)
+	}
+	found := &foundCells{finder: f, edit: f.edit(0, t)}
+	found.edit.row = append(found.edit.row, f.key...)
+	if err := f.scanFor(found, f.key, append(f.key, 0), filter); err != nil {
+		return err
+	}
+	return found.delete()
+}
+
+// statics deletes the static columns of a partition.
+func (f *finder) statics() (err error) {
+	t := f.st.table
+	e := f.edit(0, t)
+	if e.row, err = appendKey(e.row, t.static, f.by[:len(t.static)]); err != nil {
+		return err
+	}
+	e.deleteAll(staticFamily)
+	_, err = f.line.apply(f.ctx, e, nil, &f.store.wal)
+	return err
+}
+
+// removeElements removes elements from collections, lists among them: their
+// elements are found by their values, and those found are deleted. What is
+// appended meanwhile stays.
+func (f *finder) removeElements() error {
+	st, e := f.st, f.edit(0, f.st.table)
+	if err := st.put(e, f.args); err != nil { // of sets and maps, what is to go is known
+		return err
+	}
+	family, _ := st.family()
+	c := f.line.request("Get", st.table.hbase, e.row)
+	c.asGet(e.row, []*pb.Column{{Family: []byte(family)}}, wantedRanges(st.lists, false), 0)
+	if err := f.line.send(f.ctx); err != nil {
+		return err
+	}
+	err := c.each(func(c cell, _ uint64) error {
+		for _, w := range st.lists {
+			if !bytes.HasPrefix(c.qualifier, append([]byte(w.name), elements)) {
+				continue
+			}
+			v, err := decodeValue(w.typ.Elem.Kind, c.value)
+			if err != nil {
+				return err
+			}
+			if slices.ContainsFunc(f.args[w.at].Elems(), v.Equal) {
+				from := e.name("")
+				e.arena = append(e.arena, c.qualifier...)
+				e.delete(family, from)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = f.line.apply(f.ctx, e, nil, &f.store.wal)
+	return err
+}
+
+// foundRows are rows of a scan, which are deleted some hundred at a time.
+type foundRows struct {
+	*finder
+	keys [][]byte
+}
+
+func (f *foundRows) take(c cell, _ uint64) (bool, error) {
+	f.keys = append(f.keys, c.row)
+	return true, nil
+}
+
+func (f *foundRows) end() (bool, error) {
+	if len(f.keys) < maxDeletes {
+		return true, nil
+	}
+	return true, f.delete()
+}
+
+func (f *foundRows) again()       {}
+func (f *foundRows) left() uint32 { return 0 }
+
+// delete deletes the rows, by one request to each region server.
+func (f *foundRows) delete() error {
+	if len(f.keys) == 0 {
+		return nil
+	}
+	l := f.lines(1)[0]
+	ctx, stop := l.leash.hold(f.ctx)
+	calls, own := make([]hrpc.Call, len(f.keys)), make([]*call, len(f.keys))
+	for i, row := range f.keys {
+		one := line{call: newCall()}
+		e := edit{table: f.st.table.hbase, row: row}
+		e.deleteAll(f.st.table.family)
+		one.encode(&e, nil, &f.store.wal)
+		own[i] = one.call
+		own[i].ctx, own[i].stop, own[i].sent = ctx, stop, true
+		calls[i] = batchable{own[i], anyBatchable}
+	}
+	f.keys = f.keys[:0]
+	results, ok := f.store.client.SendBatch(ctx, calls)
+	if ok {
+		l.leash.release()
+		f.deleted += len(calls)
+		return nil
+	}
+	defer l.leash.drop()
+	var err error
+	for i := range results {
+		if results[i].Error == nil {
+			f.deleted++
+		} else if err == nil {
+			err = explain(f.ctx, own[i], results[i].Error)
+		}
+	}
+	return err
+}
+
+// foundCells are cells of one row, which are deleted some hundred at a time.
+type foundCells struct {
+	*finder
+	edit *edit
+}
+
+func (f *foundCells) take(c cell, _ uint64) (bool, error) {
+	from := f.edit.name("")
+	f.edit.arena = append(f.edit.arena, c.qualifier...)
+	f.edit.delete(f.st.table.family, from)
+	if len(f.edit.ops) < maxDeletes {
+		return true, nil
+	}
+	return true, f.delete()
+}
+
+func (f *foundCells) end() (bool, error) { return true, nil }
+func (f *foundCells) again()             {}
+func (f *foundCells) left() uint32       { return 0 }
+
+// delete deletes the cells at once.
+func (f *foundCells) delete() error {
+	n := len(f.edit.ops)
+	if n == 0 {
+		return nil
+	}
+	if _, err := f.lines(1)[0].apply(f.ctx, f.edit, nil, &f.store.wal); err != nil {
+		return err
+	}
+	f.deleted += n
+	f.edit.ops, f.edit.arena = f.edit.ops[:0], f.edit.arena[:0]
+	return nil
+}

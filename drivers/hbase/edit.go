@@ -1,0 +1,312 @@
+package hbase
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tsuna/gohbase/pb"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+const (
+	// maxCell is the largest cell, key included, that a region server takes, in
+	// bytes (hbase.server.keyvalue.maxsize, by default).
+	maxCell = 10 << 20
+	// maxRequest is the largest request it takes, in bytes
+	// (hbase.ipc.max.request.size, by default 256 MiB), less room for what is
+	// not cells.
+	maxRequest = 255 << 20
+	// keepCells is up to which size a line keeps its buffer of cells.
+	keepCells = 4 << 20
+)
+
+const (
+	// marker is the value of a cell that says nothing but that it is there.
+	marker = "\x01"
+	// markerName is the qualifier of the cell that makes a row exist, whatever
+	// its columns hold. It sorts before all columns.
+	markerName = "\x00"
+)
+
+// action is what an edit does to a cell.
+type action uint8
+
+const (
+	putCell action = iota
+	deleteCell
+	deleteFamily // all cells of a family
+	addToCell
+)
+
+// op is one change of an edit. Values are shared with the caller's arguments.
+type op struct {
+	action   action
+	family   string
+	from, to int    // its qualifier, in the edit's arena
+	stamp    uint64 // written before the value, unless it is 0
+	value    drivers.Value
+	marker   bool // in place of value
+	delta    int64
+}
+
+// edit is a change of one HBase row, put together and then sent at once.
+type edit struct {
+	table []byte
+	row   []byte
+	arena []byte // qualifiers
+	ops   []op
+}
+
+// reset empties the edit for a row of a table.
+func (e *edit) reset(table []byte) {
+	e.table = table
+	e.row, e.arena = e.row[:0], e.arena[:0]
+	clear(e.ops)
+	e.ops = e.ops[:0]
+}
+
+// name begins a qualifier; what is appended to the arena until the next op
+// belongs to it.
+func (e *edit) name(s string) int {
+	at := len(e.arena)
+	e.arena = append(e.arena, s...)
+	return at
+}
+
+// put writes a cell whose qualifier begins at from in the arena.
+func (e *edit) put(family string, from int, v drivers.Value) {
+	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), value: v})
+}
+
+// putStamped writes an element of a collection, or the collection's own cell.
+func (e *edit) putStamped(family string, from int, stamp uint64, v drivers.Value) {
+	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), stamp: stamp, value: v})
+}
+
+// mark writes a cell without a value.
+func (e *edit) mark(family string, from int) {
+	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), marker: true})
+}
+
+func (e *edit) delete(family string, from int) {
+	e.ops = append(e.ops, op{action: deleteCell, family: family, from: from, to: len(e.arena)})
+}
+
+func (e *edit) deleteAll(family string) {
+	e.ops = append(e.ops, op{action: deleteFamily, family: family, from: len(e.arena), to: len(e.arena)})
+}
+
+func (e *edit) add(family string, from int, delta int64) {
+	e.ops = append(e.ops, op{action: addToCell, family: family, from: from, to: len(e.arena), delta: delta})
+}
+
+func (e *edit) qualifier(o *op) []byte { return e.arena[o.from:o.to] }
+
+// fold leaves of several changes of one cell the last, and of several
+// additions their sum: in one edit HBase knows no order.
+func (e *edit) fold() {
+	slices.SortStableFunc(e.ops, func(a, b op) int {
+		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(e.qualifier(&a), e.qualifier(&b)), cmp.Compare(kindOf(a), kindOf(b)))
+	})
+	out := e.ops[:0]
+	for _, o := range e.ops {
+		if n := len(out); n > 0 {
+			last := &out[n-1]
+			if last.family == o.family && kindOf(*last) == kindOf(o) && bytes.Equal(e.qualifier(last), e.qualifier(&o)) {
+				o.delta += last.delta
+				*last = o
+				continue
+			}
+		}
+		out = append(out, o)
+	}
+	clear(e.ops[len(out):])
+	e.ops = out
+}
+
+// kindOf tells the deletion of a family from a change of its cell with the
+// empty qualifier.
+func kindOf(o op) int {
+	if o.action == deleteFamily {
+		return 1
+	}
+	return 0
+}
+
+// check reports what HBase would refuse, before anything is sent.
+func (e *edit) check() error {
+	if err := checkRow(e.row); err != nil {
+		return err
+	}
+	total := 0
+	for i := range e.ops {
+		o := &e.ops[i]
+		size := cellOverhead + len(e.row) + len(o.family) + o.to - o.from + o.valueLen()
+		if size > maxCell {
+			return fmt.Errorf("a cell of %d bytes with its key, at most %d fit: %w", size, maxCell, drivers.ErrTooLarge)
+		}
+		total += size
+	}
+	if total > maxRequest {
+		return fmt.Errorf("a change of one row of %d bytes, at most %d fit: %w", total, maxRequest, drivers.ErrTooLarge)
+	}
+	return nil
+}
+
+func (o *op) valueLen() int {
+	n := 0
+	switch {
+	case o.action == addToCell:
+		return 8
+	case o.action != putCell:
+		return 0
+	case o.stamp != 0:
+		n = 8
+		if o.value.IsNull() {
+			return n
+		}
+	case o.marker:
+		return len(marker)
+	}
+	return n + valueLen(o.value)
+}
+
+// appendValue appends what the cell holds.
+func (o *op) appendValue(dst []byte) []byte {
+	switch {
+	case o.action == addToCell:
+		return binary.BigEndian.AppendUint64(dst, uint64(o.delta))
+	case o.action != putCell:
+		return dst
+	case o.stamp != 0:
+		dst = binary.BigEndian.AppendUint64(dst, o.stamp)
+		if o.value.IsNull() {
+			return dst
+		}
+	case o.marker:
+		return append(dst, marker...)
+	}
+	return appendValue(dst, o.value)
+}
+
+// kinds are the mutations that an edit is made of, each with its actions: one
+// is enough in nearly all.
+var kinds = [...]struct {
+	mutation pb.MutationProto_MutationType
+	actions  []action
+}{
+	{pb.MutationProto_PUT, []action{putCell}},
+	{pb.MutationProto_DELETE, []action{deleteCell, deleteFamily}},
+	{pb.MutationProto_INCREMENT, []action{addToCell}},
+}
+
+// encode makes the line's call the edit, on the condition if there is one.
+func (l *line) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) {
+	c := l.request("", e.table, e.row)
+	c.mutate.begin()
+	c.cells = c.cellsBuf[:0]
+	for _, k := range kinds {
+		n := 0
+		for i := range e.ops {
+			if o := &e.ops[i]; slices.Contains(k.actions, o.action) {
+				c.cells = e.appendCell(c.cells, o)
+				n++
+			}
+		}
+		if n > 0 {
+			c.mutate.add(k.mutation, e.row, n, d)
+		}
+	}
+	if c.cellsBuf = c.cells[:0]; cap(c.cellsBuf) > keepCells {
+		c.cellsBuf = nil
+	}
+	c.asMutation(condition)
+	// A put or delete may be sent again, and an increment has a nonce; a
+	// condition may have come true or untrue by the first sending itself.
+	c.once = condition != nil || c.mutate.n > 1 && c.mutate.types[c.mutate.n-1] == pb.MutationProto_INCREMENT
+}
+
+func (e *edit) appendCell(dst []byte, o *op) []byte {
+	kind := byte(typePut)
+	switch o.action {
+	case deleteCell:
+		kind = typeDeleteColumn
+	case deleteFamily:
+		kind = typeDeleteFamily
+	}
+	return appendCell(dst, e.row, o.family, e.qualifier(o), o, kind)
+}
+
+// apply sends an edit, and reports whether it was carried out: it is not if its
+// condition does not hold. Cells of increments are in the call's block then.
+func (l *line) apply(ctx context.Context, e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) (applied bool, err error) {
+	if err := e.check(); err != nil {
+		return false, err
+	}
+	if len(e.ops) == 0 {
+		return true, nil
+	}
+	for {
+		l.encode(e, condition, d)
+		m := &l.call.mutate
+		if m.n == 1 && condition == nil && m.types[0] != pb.MutationProto_INCREMENT {
+			err = l.sendBatched(ctx)
+		} else {
+			err = l.send(ctx)
+		}
+		switch {
+		case err != nil:
+			return false, err
+		case m.n == 1:
+			return condition == nil || m.response.GetProcessed(), nil
+		}
+		retry, err := l.refused(ctx, m)
+		if err != nil {
+			return false, err
+		}
+		if !retry {
+			return condition == nil || m.several.GetProcessed(), nil
+		}
+	}
+}
+
+var errMulti = errors.New("HBase's answer to a change of one row says nothing of it")
+
+// refused looks into the answer to several mutations at once: there the
+// exception of the region stands, which gohbase does not see. If the region has
+// moved or is busy, a get of the same row lets gohbase find it and wait for it.
+func (l *line) refused(ctx context.Context, m *mutateCall) (retry bool, err error) {
+	results := m.several.GetRegionActionResult()
+	if len(results) != 1 {
+		return false, fmt.Errorf("%w: %w", drivers.ErrUnknown, errMulti)
+	}
+	exception := results[0].GetException()
+	for _, r := range results[0].GetResultOrException() {
+		if exception == nil {
+			exception = r.GetException()
+		}
+	}
+	if exception == nil {
+		return false, nil
+	}
+	j := &javaError{class: exception.GetName(), message: firstLine(string(exception.GetValue()), exception.GetName())}
+	switch {
+	case j.tooLarge():
+		return false, fmt.Errorf("%w: %w", drivers.ErrTooLarge, j)
+	case j.is(moved):
+		c := l.call
+		table, key := c.table, c.key
+		c = l.request("Get", table, key)
+		c.asGet(key, nil, nil, 1)
+		return true, l.send(ctx)
+	case j.is(refusals):
+		return false, j
+	}
+	return false, fmt.Errorf("%w: %w", drivers.ErrUnknown, j)
+}

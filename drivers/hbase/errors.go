@@ -1,0 +1,128 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tsuna/gohbase"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+var errTimeout = errors.New("HBase has not answered within the timeout")
+
+// refusals are the exceptions with which HBase says that it has not carried out
+// a mutation. After any other it may have: a failed sync of the log, for one,
+// leaves open whether the write will be there.
+var refusals = []string{
+	"org.apache.hadoop.hbase.DoNotRetryIOException",
+	"org.apache.hadoop.hbase.NotServingRegionException",
+	"org.apache.hadoop.hbase.RegionTooBusyException",
+	"org.apache.hadoop.hbase.TableNotEnabledException",
+	"org.apache.hadoop.hbase.TableNotFoundException",
+	"org.apache.hadoop.hbase.UnknownProtocolException",
+	"org.apache.hadoop.hbase.UnknownRegionException",
+	"org.apache.hadoop.hbase.exceptions.FailedSanityCheckException",
+	"org.apache.hadoop.hbase.exceptions.UnknownProtocolException",
+	"org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException",
+	"org.apache.hadoop.hbase.regionserver.WrongRegionException",
+	"org.apache.hadoop.hbase.security.AccessDeniedException",
+	"org.apache.hadoop.hbase.quotas.RpcThrottlingException",
+}
+
+// moved are the exceptions of a region that is elsewhere, or not ready.
+var moved = []string{
+	"org.apache.hadoop.hbase.NotServingRegionException",
+	"org.apache.hadoop.hbase.RegionTooBusyException",
+	"org.apache.hadoop.hbase.exceptions.RegionMovedException",
+	"org.apache.hadoop.hbase.exceptions.RegionOpeningException",
+}
+
+// scannerGone are the exceptions after which a scan goes on with a new scanner:
+// its region has moved, or its lease has run out.
+var scannerGone = []string{
+	"org.apache.hadoop.hbase.UnknownScannerException",
+	"org.apache.hadoop.hbase.exceptions.ScannerResetException",
+	"org.apache.hadoop.hbase.exceptions.OutOfOrderScannerNextException",
+	"org.apache.hadoop.hbase.NotServingRegionException",
+}
+
+// javaError is an exception of a server. gohbase tells it as text only.
+type javaError struct{ class, message string }
+
+// Error returns the class without its package, and the message's first line.
+func (e *javaError) Error() string {
+	return fmt.Sprintf("HBase: %s: %s", e.class[strings.LastIndexByte(e.class, '.')+1:], e.message)
+}
+
+// asJava takes gohbase's text of an exception apart: class, then the stack
+// trace, which begins with the class and the message.
+func asJava(err error) *javaError {
+	text := err.Error()
+	at := strings.Index(text, "HBase Java exception ")
+	if at < 0 {
+		return nil
+	}
+	class, trace, _ := strings.Cut(text[at+len("HBase Java exception "):], "\n")
+	e := &javaError{class: strings.TrimSuffix(class, ":")}
+	e.message = firstLine(trace, e.class)
+	return e
+}
+
+// firstLine returns the message that a stack trace begins with.
+func firstLine(trace, class string) string {
+	first, _, _ := strings.Cut(trace, "\n")
+	return strings.TrimPrefix(first, class+": ")
+}
+
+func (e *javaError) is(classes []string) bool {
+	for _, c := range classes {
+		if e.class == c {
+			return true
+		}
+	}
+	return false
+}
+
+// tooLarge reports whether the server found a cell or a request too large.
+func (e *javaError) tooLarge() bool {
+	return strings.Contains(e.message, "exceeds limit of") || strings.Contains(e.class, "RequestTooBigException") ||
+		strings.Contains(e.class, "RowTooBigException")
+}
+
+// explain says why a call failed, and of a write that may have been carried out
+// that it may: ctx is its caller's.
+func explain(ctx context.Context, c *call, err error) error {
+	cause := context.Cause(c.ctx)
+	switch j := asJava(err); {
+	case j != nil && j.tooLarge():
+		return fmt.Errorf("%w: %w", drivers.ErrTooLarge, j)
+	case j != nil && j.is(refusals):
+		return j
+	case j != nil:
+		err = j
+	case errors.Is(err, gohbase.TableNotFound):
+		return fmt.Errorf("HBase has no table %s: apply its schema first", c.table)
+	case errors.Is(err, gohbase.ErrClientClosed):
+		err = drivers.ErrClosed
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case errors.Is(cause, errLost), errors.Is(cause, errTimeout):
+		err = cause
+	}
+	if c.sent && c.writes() {
+		return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
+	}
+	return err
+}
+
+// writes reports whether the call changes data.
+func (c *call) writes() bool { return c.method == "Mutate" || c.method == "Multi" }
+
+// scannerLost reports whether a scan can go on with a new scanner.
+func scannerLost(err error) bool {
+	var j *javaError
+	return errors.As(err, &j) && j.is(scannerGone)
+}

@@ -1,0 +1,124 @@
+package hbase
+
+import (
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// HBase's filters, as far as they are used here. A filter is its class and its
+// own message.
+
+const filterPackage = "org.apache.hadoop.hbase.filter."
+
+var (
+	rangeClass    = filterPackage + "ColumnRangeFilter"
+	prefixesClass = filterPackage + "MultipleColumnPrefixFilter"
+	listClass     = filterPackage + "FilterList"
+	columnClass   = filterPackage + "SingleColumnValueFilter"
+	valueClass    = filterPackage + "ValueFilter"
+	keyClass      = filterPackage + "KeyOnlyFilter"
+	firstClass    = filterPackage + "FirstKeyOnlyFilter"
+	binaryClass   = filterPackage + "BinaryComparator"
+)
+
+// newFilter returns a filter of a class. Its message is made of bytes and
+// numbers, and can always be written.
+func newFilter(class *string, m proto.Message) *pb.Filter {
+	b, err := proto.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return &pb.Filter{Name: class, SerializedFilter: b}
+}
+
+// columnRange lets cells pass whose qualifier is from first on and before last;
+// either may be nil for none.
+func columnRange(first, last []byte) *pb.Filter {
+	return newFilter(&rangeClass, &pb.ColumnRangeFilter{
+		MinColumn: first, MinColumnInclusive: yes, MaxColumn: last, MaxColumnInclusive: proto.Bool(false),
+	})
+}
+
+// wantedRanges lets pass the cells of columns, some of which are collections:
+// a collection's own cell, and its elements behind it.
+func wantedRanges(want []wanted, marker bool) *pb.Filter {
+	var ranges []*pb.Filter
+	if marker {
+		ranges = append(ranges, columnRange(nil, []byte(markerName+"\x00")))
+	}
+	for _, w := range want {
+		last := append([]byte(w.name), 0)
+		if w.typ.Collection() {
+			last[len(w.name)] = elements + 1
+		}
+		ranges = append(ranges, columnRange([]byte(w.name), last))
+	}
+	return anyOf(ranges)
+}
+
+// columnPrefixes lets cells pass whose qualifier begins with one of prefixes.
+func columnPrefixes(prefixes [][]byte) *pb.Filter {
+	return newFilter(&prefixesClass, &pb.MultipleColumnPrefixFilter{SortedPrefixes: prefixes})
+}
+
+func anyOf(fs []*pb.Filter) *pb.Filter { return list(pb.FilterList_MUST_PASS_ONE, fs) }
+
+// allOf lets cells pass that all filters let pass; nil is a filter that lets all pass.
+func allOf(fs ...*pb.Filter) *pb.Filter {
+	var some []*pb.Filter
+	for _, f := range fs {
+		if f != nil {
+			some = append(some, f)
+		}
+	}
+	switch len(some) {
+	case 0:
+		return nil
+	case 1:
+		return some[0]
+	}
+	return list(pb.FilterList_MUST_PASS_ALL, some)
+}
+
+func list(op pb.FilterList_Operator, fs []*pb.Filter) *pb.Filter {
+	return newFilter(&listClass, &pb.FilterList{Operator: &op, Filters: fs})
+}
+
+// columnIs lets rows pass whose column has the value, or none if it is null.
+func columnIs(family, column string, v drivers.Value) *pb.Filter {
+	value := []byte(escapeNever) // which no column has: those that have one do not pass
+	if !v.IsNull() {
+		value = appendValue(nil, v)
+	}
+	return newFilter(&columnClass, &pb.SingleColumnValueFilter{
+		ColumnFamily: []byte(family), ColumnQualifier: []byte(column),
+		CompareOp: pb.CompareType_EQUAL.Enum(), Comparator: equalTo(value),
+		FilterIfMissing: proto.Bool(!v.IsNull()), LatestVersionOnly: yes,
+	})
+}
+
+// valueIs lets cells pass that have the value.
+func valueIs(v drivers.Value) *pb.Filter {
+	return newFilter(&valueClass, &pb.ValueFilter{CompareFilter: &pb.CompareFilter{
+		CompareOp: pb.CompareType_EQUAL.Enum(), Comparator: equalTo(appendValue(nil, v)),
+	}})
+}
+
+// keysOnly takes cells' values away.
+func keysOnly() *pb.Filter {
+	return newFilter(&keyClass, &pb.KeyOnlyFilter{LenAsVal: proto.Bool(false)})
+}
+
+// firstOnly lets the first cell of each row pass.
+func firstOnly() *pb.Filter { return newFilter(&firstClass, &pb.FirstKeyOnlyFilter{}) }
+
+// equalTo compares with bytes.
+func equalTo(value []byte) *pb.Comparator {
+	b, err := proto.Marshal(&pb.BinaryComparator{Comparable: &pb.ByteArrayComparable{Value: value}})
+	if err != nil {
+		panic(err) // bytes can always be written
+	}
+	return &pb.Comparator{Name: &binaryClass, SerializedComparator: b}
+}

@@ -1,0 +1,121 @@
+package hbase
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// familySettings are a family's settings as HBase's table descriptors hold them.
+type familySettings map[string]string
+
+// defaults are what every family is made with; hints override them. They are
+// HBase's own, but for NEW_VERSION_BEHAVIOR: with it a delete hides what was
+// written before it, and not also what is written after it in the same
+// millisecond (docs/decisions/0005-hbase-timestamps.md).
+var defaults = familySettings{
+	"NEW_VERSION_BEHAVIOR": "true",
+	"VERSIONS":             "1",
+	"MIN_VERSIONS":         "0",
+	"TTL":                  "2147483647",
+	"KEEP_DELETED_CELLS":   "FALSE",
+	"COMPRESSION":          "NONE",
+	"BLOOMFILTER":          "ROW",
+	"BLOCKSIZE":            "65536",
+	"DATA_BLOCK_ENCODING":  "NONE",
+	"IN_MEMORY":            "false",
+	"BLOCKCACHE":           "true",
+	"REPLICATION_SCOPE":    "0",
+}
+
+// familyHints are the hints that set a family, with the words they take; no
+// words is a number of at least 1.
+var familyHints = map[string]struct {
+	setting string
+	words   []string
+}{
+	"versions":            {"VERSIONS", nil},
+	"block_size":          {"BLOCKSIZE", nil},
+	"compression":         {"COMPRESSION", []string{"none", "gz", "snappy", "lz4", "lzo", "zstd", "bzip2", "brotli", "lzma"}},
+	"bloom":               {"BLOOMFILTER", []string{"none", "row", "rowcol"}},
+	"data_block_encoding": {"DATA_BLOCK_ENCODING", []string{"none", "prefix", "diff", "fast_diff", "row_index_v1"}},
+	"in_memory":           {"IN_MEMORY", []string{"true", "false"}},
+	"block_cache":         {"BLOCKCACHE", []string{"true", "false"}},
+}
+
+// hints are the hints of one table.
+type hints struct {
+	name     string            // family: its name
+	family   familySettings    // its settings
+	unsigned []*schemas.Column // unsigned: its own key columns that are never negative
+	reversed bool              // order: reversed
+}
+
+// parseHints reads the hints of a table for this engine. Unknown ones are
+// errors: a hint that does nothing would be believed to do something.
+func parseHints(t *schemas.Table) (hints, error) {
+	h := hints{family: maps.Clone(defaults)}
+	for name, value := range t.Hints["hbase"] {
+		switch name {
+		case "family":
+			if value == "" || strings.ContainsAny(value, ":/.") {
+				return h, fmt.Errorf("hint family: %q cannot name a family", value)
+			}
+			h.name = value
+		case "unsigned":
+			for _, word := range strings.Fields(value) {
+				c := t.Column(word)
+				if c == nil || !slices.Contains(ownKey(t), c) || c.Type.Kind != schemas.Bigint {
+					return h, fmt.Errorf("hint unsigned: %s is no bigint key column of this table's own", word)
+				}
+				h.unsigned = append(h.unsigned, c)
+			}
+		case "order":
+			if value != "reversed" {
+				return h, fmt.Errorf("hint order: %q; expected reversed", value)
+			}
+			h.reversed = true
+		default:
+			f, ok := familyHints[name]
+			if !ok {
+				return h, fmt.Errorf("unknown hint %q; known are family, unsigned, order, %s", name,
+					strings.Join(slices.Sorted(maps.Keys(familyHints)), ", "))
+			}
+			value, err := familyHint(value, f.words)
+			if err != nil {
+				return h, fmt.Errorf("hint %s: %w", name, err)
+			}
+			h.family[f.setting] = value
+		}
+	}
+	return h, nil
+}
+
+// familyHint returns a hint's value as HBase writes it.
+func familyHint(value string, words []string) (string, error) {
+	if words == nil {
+		var n int
+		if _, err := fmt.Sscan(value, &n); err != nil || n < 1 {
+			return "", fmt.Errorf("%q; expected a number of at least 1", value)
+		}
+		return fmt.Sprint(n), nil
+	}
+	if !slices.Contains(words, strings.ToLower(value)) {
+		return "", fmt.Errorf("%q; expected one of %s", value, strings.Join(words, ", "))
+	}
+	if value == "true" || value == "false" {
+		return value, nil
+	}
+	return strings.ToUpper(value), nil
+}
+
+// ownKey returns the key columns that a table does not inherit.
+func ownKey(t *schemas.Table) []*schemas.Column {
+	if t.Parent == nil {
+		return t.Key()
+	}
+	return t.Clustering[t.Inherited:]
+}

@@ -1,0 +1,124 @@
+package hbase
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// maxRow is the longest row key that HBase takes, in bytes (HConstants.MAX_ROW_LENGTH).
+const maxRow = 1<<15 - 1
+
+// keyPart is one column of a row key or of a qualifier.
+type keyPart struct {
+	kind schemas.Kind
+	desc bool
+	// raw: bytes as they are. The last part of a row key or qualifier needs no
+	// terminator; in descending order it does, or "a" would come before "ab".
+	raw bool
+	// filled: a raw part that is a whole row key or qualifier. Row keys must not
+	// be empty, and of cells with an empty qualifier HBase does not see that
+	// their family was deleted, with NEW_VERSION_BEHAVIOR (2.6.4). A zero byte is
+	// put before an empty value and before one that begins with a zero byte; all
+	// others stand as they are.
+	filled bool
+	// unsigned: a bigint that is never negative, as 8 big-endian bytes without
+	// the flipped sign bit that would sort negative numbers first (hint unsigned).
+	unsigned bool
+}
+
+// appendPart appends one column of a key.
+func (p keyPart) append(dst []byte, v drivers.Value) ([]byte, error) {
+	if v.Kind() != p.kind {
+		return dst, fmt.Errorf("a %s value was given for a %s key column", v.Kind(), p.kind)
+	}
+	switch {
+	case p.raw:
+		b := v.Raw()
+		if p.filled && (len(b) == 0 || b[0] == 0) {
+			dst = append(dst, 0)
+		}
+		return append(dst, b...), nil
+	case p.unsigned:
+		n := v.Int64()
+		if n < 0 {
+			return dst, fmt.Errorf("%d was given for a key column that the schema's hints call unsigned", n)
+		}
+		if p.desc {
+			n = ^n
+		}
+		return binary.BigEndian.AppendUint64(dst, uint64(n)), nil
+	}
+	return keys.Append(dst, v, p.desc)
+}
+
+// decode takes one column off a key. Values share the key's bytes, or those of
+// buf, which is returned grown.
+func (p keyPart) decode(src, buf []byte) (v drivers.Value, rest, grown []byte, err error) {
+	switch {
+	case p.raw:
+		if p.filled && len(src) > 0 && src[0] == 0 {
+			src = src[1:]
+		}
+		return drivers.Bytes(p.kind, src), nil, buf, nil
+	case p.unsigned:
+		if len(src) < 8 {
+			return v, nil, buf, keys.ErrCorrupt
+		}
+		n := binary.BigEndian.Uint64(src)
+		if p.desc {
+			n = ^n
+		}
+		return drivers.Bigint(int64(n)), src[8:], buf, nil
+	}
+	return keys.Decode(src, p.kind, p.desc, buf)
+}
+
+// appendKey appends the first columns of a key, as many as there are values.
+func appendKey(dst []byte, parts []keyPart, vals []drivers.Value) ([]byte, error) {
+	var err error
+	for i := range vals {
+		if dst, err = parts[i].append(dst, vals[i]); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// decodeKey takes a whole key apart.
+func decodeKey(parts []keyPart, src []byte, vals []drivers.Value, buf []byte) ([]byte, error) {
+	var err error
+	for i, p := range parts {
+		if vals[i], src, buf, err = p.decode(src, buf); err != nil {
+			return buf, fmt.Errorf("a key that mailbench did not write: %w", err)
+		}
+	}
+	if len(src) > 0 {
+		return buf, fmt.Errorf("a key that mailbench did not write: %w", keys.ErrCorrupt)
+	}
+	return buf, nil
+}
+
+// behind turns a key, of n columns, into the smallest key behind it and behind
+// all that begin with it; empty is none.
+func behind(key []byte, parts []keyPart, n int) []byte {
+	if n > 0 && n == len(parts) && parts[n-1].raw {
+		return append(key, 0) // longer values begin with it and are others
+	}
+	return keys.Successor(key)
+}
+
+// checkRow reports a row key that HBase does not take.
+func checkRow(row []byte) error {
+	switch {
+	case len(row) > maxRow:
+		return fmt.Errorf("a row key of %d bytes, at most %d fit: %w", len(row), maxRow, drivers.ErrTooLarge)
+	case len(row) == 0:
+		return errors.New("an empty row key")
+	}
+	return nil
+}

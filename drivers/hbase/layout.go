@@ -1,0 +1,191 @@
+package hbase
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+const (
+	rowFamily    = "m" // of a root table's rows, unless a hint names another
+	staticFamily = "s" // of static columns, in a row of their partition alone
+)
+
+// table is where a table of a schema lies in HBase; the package comment says by
+// which rules.
+type table struct {
+	schema *schemas.Table
+	hbase  []byte // the HBase table: the root table's
+	family string // of its rows
+	key    []*schemas.Column
+	row    []keyPart // the first columns of key: the HBase row
+	rest   []keyPart // the others: the qualifier, if rows are cells
+	// flipped: the columns of rest are stored in the opposite order (hint order).
+	flipped bool
+	// columns are the plain ones, each by its position; of a wide table none or
+	// one. A row that is no cell exists if it has its marker cell, or one of
+	// those that an add makes (added).
+	columns []*schemas.Column
+	added   []int
+	statics []*schemas.Column
+	static  []keyPart // row key of the static columns: the partition columns
+
+	descriptor familySettings // of family
+}
+
+// wide reports whether the table's rows are cells of a wide HBase row.
+func (t *table) wide() bool { return len(t.rest) > 0 }
+
+// alone reports whether the first n columns of the primary key are an HBase row
+// that holds all rows below them.
+func (t *table) alone(n int) bool { return t.wide() && n == len(t.row) }
+
+// layout is where a schema lies in HBase.
+type layout struct {
+	schema *schemas.Schema
+	tables map[*schemas.Table]*table // without headers
+	roots  []*root
+	// unsigned are key columns that are never negative; nested tables share them.
+	unsigned map[*schemas.Column]bool
+}
+
+// root is one HBase table: a root table of the schema with all that is nested in it.
+type root struct {
+	schema   *schemas.Table
+	name     string
+	families map[string]familySettings
+}
+
+// newLayout lays a schema out under the prefix of its HBase tables' names.
+func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
+	l := &layout{schema: s, tables: make(map[*schemas.Table]*table), unsigned: make(map[*schemas.Column]bool)}
+	byRoot := make(map[*schemas.Table]*root)
+	for _, t := range s.Tables {
+		if t.Parent == nil {
+			r := &root{schema: t, name: prefix + t.Name, families: make(map[string]familySettings)}
+			byRoot[t] = r
+			l.roots = append(l.roots, r)
+		}
+		if t.Header() {
+			if len(t.Hints["hbase"]) > 0 {
+				return nil, fmt.Errorf("table %s: hints of a table that stores nothing of its own", t.Name)
+			}
+			continue
+		}
+		tb, err := l.place(t, byRoot[t.Root()])
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", t.Name, err)
+		}
+		l.tables[t] = tb
+	}
+	return l, l.countAdded()
+}
+
+// place lays out one table; those that it is nested in are laid out already.
+func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
+	h, err := parseHints(t)
+	if err != nil {
+		return nil, err
+	}
+	tb := &table{schema: t, hbase: []byte(r.name), key: t.Key(), columns: t.Columns, statics: t.Static, descriptor: h.family}
+	for _, c := range slices.Concat(t.Columns, t.Static) {
+		if c.Type.Collection() && (c.Type.Elem.Collection() || c.Type.Key != nil && c.Type.Key.Collection()) {
+			return nil, fmt.Errorf("column %s is %s: collections of collections cannot be stored", c.Name, c.Type)
+		}
+	}
+	for _, c := range h.unsigned {
+		l.unsigned[c] = true
+	}
+	rows := l.rowOf(t)
+	tb.row, tb.static = l.parts(tb.key[:rows], false), l.parts(t.Partition, false)
+	tb.rest, tb.flipped = l.parts(tb.key[rows:], h.reversed), h.reversed
+	if h.reversed && !tb.wide() {
+		return nil, fmt.Errorf("hint order: its rows are no cells of a wide row, and HBase scans rows either way")
+	}
+	return tb, l.name(tb, r, h)
+}
+
+// rowOf returns how many columns of the primary key are the HBase row.
+func (l *layout) rowOf(t *schemas.Table) int {
+	rows := len(t.Partition)
+	for p := t.Parent; p != nil; p = p.Parent {
+		if tb := l.tables[p]; tb != nil && !tb.wide() {
+			rows = len(tb.key) // the rows it is nested in are HBase rows
+			break
+		}
+	}
+	if len(t.Columns) > 1 || len(t.Columns) == 1 && t.Columns[0].Type.Collection() {
+		return len(t.Partition) + len(t.Clustering)
+	}
+	return rows
+}
+
+// name gives a table its family.
+func (l *layout) name(tb *table, r *root, h hints) error {
+	t := tb.schema
+	tb.family = rowFamily
+	if t.Parent != nil {
+		tb.family = t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+	}
+	if h.name != "" {
+		tb.family = h.name
+	}
+	if _, taken := r.families[tb.family]; taken {
+		return fmt.Errorf("its family %s is another table's, too: name one by the hint family", tb.family)
+	}
+	r.families[tb.family] = h.family
+	if len(t.Static) > 0 {
+		if _, taken := r.families[staticFamily]; taken {
+			return fmt.Errorf("family %s is that of static columns: name another by the hint family", staticFamily)
+		}
+		r.families[staticFamily] = h.family
+	}
+	return nil
+}
+
+// countAdded finds the columns that are counted up: Increment makes such a
+// cell, and with it a row, and can do nothing else.
+func (l *layout) countAdded() error {
+	for _, p := range l.schema.Patterns {
+		if p.Kind != schemas.Add {
+			continue
+		}
+		tb := l.tables[p.Table]
+		if tb == nil || tb.wide() {
+			continue
+		}
+		for _, c := range p.Columns {
+			if at := slices.Index(tb.columns, c); at >= 0 && !slices.Contains(tb.added, at) {
+				tb.added = append(tb.added, at)
+			}
+		}
+		slices.Sort(tb.added)
+	}
+	return nil
+}
+
+// parts describes the columns of a row key or of a qualifier, in their own
+// order or in the opposite one.
+func (l *layout) parts(cs []*schemas.Column, reversed bool) []keyPart {
+	ps := make([]keyPart, len(cs))
+	for i, c := range cs {
+		ps[i] = keyPart{kind: c.Type.Kind, desc: c.Desc != reversed, unsigned: l.unsigned[c]}
+	}
+	if n := len(ps); n > 0 {
+		last := &ps[n-1]
+		last.raw = !last.desc && (last.kind == schemas.Text || last.kind == schemas.Blob)
+		last.filled = last.raw && n == 1
+	}
+	return ps
+}
+
+// prefixOf returns how the names of a schema's HBase tables begin.
+func prefixOf(namespace, schema string) string {
+	if namespace != "" {
+		namespace += "_"
+	}
+	return drivers.Prefix + namespace + schema + "."
+}

@@ -1,0 +1,296 @@
+package hbase
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tsuna/gohbase/pb"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// statement is a compiled pattern: positions instead of names, ready to run.
+type statement struct {
+	store   *Store
+	pattern *schemas.Pattern
+	table   *table
+
+	// Where the arguments begin, in the order of schemas.Pattern.Args.
+	in, element, filter, from, to, after, limit, columns, cond, nargs int
+
+	out     []output // one for each of the pattern's columns
+	view    view     // what is read of its rows
+	statics view     // what is read of their partition
+	filters []int    // positions of the filtered columns in the view
+	conds   []int    // positions of a put-if's columns
+	// backward: HBase reads from the last to the first.
+	backward bool
+
+	write []operand // the columns of a write
+	lists []wanted  // those that elements of lists are removed from, with their arguments
+	parts []*statement
+}
+
+// output says where a value of a row comes from.
+type output struct {
+	source source
+	at     int
+}
+
+type source uint8
+
+const (
+	fromKey    source = iota // the primary key
+	fromRow                  // the view
+	fromStatic               // the partition's static columns
+)
+
+// operand is a column that a write touches and where its argument stands.
+type operand struct {
+	column *schemas.Column
+	arg    int
+}
+
+// Pattern implements drivers.Statement.
+func (st *statement) Pattern() *schemas.Pattern { return st.pattern }
+
+// Prepare implements drivers.Store.
+func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	if s.closed.Load() {
+		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrClosed)
+	}
+	st, err := s.compile(p)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
+	}
+	return st, nil
+}
+
+func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
+	if p.Kind == schemas.Batch {
+		return s.compileBatch(p)
+	}
+	st := &statement{store: s, pattern: p, nargs: len(p.Args())}
+	if st.table = s.tableOf(p.Table); st.table == nil {
+		return nil, fmt.Errorf("table %s is not there: apply its schema to this store first", p.Table.Name)
+	}
+	if p.Index != nil {
+		return nil, fmt.Errorf("index %s: HBase has no indexes: %w", p.Index.Name, drivers.ErrUnsupported)
+	}
+	st.place()
+	if p.Kind.Reads() {
+		return st, st.compileRead()
+	}
+	return st, st.compileWrite()
+}
+
+// place finds where each group of arguments begins.
+func (st *statement) place() {
+	p, at := st.pattern, len(st.pattern.By)
+	take := func(n int) int {
+		at += n
+		return at - n
+	}
+	one := func(present bool) int {
+		if present {
+			return take(1)
+		}
+		return -1
+	}
+	st.in = one(p.In != nil)
+	st.element = one(p.Element != nil)
+	st.filter = take(len(p.Filter))
+	st.from = one(p.From != nil)
+	st.to = one(p.To != nil)
+	st.after = take(len(p.After))
+	st.limit = one(p.LimitArg)
+	st.columns = at
+	st.cond = st.nargs - len(p.If)
+}
+
+// family returns the family that the statement's rows lie in, with its columns.
+func (st *statement) family() (string, []*schemas.Column) {
+	if st.pattern.Static {
+		return staticFamily, st.table.statics
+	}
+	return st.table.family, st.table.columns
+}
+
+func (st *statement) compileRead() error {
+	p, t := st.pattern, st.table
+	family, columns := st.family()
+	var need []int
+	for _, c := range p.Filter {
+		at := slices.Index(columns, c)
+		if at < 0 || c.Type.Collection() {
+			return fmt.Errorf("filter %s: only plain columns that are no collections can be compared by HBase", c.Name)
+		}
+		st.filters = append(st.filters, at)
+		need = append(need, at)
+	}
+	if p.Kind != schemas.Count && p.Element == nil {
+		if err := st.outputs(columns); err != nil {
+			return err
+		}
+	}
+	var statics []int
+	for _, o := range st.out {
+		switch {
+		case o.source == fromRow:
+			need = append(need, o.at)
+		case o.source == fromStatic:
+			statics = append(statics, o.at)
+		}
+	}
+	if len(statics) > 0 {
+		st.statics = newView(staticFamily, t.statics, statics, nil, false)
+	}
+	if p.Element != nil {
+		if slices.Index(columns, p.Element) < 0 {
+			return fmt.Errorf("element %s is not a column of what the pattern reads", p.Element.Name)
+		}
+	}
+	st.backward = p.Reverse != (t.wide() && t.flipped)
+	if t.wide() && !p.Static {
+		st.view = wideView(t)
+		return st.checkBackward()
+	}
+	added := t.added
+	if p.Static {
+		added = nil
+	}
+	st.view = newView(family, columns, need, added, !p.Static)
+	return nil
+}
+
+// checkBackward refuses to read cells of several wide rows against their order.
+func (st *statement) checkBackward() error {
+	p := st.pattern
+	bound := len(p.By)
+	if p.In != nil {
+		bound++
+	}
+	if p.Kind == schemas.Slice && bound < len(st.table.row) && st.backward {
+		return fmt.Errorf("HBase cannot read the cells of wide rows backwards: %w", drivers.ErrUnsupported)
+	}
+	return nil
+}
+
+// outputs finds where the pattern's columns come from.
+func (st *statement) outputs(columns []*schemas.Column) error {
+	t := st.table
+	for _, c := range st.pattern.Columns {
+		o := output{fromKey, slices.Index(t.key, c)}
+		if o.at < 0 {
+			o = output{fromRow, slices.Index(columns, c)}
+		}
+		if o.at < 0 {
+			o = output{fromStatic, slices.Index(t.statics, c)}
+		}
+		if o.at < 0 {
+			return fmt.Errorf("column %s is not one of table %s", c.Name, t.schema.Name)
+		}
+		st.out = append(st.out, o)
+	}
+	return nil
+}
+
+func (st *statement) compileWrite() error {
+	p, t := st.pattern, st.table
+	_, columns := st.family()
+	if p.In != nil {
+		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
+	}
+	for i, c := range p.Columns {
+		if !slices.Contains(columns, c) {
+			return fmt.Errorf("column %s cannot be written with this key", c.Name)
+		}
+		if p.Kind == schemas.Add && !t.wide() && !p.Static && !slices.Contains(t.added, slices.Index(columns, c)) {
+			return fmt.Errorf("column %s is counted up by no pattern of the schema that was applied", c.Name)
+		}
+		if c.Type.Kind == schemas.List && p.Kind == schemas.Remove {
+			st.lists = append(st.lists, wanted{name: c.Name, at: st.columns + i, typ: c.Type})
+			continue
+		}
+		st.write = append(st.write, operand{c, st.columns + i})
+	}
+	for _, c := range p.If {
+		st.conds = append(st.conds, slices.Index(columns, c))
+	}
+	switch {
+	case p.Returns == schemas.ReturnsOld:
+		return fmt.Errorf("HBase's mutations do not return what was there before: %w", drivers.ErrUnsupported)
+	case p.Returns == schemas.ReturnsNew:
+		for _, c := range p.Columns {
+			if c.Type.Collection() {
+				return fmt.Errorf("returns of collections: %w", drivers.ErrUnsupported)
+			}
+		}
+		return st.outputs(columns)
+	}
+	return nil
+}
+
+// view is what is read of a family.
+type view struct {
+	family string
+	row    bool // a row exists only if it says so, by its marker or a column that is counted up
+	ask    []*pb.Column
+	filter *pb.Filter // leaves of the family what is wanted, where ask cannot
+	want   []wanted   // in the order of their qualifiers
+	n      int        // columns of the family
+}
+
+// wanted is a column of a view.
+type wanted struct {
+	name   string
+	at     int
+	typ    schemas.Type
+	exists bool // a cell of it says that the row is there
+}
+
+// newView returns a view of the columns at the positions need. With row,
+// added are the columns whose cells say, as the marker does, that a row is there.
+func newView(family string, columns []*schemas.Column, need, added []int, row bool) view {
+	v := view{family: family, row: row, n: len(columns)}
+	collections := 0
+	for at, c := range columns {
+		exists := slices.Contains(added, at)
+		if !exists && !slices.Contains(need, at) {
+			continue
+		}
+		v.want = append(v.want, wanted{c.Name, at, c.Type, exists})
+		if c.Type.Collection() {
+			collections++
+		}
+	}
+	slices.SortFunc(v.want, func(a, b wanted) int {
+		if a.name < b.name {
+			return -1
+		}
+		return 1
+	})
+	ask := &pb.Column{Family: []byte(family)}
+	v.ask = []*pb.Column{ask}
+	switch {
+	case len(v.want) == len(columns):
+		// all of the family
+	case collections > 0:
+		v.filter = wantedRanges(v.want, row)
+	default:
+		if row {
+			ask.Qualifier = append(ask.Qualifier, []byte(markerName))
+		}
+		for _, w := range v.want {
+			ask.Qualifier = append(ask.Qualifier, []byte(w.name))
+		}
+	}
+	return v
+}
+
+// wideView is the view of a table whose rows are cells.
+func wideView(t *table) view {
+	return view{family: t.family, n: len(t.columns), ask: []*pb.Column{{Family: []byte(t.family)}}}
+}

@@ -1,0 +1,183 @@
+package hbase
+
+import (
+	"math/rand/v2"
+
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// Field numbers of HBase's protocol that gohbase's copy of it does not know.
+const (
+	fieldLimitOfRows     = 11 // ScanRequest.limit_of_rows
+	fieldIncludeStartRow = 21 // Scan.include_start_row
+	fieldIncludeStopRow  = 22 // Scan.include_stop_row
+	fieldConditionFilter = 7  // Condition.filter
+)
+
+// getCall is a Get: the cells of one row.
+type getCall struct {
+	request  pb.GetRequest
+	get      pb.Get
+	place    pb.RegionSpecifier
+	response pb.GetResponse
+	limit    uint32
+}
+
+// asGet makes the call a Get of a row. No limit is 0.
+func (c *call) asGet(row []byte, columns []*pb.Column, filter *pb.Filter, limit uint32) {
+	g := &c.get
+	g.get.Row, g.get.Column, g.get.Filter, g.get.StoreLimit = row, columns, filter, nil
+	if g.limit = limit; limit > 0 {
+		g.get.StoreLimit = &g.limit
+	}
+	g.request.Get, g.request.Region = &g.get, &g.place
+	c.request, c.response, c.place = &g.request, &g.response, &g.place
+}
+
+// scanCall is one step of a scan: open a scanner and fetch, fetch, or close it.
+type scanCall struct {
+	request  pb.ScanRequest
+	scan     pb.Scan
+	place    pb.RegionSpecifier
+	response pb.ScanResponse
+
+	scanner, size uint64
+	rows          uint32
+	reversed      bool
+	unknown       []byte // limit_of_rows
+	unknownScan   []byte // include_start_row, include_stop_row
+}
+
+// maxResultSize bounds what one step of a scan returns, in bytes: HBase's own
+// client asks for as much. A row that is larger comes in several steps.
+const maxResultSize = 2 << 20
+
+// scanRange is what a scanner is opened for: the rows from start to stop, or all
+// on that side where one is empty.
+type scanRange struct {
+	start, stop []byte
+	skipStart   bool // start is not in the range
+	reversed    bool // from the last row to the first: only then is stop in the range
+	columns     []*pb.Column
+	filter      *pb.Filter
+	limit       uint32 // rows after which HBase closes the scanner; 0 is none
+}
+
+// asScan makes the call one that opens a scanner and fetches from it.
+func (c *call) asScan(r *scanRange) {
+	s := &c.scan
+	s.size, s.reversed = maxResultSize, r.reversed
+	s.scan.StartRow, s.scan.StopRow, s.scan.Column, s.scan.Filter = r.start, r.stop, r.columns, r.filter
+	s.scan.MaxResultSize, s.scan.Reversed = &s.size, &s.reversed
+	s.unknownScan = s.unknownScan[:0]
+	if r.skipStart {
+		s.unknownScan = appendVarint(s.unknownScan, fieldIncludeStartRow, 0)
+	}
+	if r.reversed && len(r.stop) > 0 {
+		s.unknownScan = appendVarint(s.unknownScan, fieldIncludeStopRow, 1)
+	}
+	s.scan.ProtoReflect().SetUnknown(s.unknownScan)
+	s.request.Scan, s.request.ScannerId, s.request.CloseScanner = &s.scan, nil, nil
+	s.step(r.limit)
+	c.request, c.response, c.place = &s.request, &s.response, &s.place
+}
+
+// asNext makes the call one that fetches from an open scanner.
+func (c *call) asNext(scanner uint64, limit uint32) {
+	s := &c.scan
+	s.scanner = scanner
+	s.request.Scan, s.request.ScannerId, s.request.CloseScanner = nil, &s.scanner, nil
+	s.step(limit)
+	c.request, c.response, c.place = &s.request, &s.response, &s.place
+}
+
+// asClose makes the call one that closes a scanner.
+func (c *call) asClose(scanner uint64) {
+	c.asNext(scanner, 0)
+	c.scan.request.CloseScanner = proto.Bool(true)
+	c.scan.rows = 0
+}
+
+// maxFetch is how many rows one step fetches at most where there is no limit.
+const maxFetch = 1<<31 - 1
+
+func (s *scanCall) step(limit uint32) {
+	s.unknown = s.unknown[:0]
+	if s.rows = maxFetch; limit > 0 {
+		s.rows = limit
+		s.unknown = appendVarint(s.unknown, fieldLimitOfRows, uint64(limit))
+	}
+	s.request.ProtoReflect().SetUnknown(s.unknown)
+	s.request.NumberOfRows, s.request.Region = &s.rows, &s.place
+	s.request.ClientHandlesPartials, s.request.ClientHandlesHeartbeats = yes, yes
+}
+
+var yes = proto.Bool(true)
+
+func appendVarint(dst []byte, field protowire.Number, n uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(dst, field, protowire.VarintType), n)
+}
+
+// mutateCall changes one row: by one mutation (Mutate), or by several of
+// different types that take effect at once or not at all (Multi with atomic).
+type mutateCall struct {
+	single    pb.MutateRequest
+	multi     pb.MultiRequest
+	region    pb.RegionAction
+	actions   [3]pb.Action
+	mutations [3]pb.MutationProto
+	types     [3]pb.MutationProto_MutationType
+	counts    [3]int32
+	nonces    [3]uint64
+	n         int
+	place     pb.RegionSpecifier
+	group     uint64
+
+	response pb.MutateResponse
+	several  pb.MultiResponse
+}
+
+// nonceGroup tells this process's nonces from those of others.
+var nonceGroup = rand.Uint64()
+
+// begin starts a mutation of a row.
+func (m *mutateCall) begin() { m.n = 0 }
+
+// add adds a mutation whose cells follow those of the ones before. Increments
+// get a nonce, by which the server knows one that is sent again after its
+// connection was lost, and answers as it did before.
+func (m *mutateCall) add(kind pb.MutationProto_MutationType, row []byte, cells int, d *pb.MutationProto_Durability) {
+	i := m.n
+	m.n++
+	m.types[i], m.counts[i] = kind, int32(cells)
+	p := &m.mutations[i]
+	p.Row, p.MutateType, p.AssociatedCellCount, p.Durability, p.Nonce = row, &m.types[i], &m.counts[i], d, nil
+	if kind == pb.MutationProto_INCREMENT {
+		m.nonces[i] = rand.Uint64()
+		p.Nonce = &m.nonces[i]
+	}
+}
+
+// asMutation makes the call the mutation that was put together.
+func (c *call) asMutation(condition *pb.Condition) {
+	m := &c.mutate
+	m.group = nonceGroup
+	c.place = &m.place
+	if m.n == 1 {
+		c.method = "Mutate"
+		m.single.Region, m.single.Mutation, m.single.Condition, m.single.NonceGroup = &m.place, &m.mutations[0], condition, &m.group
+		c.request, c.response = &m.single, &m.response
+		return
+	}
+	c.method = "Multi"
+	m.region.Region, m.region.Atomic, m.region.Action = &m.place, yes, m.region.Action[:0]
+	for i := range m.n {
+		m.actions[i].Mutation = &m.mutations[i]
+		m.region.Action = append(m.region.Action, &m.actions[i])
+	}
+	m.multi.RegionAction = append(m.multi.RegionAction[:0], &m.region)
+	m.multi.NonceGroup, m.multi.Condition = &m.group, condition
+	c.request, c.response = &m.multi, &m.several
+}

@@ -1,0 +1,199 @@
+package hbase
+
+import (
+	"bytes"
+	"context"
+	"time"
+)
+
+// sink takes the cells that a read returns, HBase row by HBase row.
+type sink interface {
+	// take takes a cell; end follows the last cell of a row. With more false, or
+	// an error, the read is over.
+	take(c cell, stamp uint64) (more bool, err error)
+	end() (more bool, err error)
+	// again tells that the row at hand will come anew, from its first cell.
+	again()
+	// left is how many more HBase rows the sink wants; 0 is no limit.
+	left() uint32
+}
+
+// scanner reads a range of HBase rows, region by region.
+type scanner struct {
+	line *line
+	r    scanRange
+	sink sink
+
+	at   []byte // the row at hand, or the last one
+	open bool   // its cells are not all here yet
+	id   uint64 // of the scanner that the region server holds
+	held bool   // there is one
+	rows uint32 // that it has returned
+}
+
+// closeTimeout bounds the closing of a scanner; HBase itself closes those that
+// nobody asks for a minute.
+const closeTimeout = 2 * time.Second
+
+// run scans until the range or the sink is at its end.
+func (s *scanner) run(ctx context.Context, table []byte) error {
+	s.at, s.open, s.held = s.at[:0], false, false
+	for {
+		done, err := s.region(ctx, table)
+		if s.held {
+			s.close(ctx, table)
+		}
+		switch {
+		case err != nil && scannerLost(err) && ctx.Err() == nil:
+			s.resume()
+		case done || err != nil:
+			return err
+		}
+	}
+}
+
+// resume goes on behind the last row that was read whole, with a new scanner.
+func (s *scanner) resume() {
+	if s.open {
+		s.sink.again()
+		s.r.start, s.r.skipStart = append(s.r.start[:0], s.at...), false
+		s.open = false
+	} else if len(s.at) > 0 {
+		s.r.start, s.r.skipStart = append(s.r.start[:0], s.at...), true
+	}
+}
+
+// region scans one region. done is true if nothing is left to scan behind it.
+func (s *scanner) region(ctx context.Context, table []byte) (done bool, err error) {
+	s.rows = 0
+	for step := 0; ; step++ {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		c := s.line.request("Scan", table, s.key())
+		s.r.limit = s.sink.left()
+		if step == 0 {
+			c.asScan(&s.r)
+		} else {
+			c.asNext(s.id, s.r.limit)
+		}
+		if err := s.line.send(ctx); err != nil {
+			return false, err
+		}
+		answer := &c.scan.response
+		if step == 0 {
+			s.id, s.held = answer.GetScannerId(), answer.ScannerId != nil
+		}
+		region := c.region
+		inRegion, anywhere := answer.GetMoreResultsInRegion(), answer.MoreResults == nil || answer.GetMoreResults()
+		if !inRegion || !anywhere {
+			s.held = false // HBase has closed it
+		}
+		more, err := s.results(c)
+		if err != nil || !more {
+			return true, err
+		}
+		if inRegion && anywhere {
+			continue
+		}
+		if s.open { // what is left of the row lies nowhere
+			s.open = false
+			if more, err := s.sink.end(); err != nil || !more {
+				return true, err
+			}
+		}
+		if !inRegion {
+			return s.beyond(region.StartKey(), region.StopKey()), nil
+		}
+		if s.r.limit == 0 || s.rows == 0 {
+			return true, nil
+		}
+		s.resume() // it has stopped at the limit, at rows some of which are none to the sink
+		return false, nil
+	}
+}
+
+// results gives the cells of one answer to the sink.
+func (s *scanner) results(c *call) (more bool, err error) {
+	block := c.block
+	partial := c.scan.response.GetPartialFlagPerResult()
+	for i, n := range c.scan.response.GetCellsPerResult() {
+		for range n {
+			var cl cell
+			var stamp uint64
+			if cl, stamp, block, err = nextCell(block); err != nil {
+				return false, err
+			}
+			if !s.open || !bytes.Equal(cl.row, s.at) {
+				if s.open {
+					if more, err := s.sink.end(); err != nil || !more {
+						return false, err
+					}
+				}
+				s.at, s.open = append(s.at[:0], cl.row...), true
+				s.rows++
+			}
+			if more, err := s.sink.take(cl, stamp); err != nil || !more {
+				return false, err
+			}
+		}
+		if s.open && !(i < len(partial) && partial[i]) {
+			s.open = false
+			if more, err := s.sink.end(); err != nil || !more {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// beyond moves on to the next region and reports whether none is left.
+func (s *scanner) beyond(first, last []byte) (done bool) {
+	if s.r.reversed {
+		if len(first) == 0 || len(s.r.stop) > 0 && bytes.Compare(s.r.stop, first) >= 0 {
+			return true
+		}
+		s.r.start, s.r.skipStart = append(s.r.start[:0], first...), true
+		return false
+	}
+	if len(last) == 0 || len(s.r.stop) > 0 && bytes.Compare(s.r.stop, last) <= 0 {
+		return true
+	}
+	s.r.start, s.r.skipStart = append(s.r.start[:0], last...), false
+	return false
+}
+
+// key returns a row that leads to the region where the scan begins: for a
+// reversed one that leaves its start out, a row just before that.
+func (s *scanner) key() []byte {
+	if !s.r.reversed || !s.r.skipStart || len(s.r.start) == 0 {
+		if s.r.reversed && len(s.r.start) == 0 {
+			return lastKey
+		}
+		return s.r.start
+	}
+	return before(s.r.start)
+}
+
+// lastKey is behind every row that there is.
+var lastKey = bytes.Repeat([]byte{0xFF}, 64)
+
+// before returns a key so close before another one that no region begins between them.
+func before(key []byte) []byte {
+	last := len(key) - 1
+	if key[last] == 0 {
+		return key[:last]
+	}
+	near := append(make([]byte, 0, len(key)+16), key...)
+	near[last]--
+	return append(near, lastKey[:16]...)
+}
+
+// close gives up the scanner on the region server, also where ctx is done.
+func (s *scanner) close(ctx context.Context, table []byte) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	s.held = false
+	s.line.request("Scan", table, s.key()).asClose(s.id)
+	_ = s.line.send(ctx) // HBase would do it by itself
+}

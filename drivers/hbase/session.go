@@ -1,0 +1,259 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tsuna/gohbase/pb"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// session runs statements for one worker. Its buffers are kept from call to
+// call. It has one line to HBase, and more for what a pattern runs in parallel.
+type session struct {
+	store *Store
+	line  *line
+	more  []*line
+	scan  scanner
+
+	key    []byte // row key
+	rest   []byte // qualifier, or the beginning of one
+	bounds bounds
+
+	keyVals []drivers.Value // primary key of the row at hand
+	vals    []drivers.Value // its columns
+	statics []drivers.Value // the static columns of its partition
+	elems   []drivers.Value // elements of its collections
+	row     []drivers.Value // what is yielded
+	arena   []byte          // bytes of keys that were not raw
+
+	reading reading
+	rows    rowSink
+	static  rowDecoder
+	cells   cellSink
+	fixed   []drivers.Value // the key columns that a read binds
+
+	staticOf   []byte // row key of the partition whose static columns are in statics
+	staticKey  []byte // of that of the row at hand
+	element    pb.Column
+	elementAsk []*pb.Column
+	prefixes   [][]byte // of qualifiers, in the order of a list
+	sorted     [][]byte // the same, in that of HBase
+
+	edits []edit // of the call under way
+	steps []step
+	gets  []*getter
+
+	closed bool
+}
+
+var _ drivers.Session = (*session)(nil)
+
+var (
+	errNotRead  = errors.New("it is a write: run it with Write, or Batch")
+	errNotWrite = errors.New("it is no single write: run it with Read, or Batch")
+	errNotBatch = errors.New("it is no batch")
+	errNullAdd  = errors.New("null cannot be added")
+)
+
+// Session implements drivers.Store.
+func (s *Store) Session() (drivers.Session, error) {
+	if s.closed.Load() {
+		return nil, fmt.Errorf("HBase: %w", drivers.ErrClosed)
+	}
+	se := &session{store: s, line: s.newLine()}
+	se.scan.line = se.line
+	return se, nil
+}
+
+func (s *Store) newLine() *line {
+	l := newLine(s.regions, s.timeout)
+	l.batched = s.batch > 1
+	return l
+}
+
+// lines returns as many lines as calls may run at once.
+func (s *session) lines(n int) []*line {
+	for len(s.more) < n {
+		s.more = append(s.more, s.store.newLine())
+	}
+	return s.more[:n]
+}
+
+// Close implements drivers.Session.
+func (s *session) Close() error {
+	s.closed = true
+	s.line.close()
+	for _, l := range s.more {
+		l.close()
+	}
+	return nil
+}
+
+// enter checks what every call must, and returns the compiled statement.
+func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
+	st, ok := drivers.Native(stmt).(*statement)
+	switch {
+	case !ok || st.store != s.store:
+		return nil, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
+	case s.closed || s.store.closed.Load():
+		return nil, fmt.Errorf("pattern %s: session: %w", st.pattern.Name, drivers.ErrClosed)
+	case nargs >= 0 && nargs != st.nargs:
+		return nil, fmt.Errorf("pattern %s takes %d arguments, %d were given", st.pattern.Name, st.nargs, nargs)
+	}
+	return st, ctx.Err()
+}
+
+// named wraps an error of a call with the pattern's name.
+func named(st *statement, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("pattern %s: %w", st.pattern.Name, err)
+}
+
+// grow returns vs with length n; its values are stale.
+func grow(vs []drivers.Value, n int) []drivers.Value {
+	if cap(vs) < n {
+		return make([]drivers.Value, n)
+	}
+	return vs[:n]
+}
+
+// prepareRow makes room for a row of the statement's table.
+func (s *session) prepareRow(st *statement) {
+	s.keyVals = grow(s.keyVals, len(st.table.key))
+	s.vals = grow(s.vals, st.view.n)
+	s.statics = grow(s.statics, len(st.table.statics))
+	s.row = grow(s.row, len(st.out))
+	s.arena = s.arena[:0]
+}
+
+// project puts the pattern's columns of the row at hand into s.row.
+func (s *session) project(st *statement) {
+	for i, o := range st.out {
+		switch o.source {
+		case fromKey:
+			s.row[i] = s.keyVals[o.at]
+		case fromRow:
+			s.row[i] = s.vals[o.at]
+		case fromStatic:
+			s.row[i] = s.statics[o.at]
+		}
+	}
+}
+
+// rowKey encodes the first columns of a row key.
+func (s *session) rowKey(parts []keyPart, vals []drivers.Value) (err error) {
+	if s.key, err = appendKey(s.key[:0], parts, vals); err == nil && len(vals) == len(parts) {
+		err = checkRow(s.key)
+	}
+	return err
+}
+
+// limitOf returns how many rows the call may yield; -1 is no limit.
+func limitOf(st *statement, args []drivers.Value) int64 {
+	if st.limit >= 0 && !args[st.limit].IsNull() {
+		return max(args[st.limit].Int64(), 0)
+	}
+	if st.pattern.Limit > 0 {
+		return int64(st.pattern.Limit)
+	}
+	return -1
+}
+
+// Read implements drivers.Session.
+func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error) error {
+	st, err := s.enter(ctx, stmt, len(args))
+	if err != nil {
+		return err
+	}
+	if !st.pattern.Kind.Reads() {
+		return named(st, errNotRead)
+	}
+	s.prepareRow(st)
+	r := &s.reading
+	*r = reading{session: s, ctx: ctx, st: st, args: args, yield: yield, left: limitOf(st, args)}
+	switch {
+	case st.table.wide() && !st.pattern.Static:
+		err = r.wide()
+	default:
+		err = r.narrow()
+	}
+	if r.yielded != nil {
+		return r.yielded
+	}
+	return named(st, err)
+}
+
+// reading is one Read under way.
+type reading struct {
+	*session
+	ctx     context.Context
+	st      *statement
+	args    []drivers.Value
+	yield   func(row []drivers.Value) error
+	left    int64 // rows that may still be yielded; -1 is no limit
+	count   int64 // rows counted
+	yielded error // what yield returned
+}
+
+// emit yields the row at hand, or counts it, and reports whether more are wanted.
+func (r *reading) emit() (more bool, err error) {
+	if r.st.pattern.Kind == schemas.Count {
+		r.count++
+		return true, nil
+	}
+	if len(r.st.statics.ask) > 0 {
+		if err := r.readStatics(); err != nil {
+			return false, err
+		}
+	}
+	r.project(r.st)
+	if r.yielded = r.yield(r.row); r.yielded != nil {
+		return false, r.yielded
+	}
+	if r.left > 0 {
+		r.left--
+	}
+	if r.left == 0 {
+		return false, nil
+	}
+	return true, r.ctx.Err()
+}
+
+// counted yields the number of rows that were counted.
+func (r *reading) counted() error {
+	r.row = append(r.row[:0], drivers.Bigint(r.count))
+	r.yielded = r.yield(r.row)
+	return r.yielded
+}
+
+// readStatics reads the static columns of the partition of the row at hand,
+// unless they are the ones at hand already.
+func (r *reading) readStatics() (err error) {
+	n := len(r.st.table.static)
+	if r.staticKey, err = appendKey(r.staticKey[:0], r.st.table.static, r.keyVals[:n]); err != nil {
+		return err
+	}
+	if r.staticOf != nil && slices.Equal(r.staticOf, r.staticKey) {
+		return nil
+	}
+	r.staticOf = append(r.staticOf[:0], r.staticKey...)
+	r.static.begin(&r.st.statics, r.statics)
+	l := r.lines(1)[0]
+	c := l.request("Get", r.st.table.hbase, r.staticOf)
+	c.asGet(r.staticOf, r.st.statics.ask, r.st.statics.filter, 0)
+	if err := l.send(r.ctx); err != nil {
+		return err
+	}
+	if err := c.each(r.static.take); err != nil {
+		return err
+	}
+	r.static.finish()
+	return nil
+}

@@ -1,0 +1,136 @@
+package hbase
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tsuna/gohbase/pb"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// settingList are the settings that Open understands.
+var settingList = []drivers.Setting{
+	{Name: "batching", Default: "off", Doc: "the client's own batching of calls: off, or calls/wait as in 100/20ms"},
+	{Name: "connect_timeout", Default: "5s", Doc: "how long opening may take"},
+	{Name: "pre_split", Default: "1", Doc: "regions that a new table begins with, where its key is a text, blob or uuid"},
+	{Name: "timeout", Default: "10s", Doc: "how long a call may take, with all that the client tries again"},
+	{Name: "zk_root", Default: "/hbase", Doc: "HBase's node in ZooKeeper"},
+}
+
+// settings are the effective ones.
+type settings struct {
+	contact        []string // host:port of ZooKeeper's nodes
+	zkRoot         string
+	timeout        time.Duration
+	connectTimeout time.Duration
+	batch          int // calls in one request; 1 is no batching
+	wait           time.Duration
+	regions        int
+	durability     drivers.Durability
+	wal            pb.MutationProto_Durability
+}
+
+// durabilities says what an acknowledged write asks of the log of HBase's
+// region servers: nothing, that it reached the operating systems of the log's
+// nodes (hflush), or their disks (hsync).
+var durabilities = map[drivers.Durability]pb.MutationProto_Durability{
+	drivers.Memory:  pb.MutationProto_SKIP_WAL,
+	drivers.Process: pb.MutationProto_SYNC_WAL,
+	drivers.Power:   pb.MutationProto_FSYNC_WAL,
+}
+
+// newSettings reads and checks options.
+func newSettings(o drivers.Options) (*settings, error) {
+	values := make(map[string]string)
+	for _, s := range settingList {
+		values[s.Name] = s.Default
+	}
+	for name, value := range o.Settings {
+		if _, ok := values[name]; !ok {
+			return nil, fmt.Errorf("unknown setting %q; known are %s", name, strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+		}
+		values[name] = value
+	}
+	s := &settings{contact: []string{"127.0.0.1:2181"}, durability: o.Durability}
+	if s.durability == drivers.DurabilityDefault {
+		s.durability = drivers.Process
+	}
+	var ok bool
+	if s.wal, ok = durabilities[s.durability]; !ok {
+		return nil, fmt.Errorf("durability %s: HBase leaves replicas to HDFS; choose memory, process or power", s.durability)
+	}
+	if len(o.Contact) > 0 {
+		s.contact = nil
+	}
+	for _, host := range o.Contact {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(host, "2181")
+		}
+		s.contact = append(s.contact, host)
+	}
+	return s, s.set(values)
+}
+
+func (s *settings) set(values map[string]string) (err error) {
+	if s.zkRoot = values["zk_root"]; !strings.HasPrefix(s.zkRoot, "/") {
+		return fmt.Errorf("setting zk_root: %q does not begin with /", s.zkRoot)
+	}
+	if s.timeout, err = duration("timeout", values["timeout"]); err != nil {
+		return err
+	}
+	if s.connectTimeout, err = duration("connect_timeout", values["connect_timeout"]); err != nil {
+		return err
+	}
+	if s.regions, err = strconv.Atoi(values["pre_split"]); err != nil || s.regions < 1 || s.regions > maxRegions {
+		return fmt.Errorf("setting pre_split: %q; expected a number from 1 to %d", values["pre_split"], maxRegions)
+	}
+	s.batch = 1
+	if values["batching"] == "off" {
+		return nil
+	}
+	calls, wait, _ := strings.Cut(values["batching"], "/")
+	s.batch, err = strconv.Atoi(calls)
+	if err == nil {
+		s.wait, err = time.ParseDuration(wait)
+	}
+	if err != nil || s.batch < 2 || s.wait <= 0 { // gohbase takes no wait of 0
+		return fmt.Errorf("setting batching: %q; expected off, or calls/wait as in 100/20ms", values["batching"])
+	}
+	return nil
+}
+
+func duration(name, value string) (time.Duration, error) {
+	d, err := time.ParseDuration(value)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("setting %s: %q; expected a time as in 10s", name, value)
+	}
+	return d, nil
+}
+
+// effective returns the settings as they are shown beside results.
+func (s *settings) effective() map[string]string {
+	batching := "off"
+	if s.batch > 1 {
+		batching = fmt.Sprintf("%d/%s", s.batch, s.wait)
+	}
+	return map[string]string{
+		"batching": batching, "connect_timeout": s.connectTimeout.String(), "timeout": s.timeout.String(),
+		"zk_root": s.zkRoot, "pre_split": strconv.Itoa(s.regions),
+		"durability": s.durability.String(), "wal": strings.ToLower(s.wal.String()),
+	}
+}
+
+// checkNamespace reports a namespace that cannot be part of a name.
+func checkNamespace(name string) error {
+	if len(name) > 16 || strings.ContainsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+		return errors.New("a namespace is at most 16 lower-case letters and digits")
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package hbase
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tsuna/gohbase/pb"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// step is one request of a batch whose parts may be applied one by one:
+// neighbours of one HBase row go together, as anybody would send them.
+type step struct {
+	edit       int // its number
+	conditions []*pb.Condition
+	class      class
+	bytes      int
+
+	search *statement // in place of an edit: a part that looks for what it deletes
+	args   []drivers.Value
+}
+
+// maxJoined is up to how many bytes of values neighbours are put into one request.
+const maxJoined = 2 << 20
+
+// class is what kinds of write can share an edit.
+type class uint8
+
+const (
+	writesCells class = iota
+	deletesRows       // HBase would delete with the row what is written in its place
+	addsToCells
+	dependsOnCells // on a condition, and on that alone
+)
+
+func (st *statement) class() class {
+	switch {
+	case st.pattern.Kind == schemas.PutIf || st.conditional():
+		return dependsOnCells
+	case st.deletesRow():
+		return deletesRows
+	case st.pattern.Kind == schemas.Add:
+		return addsToCells
+	}
+	return writesCells
+}
+
+// plan makes steps of the parts of a batch. All parts are checked before the
+// first is sent.
+func (s *session) plan(st *statement, parts []drivers.Call) ([]step, error) {
+	s.steps = s.steps[:0]
+	edits := 1 // the first is that of searches
+	for i := range parts {
+		part, args := st.parts[parts[i].Part], parts[i].Args
+		if part.searches() {
+			s.steps = append(s.steps, step{search: part, args: args})
+			continue
+		}
+		e := s.edit(edits, part.table)
+		if err := part.put(e, args); err != nil {
+			return nil, fmt.Errorf("part %s: %w", part.pattern.Name, err)
+		}
+		if err := e.check(); err != nil {
+			return nil, fmt.Errorf("part %s: %w", part.pattern.Name, err)
+		}
+		size := 0
+		for i := range args {
+			size += args[i].Size()
+		}
+		next := step{edit: edits, class: part.class(), bytes: size}
+		if last := s.joinable(e, next); last != nil {
+			to := &s.edits[last.edit]
+			to.append(e)
+			last.bytes += size
+			continue
+		}
+		var err error
+		if next.conditions, err = part.conditions(e, args); err != nil {
+			return nil, fmt.Errorf("part %s: %w", part.pattern.Name, err)
+		}
+		s.steps = append(s.steps, next)
+		edits++
+	}
+	for i := range s.steps {
+		if s.steps[i].search == nil {
+			s.edits[s.steps[i].edit].fold()
+		}
+	}
+	return s.steps, nil
+}
+
+// joinable returns the last step if the edit can go with it.
+func (s *session) joinable(e *edit, next step) *step {
+	if len(s.steps) == 0 {
+		return nil
+	}
+	last := &s.steps[len(s.steps)-1]
+	if last.search != nil || last.class != next.class || next.class == dependsOnCells || last.bytes+next.bytes > maxJoined {
+		return nil
+	}
+	if to := &s.edits[last.edit]; !bytes.Equal(to.table, e.table) || !bytes.Equal(to.row, e.row) {
+		return nil
+	}
+	return last
+}
+
+// append puts another edit of the same row behind this one.
+func (e *edit) append(next *edit) {
+	at := len(e.arena)
+	e.arena = append(e.arena, next.arena...)
+	for _, o := range next.ops {
+		o.from, o.to = o.from+at, o.to+at
+		e.ops = append(e.ops, o)
+	}
+}
+
+// run carries one step out.
+func (s *session) run(ctx context.Context, l *line, st *step) error {
+	if st.search != nil {
+		return named(st.search, s.deleteFound(ctx, st.search, st.args))
+	}
+	e := &s.edits[st.edit]
+	if len(st.conditions) == 0 {
+		_, err := l.apply(ctx, e, nil, &s.store.wal)
+		return err
+	}
+	for _, c := range st.conditions {
+		if applied, err := l.apply(ctx, e, c, &s.store.wal); applied || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// searches reports whether some step must be run by the session itself.
+func searches(steps []step) bool {
+	for i := range steps {
+		if steps[i].search != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// partly is the error of a batch some of whose steps were carried out.
+func partly(err error, done, of int) error {
+	if done == 0 || errors.Is(err, drivers.ErrUnknown) {
+		return err
+	}
+	return fmt.Errorf("%w: %d of %d requests were carried out: %w", drivers.ErrUnknown, done, of, err)
+}

@@ -1,0 +1,157 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Store is an open HBase.
+type Store struct {
+	*settings
+	namespace string
+	version   string
+	client    gohbase.Client
+	regions   gohbase.RPCClient // client, to which our own calls are given
+	master    gohbase.RPCClient
+
+	mu      sync.RWMutex // guards layouts, tables
+	layouts map[string]*layout
+	tables  map[*schemas.Table]*table
+
+	closed     atomic.Bool
+	masterConn atomic.Pointer[hrpc.RegionClient]
+}
+
+var (
+	_ drivers.Store    = (*Store)(nil)
+	_ drivers.Settler  = (*Store)(nil)
+	_ drivers.Observer = (*Store)(nil)
+	_ drivers.Dropper  = (*Store)(nil)
+	_ drivers.Lister   = (*Store)(nil)
+)
+
+// Engine returns the engine's entry for the list of engines.
+func Engine() drivers.Engine {
+	return drivers.Engine{
+		Name:     "hbase",
+		Doc:      "Apache HBase 2.4 or newer, found through its ZooKeeper",
+		Remote:   true,
+		Settings: settingList,
+		Open:     open,
+	}
+}
+
+func open(ctx context.Context, o drivers.Options) (drivers.Store, error) {
+	s, err := openStore(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("open HBase: %w", err)
+	}
+	return s, nil
+}
+
+// quiet swallows gohbase's log: what matters of it is in the errors of calls.
+var quiet = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
+
+func openStore(ctx context.Context, o drivers.Options) (*Store, error) {
+	set, err := newSettings(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkNamespace(o.Namespace); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, set.connectTimeout)
+	defer cancel()
+	if err := knock(ctx, set.contact); err != nil {
+		return nil, fmt.Errorf("ZooKeeper of HBase at %s: %w: %w", strings.Join(set.contact, ", "), drivers.ErrUnreachable, err)
+	}
+	s := &Store{settings: set, namespace: o.Namespace, layouts: make(map[string]*layout), tables: make(map[*schemas.Table]*table)}
+	quorum := strings.Join(set.contact, ",")
+	options := []gohbase.Option{
+		gohbase.Logger(quiet), gohbase.ZookeeperRoot(set.zkRoot), gohbase.RpcQueueSize(set.batch),
+		// A server that does not answer loses its connection no sooner than its
+		// calls their patience.
+		gohbase.RegionReadTimeout(set.timeout + time.Second),
+	}
+	if set.batch > 1 {
+		options = append(options, gohbase.FlushInterval(set.wait))
+	}
+	s.client = gohbase.NewClient(quorum, options...)
+	s.regions = s.client.(gohbase.RPCClient)
+	s.master = gohbase.NewAdminClient(quorum, options...).(gohbase.RPCClient)
+	status, err := s.status(ctx)
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("HBase's master, by ZooKeeper at %s: %w: %w", quorum, drivers.ErrUnreachable, err)
+	}
+	s.version = "hbase " + status.GetHbaseVersion().GetVersion()
+	return s, nil
+}
+
+// knock dials ZooKeeper's nodes: gohbase itself would wait for them for ever.
+func knock(ctx context.Context, contact []string) (err error) {
+	var d net.Dialer
+	for _, addr := range contact {
+		conn, derr := d.DialContext(ctx, "tcp", addr)
+		if derr == nil {
+			return conn.Close()
+		}
+		err = errors.Join(err, derr)
+	}
+	return err
+}
+
+// Close implements drivers.Store. gohbase has no way to close its client of the
+// master, so the connection itself is closed.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	s.client.Close()
+	if c := s.masterConn.Load(); c != nil {
+		(*c).Close()
+	}
+	return nil
+}
+
+// Capabilities implements drivers.Store.
+func (s *Store) Capabilities() drivers.Capabilities {
+	return drivers.Capabilities{
+		Engine:        "hbase",
+		Version:       s.version,
+		Durability:    s.durability,
+		Atomic:        schemas.AtomicRow,
+		ReturnsNew:    true,
+		MaxBatchBytes: maxRequest,
+		MaxCellBytes:  maxCell,
+	}
+}
+
+// status asks the master how the cluster is.
+func (s *Store) status(ctx context.Context) (*pb.ClusterStatus, error) {
+	var answer pb.GetClusterStatusResponse
+	err := s.askMaster(ctx, "GetClusterStatus", &pb.GetClusterStatusRequest{}, &answer)
+	return answer.GetClusterStatus(), err
+}
+
+// tableOf returns where an applied table lies, or nil.
+func (s *Store) tableOf(t *schemas.Table) *table {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.tables[t]
+}

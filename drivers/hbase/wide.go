@@ -1,0 +1,214 @@
+package hbase
+
+import (
+	"github.com/tsuna/gohbase/pb"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// maxStoreLimit is up to how many cells of a row a Get asks for; more come by a
+// scan of the row, piece by piece.
+const maxStoreLimit = 1000
+
+// wide reads rows that are cells of wide HBase rows.
+func (r *reading) wide() error {
+	st := r.st
+	r.cells.reading, r.cells.row, r.cells.skipRow = r, nil, r.cells.skipRow[:0]
+	r.staticOf = nil
+	r.fixed = append(r.fixed[:0], r.args[:len(st.pattern.By)]...)
+	if err := r.wideRows(); err != nil {
+		return err
+	}
+	if st.pattern.Kind == schemas.Count {
+		return r.counted()
+	}
+	return nil
+}
+
+func (r *reading) wideRows() error {
+	st, rows := r.st, len(r.st.table.row)
+	if st.in < 0 {
+		return r.wideSlice(r.fixed)
+	}
+	list := r.args[st.in].Elems()
+	p := st.pattern
+	if len(p.By) >= rows && p.From == nil && p.To == nil && len(p.After) == 0 {
+		return r.wideMany(list)
+	}
+	for _, v := range list {
+		if r.left == 0 {
+			break
+		}
+		if err := r.wideSlice(append(r.fixed, v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wideSlice reads the cells below the fixed columns: of one row, or of several.
+func (r *reading) wideSlice(fixed []drivers.Value) error {
+	st, rows := r.st, len(r.st.table.row)
+	if r.left == 0 {
+		return nil
+	}
+	if len(fixed) < rows {
+		return r.severalRows(fixed)
+	}
+	if err := r.rowKey(st.table.row, fixed[:rows]); err != nil {
+		return err
+	}
+	if err := r.bounds.set(st, st.table.rest, fixed[rows:], r.args); err != nil {
+		return err
+	}
+	if r.bounds.empty() {
+		return nil
+	}
+	return r.oneRow(len(fixed) == len(st.table.key))
+}
+
+// oneRow reads the cells of one row within the bounds: by a Get if they are few,
+// else by a scan of the row. HBase cannot read the cells of a row backwards:
+// then all of the range is read, and what is wanted of its end is kept.
+func (r *reading) oneRow(exact bool) error {
+	st := r.st
+	ask, filter := st.view.ask, r.valueFilter()
+	switch {
+	case exact:
+		ask = r.askFor(r.bounds.lower)
+	case len(r.bounds.lower)+len(r.bounds.upper) > 0:
+		filter = allOf(r.rangeFilter(), filter)
+	}
+	r.cells.keep = st.backward && !exact && st.pattern.Kind != schemas.Count
+	r.cells.kept = r.cells.kept[:0]
+	if exact || r.left > 0 && r.left <= maxStoreLimit && !st.backward {
+		c := r.line.request("Get", st.table.hbase, r.key)
+		c.asGet(r.key, ask, filter, uint32(max(r.left, 0)))
+		if err := r.line.sendBatched(r.ctx); err != nil {
+			return err
+		}
+		return r.takeAll(c)
+	}
+	s := &r.scan.r
+	s.start, s.stop = append(s.start[:0], r.key...), append(append(s.stop[:0], r.key...), 0)
+	s.reversed, s.skipStart, s.columns, s.filter = false, false, ask, filter
+	r.scan.sink = &r.cells
+	if err := r.scan.run(r.ctx, st.table.hbase); err != nil || !r.cells.keep {
+		return err
+	}
+	return r.emitBackward(r.cells.kept)
+}
+
+// askFor asks for one cell.
+func (r *reading) askFor(qualifier []byte) []*pb.Column {
+	r.element.Family = append(r.element.Family[:0], r.st.table.family...)
+	r.element.Qualifier = append(r.element.Qualifier[:0], qualifier)
+	r.elementAsk = append(r.elementAsk[:0], &r.element)
+	return r.elementAsk
+}
+
+// rangeFilter lets the qualifiers within the bounds pass.
+func (r *reading) rangeFilter() *pb.Filter {
+	return columnRange(nilIfEmpty(r.bounds.lower), nilIfEmpty(r.bounds.upper))
+}
+
+func nilIfEmpty(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+// valueFilter returns what HBase sorts out by the cells' values.
+func (r *reading) valueFilter() *pb.Filter {
+	st := r.st
+	var f *pb.Filter
+	if len(st.filters) > 0 {
+		f = valueIs(r.args[st.filter])
+	} else if st.pattern.Kind == schemas.Count {
+		f = keysOnly()
+	}
+	return f
+}
+
+// takeAll gives the cells of a get to the sink.
+func (r *reading) takeAll(c *call) error {
+	for a := c.got(); ; {
+		cl, stamp, ok, err := a.next()
+		if err != nil || !ok {
+			return err
+		}
+		if more, err := r.cells.take(cl, stamp); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// severalRows scans rows for cells: the row keys begin with the fixed columns.
+func (r *reading) severalRows(fixed []drivers.Value) error {
+	st, rows := r.st, len(r.st.table.row)
+	if err := r.bounds.set(st, st.table.row, fixed, r.args); err != nil {
+		return err
+	}
+	if r.bounds.empty() {
+		return nil
+	}
+	r.cells.keep = false
+	if n := rows - len(fixed); len(st.pattern.After) > n && !r.args[st.after].IsNull() {
+		// The first cells of the first row were read already.
+		after := r.args[st.after : st.after+len(st.pattern.After)]
+		var err error
+		r.cells.skipRow = append(r.cells.skipRow, r.bounds.lower...)
+		if r.cells.skip, err = appendKey(r.cells.skip[:0], st.table.rest, after[n:]); err != nil {
+			return err
+		}
+		r.cells.skip = behind(r.cells.skip, st.table.rest, len(after)-n)
+	}
+	r.setRange(&r.bounds)
+	s := &r.scan.r
+	s.reversed, s.skipStart = false, false
+	s.columns, s.filter = st.view.ask, r.valueFilter()
+	r.scan.sink = &r.cells
+	return r.scan.run(r.ctx, st.table.hbase)
+}
+
+// wideMany reads the cells of one row below each element of a list, in the
+// list's order, by one Get for many: with the cells' names if they are whole,
+// else with a filter for what they begin with.
+func (r *reading) wideMany(list []drivers.Value) error {
+	st, rows := r.st, len(r.st.table.row)
+	if err := r.rowKey(st.table.row, r.fixed[:rows]); err != nil {
+		return err
+	}
+	below := r.fixed[rows:]
+	whole := len(r.fixed)+1 == len(st.table.key)
+	for len(list) > 0 && r.left != 0 {
+		n := min(len(list), maxGets)
+		r.rest, r.prefixes = r.rest[:0], r.prefixes[:0]
+		for _, v := range list[:n] {
+			var err error
+			at := len(r.rest)
+			if r.rest, err = appendKey(r.rest, st.table.rest, below); err != nil {
+				return err
+			}
+			if r.rest, err = st.table.rest[len(below)].append(r.rest, v); err != nil {
+				return err
+			}
+			r.prefixes = append(r.prefixes, r.rest[at:len(r.rest):len(r.rest)])
+		}
+		if err := r.getBelow(whole); err != nil {
+			return err
+		}
+		for i := range n {
+			if err := r.emitBelow(r.prefixes[i], whole); err != nil {
+				return err
+			}
+			if r.left == 0 {
+				return nil
+			}
+		}
+		list = list[n:]
+	}
+	return nil
+}

@@ -1,0 +1,290 @@
+package hbase
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+var (
+	errNullElement = errors.New("null cannot be an element of a collection")
+	errOddMap      = errors.New("a map is key, value, key, value …, but the number of its elements is odd")
+)
+
+// Write implements drivers.Session.
+func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	st, err := s.enter(ctx, stmt, len(args))
+	if err != nil {
+		return drivers.Result{}, err
+	}
+	if st.pattern.Kind.Reads() || st.pattern.Kind == schemas.Batch {
+		return drivers.Result{}, named(st, errNotWrite)
+	}
+	res, err := s.writeOne(ctx, st, args)
+	return res, named(st, err)
+}
+
+func (s *session) writeOne(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
+	applied := drivers.Result{Applied: true}
+	if st.searches() {
+		return applied, s.deleteFound(ctx, st, args)
+	}
+	e := s.edit(0, st.table)
+	if err := st.put(e, args); err != nil {
+		return drivers.Result{}, err
+	}
+	conditions, err := st.conditions(e, args)
+	if err != nil {
+		return drivers.Result{}, err
+	}
+	d := &s.store.wal
+	if len(conditions) == 0 {
+		if _, err := s.line.apply(ctx, e, nil, d); err != nil {
+			return drivers.Result{}, err
+		}
+		return applied, s.returned(st, args, &applied)
+	}
+	for _, c := range conditions {
+		ok, err := s.line.apply(ctx, e, c, d)
+		if err != nil {
+			return drivers.Result{}, err
+		}
+		if ok {
+			return applied, s.returned(st, args, &applied)
+		}
+	}
+	// What a put of no column finds in its place stays as it is, and is there.
+	return drivers.Result{Applied: st.pattern.Kind != schemas.PutIf}, nil
+}
+
+// edit returns edit number i of the call, empty, for a row of the table.
+func (s *session) edit(i int, t *table) *edit {
+	for len(s.edits) <= i {
+		s.edits = append(s.edits, edit{})
+	}
+	e := &s.edits[i]
+	e.reset(t.hbase)
+	return e
+}
+
+// returned fills in what a write gives back: the new values of its columns.
+func (s *session) returned(st *statement, args []drivers.Value, res *drivers.Result) error {
+	if st.pattern.Returns != schemas.ReturnsNew {
+		return nil
+	}
+	s.prepareRow(st)
+	clear(s.vals)
+	s.vals = grow(s.vals, len(st.out))
+	for i, w := range st.write {
+		s.vals[i] = drivers.Value{}
+		if st.pattern.Kind != schemas.Delete {
+			s.vals[i] = s.own(args[w.arg])
+		}
+		if st.pattern.Kind == schemas.Add {
+			n, err := s.added(st, w)
+			if err != nil {
+				return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
+			}
+			s.vals[i] = drivers.Number(w.column.Type.Kind, n)
+		}
+	}
+	s.row = append(s.row[:0], s.vals[:len(st.write)]...)
+	res.Row = s.row
+	return nil
+}
+
+// own returns a value over bytes of the session's own.
+func (s *session) own(v drivers.Value) drivers.Value {
+	b := v.Raw()
+	if b == nil {
+		return v
+	}
+	at := len(s.arena)
+	s.arena = append(s.arena, b...)
+	return drivers.Bytes(v.Kind(), s.arena[at:len(s.arena):len(s.arena)])
+}
+
+var errNoSum = errors.New("HBase's answer to an increment lacks the new value")
+
+// added returns the new value of a column from the answer to an increment.
+func (s *session) added(st *statement, w operand) (n int64, err error) {
+	for a := s.line.call.got(); ; {
+		c, _, ok, err := a.next()
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			return 0, errNoSum
+		}
+		if (st.table.wide() || string(c.qualifier) == w.column.Name) && len(c.value) == 8 {
+			return int64(binary.BigEndian.Uint64(c.value)), nil
+		}
+	}
+}
+
+// put puts a write of one row into an edit of its HBase row, which must be the
+// one that the edit has already, if it has one.
+func (st *statement) put(e *edit, args []drivers.Value) (err error) {
+	row := st.table.row
+	if st.pattern.Static {
+		row = st.table.static
+	}
+	n := min(len(row), len(st.pattern.By))
+	if e.row, err = appendKey(e.row, row, args[:n]); err != nil {
+		return err
+	}
+	if st.table.wide() && !st.pattern.Static {
+		return st.putCell(e, args)
+	}
+	p := st.pattern
+	family, _ := st.family()
+	if p.Kind == schemas.Delete && p.Scope != schemas.ScopeCell {
+		e.deleteAll(family)
+		return nil
+	}
+	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && !p.Static {
+		e.mark(family, e.name(markerName))
+	}
+	for _, w := range st.write {
+		if err := st.putColumn(e, family, w, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putColumn puts what the write does to one column into the edit.
+func (st *statement) putColumn(e *edit, family string, w operand, args []drivers.Value) error {
+	kind := st.pattern.Kind
+	if w.column.Type.Collection() {
+		return st.putElements(e, family, w.column, args, w.arg)
+	}
+	at := e.name(w.column.Name)
+	switch {
+	case kind == schemas.Delete:
+		e.delete(family, at)
+		return nil
+	case kind == schemas.Add && args[w.arg].IsNull():
+		return errNullAdd
+	}
+	v := args[w.arg]
+	if err := checkKind(w.column, v.Kind()); err != nil {
+		return err
+	}
+	switch {
+	case kind == schemas.Add:
+		e.add(family, at, v.Int64())
+	case v.IsNull():
+		e.delete(family, at)
+	default:
+		e.put(family, at, v)
+	}
+	return nil
+}
+
+// putElements puts what the write does to a collection into the edit.
+func (st *statement) putElements(e *edit, family string, c *schemas.Column, args []drivers.Value, arg int) error {
+	kind, t := st.pattern.Kind, c.Type
+	if kind != schemas.Append && kind != schemas.Remove { // the collection's own cell ends what was there
+		e.putStamped(family, e.name(c.Name), nextStamp(), drivers.Value{})
+	}
+	if kind == schemas.Delete || args[arg].IsNull() {
+		return nil
+	}
+	v := args[arg]
+	if kind != schemas.Remove {
+		if err := checkKind(c, v.Kind()); err != nil {
+			return err
+		}
+	}
+	elems, step := v.Elems(), 1
+	if t.Kind == schemas.Map && kind != schemas.Remove {
+		if step = 2; len(elems)%2 != 0 {
+			return errOddMap
+		}
+	}
+	for i := 0; i < len(elems); i += step {
+		if elems[i].IsNull() || elems[i+step-1].IsNull() {
+			return errNullElement
+		}
+		stamp := nextStamp()
+		from := e.name(c.Name)
+		e.arena = append(e.arena, elements)
+		var err error
+		switch {
+		case t.Kind == schemas.List:
+			if err = kindOfElement(c, *t.Elem, elems[i]); err != nil {
+				return err
+			}
+			e.arena = appendListKey(e.arena, stamp)
+			e.put(family, from, elems[i])
+			continue
+		default:
+			if e.arena, err = elementPart(t).append(e.arena, elems[i]); err != nil {
+				return fmt.Errorf("column %s: %w", c.Name, err)
+			}
+		}
+		switch {
+		case kind == schemas.Remove:
+			e.delete(family, from)
+		case t.Kind == schemas.Set:
+			e.putStamped(family, from, stamp, drivers.Value{})
+		default:
+			if err = kindOfElement(c, *t.Elem, elems[i+1]); err != nil {
+				return err
+			}
+			e.putStamped(family, from, stamp, elems[i+1])
+		}
+	}
+	return nil
+}
+
+func kindOfElement(c *schemas.Column, t schemas.Type, v drivers.Value) error {
+	if v.Kind() != t.Kind {
+		return fmt.Errorf("a %s value was given for an element of column %s, which is %s", v.Kind(), c.Name, c.Type)
+	}
+	return nil
+}
+
+// putCell puts a write of a row that is a cell into the edit.
+func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
+	t, p := st.table, st.pattern
+	if p.Kind == schemas.Delete && len(p.By) == len(t.row) {
+		e.deleteAll(t.family)
+		return nil
+	}
+	at := e.name("")
+	if e.arena, err = appendKey(e.arena, t.rest, args[len(t.row):len(t.key)]); err != nil {
+		return err
+	}
+	switch {
+	case p.Kind == schemas.Delete && p.Scope == schemas.ScopeCell:
+		e.put(t.family, at, drivers.Value{}) // if it is there: see conditions
+	case p.Kind == schemas.Delete:
+		e.delete(t.family, at)
+	case p.Kind == schemas.Add:
+		v := args[st.write[0].arg]
+		if v.IsNull() {
+			return errNullAdd
+		}
+		if err := checkKind(st.write[0].column, v.Kind()); err != nil {
+			return err
+		}
+		e.add(t.family, at, v.Int64())
+	case len(t.columns) == 0:
+		e.mark(t.family, at)
+	case len(st.write) == 0:
+		e.put(t.family, at, drivers.Value{})
+	default:
+		v := args[st.write[0].arg]
+		if err := checkKind(st.write[0].column, v.Kind()); err != nil {
+			return err
+		}
+		e.put(t.family, at, v)
+	}
+	return nil
+}
