@@ -64,11 +64,11 @@ func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handl
 // deletion is an entry of the purge index.
 type deletion struct{ column, message [16]byte }
 
-// deletions reads up to maxPage entries of the purge index after the column
+// deletions reads up to purgeAtOnce entries of the purge index after the column
 // given (a null one: from the first) that are older than before. More is false
 // at their end.
 func (m *mailbox) deletions(ctx context.Context, address string, after drivers.Value, before time.Time) (ds []deletion, more bool, err error) {
-	args := m.with(m.purgeKey(address), drivers.TimeUUID(models.MaxTimeUUID(before)), after, drivers.Bigint(maxPage))
+	args := m.with(m.purgeKey(address), drivers.TimeUUID(models.MaxTimeUUID(before)), after, drivers.Bigint(purgeAtOnce))
 	err = m.s.Read(ctx, m.purgePage, args, func(row []drivers.Value) error {
 		d := deletion{row[0].UUIDBytes(), row[1].UUIDBytes()}
 		if models.TimeOf(d.column).Before(before) { // the bound is that of the millisecond
@@ -76,7 +76,7 @@ func (m *mailbox) deletions(ctx context.Context, address string, after drivers.V
 		}
 		return nil
 	})
-	return ds, len(ds) == maxPage, err
+	return ds, len(ds) == purgeAtOnce, err
 }
 
 // Purge implements models.Purger: blocks, then metadata and purge entries.

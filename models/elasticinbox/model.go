@@ -29,7 +29,7 @@
 //     which the next purge removes;
 //   - and the counters as far as they were written (drift).
 //
-// A list shows none of these halves.
+// A list shows a message where it has both, the label and its index entry.
 package elasticinbox
 
 import (
@@ -50,6 +50,9 @@ const (
 	window = 4
 	// maxPage is how many messages one multi-get asks for at most.
 	maxPage = 250
+	// purgeAtOnce is how many deletions one batch of a purge is about: with the
+	// longest of addresses it stays below the 50 KiB that Cassandra takes.
+	purgeAtOnce = 64
 )
 
 // Model returns the model's entry for the list of models.

@@ -1,11 +1,13 @@
 package modeltest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 )
 
@@ -94,6 +96,34 @@ func testChunkSeams(t *testing.T, s *suite) {
 	tw.deliver(d.Message(), in)
 	tw.check()
 	tw.delete(in, tw.live(in)[:3]...)
+	tw.check()
+}
+
+// testTooLarge delivers a body that is larger than the engine takes in one
+// value. Who keeps mail in chunks does not mind; who keeps a body in its row
+// says that it is too large, and no part of it is anywhere.
+func testTooLarge(t *testing.T, s *suite) {
+	f := s.start(t, models.Options{})
+	c := f.store.Capabilities()
+	limit := c.MaxCellBytes
+	if limit == 0 || c.MaxRowBytes > 0 && c.MaxRowBytes < limit {
+		limit = c.MaxRowBytes
+	}
+	if limit == 0 {
+		t.Skip("the engine takes everything")
+	}
+	tw := f.twin()
+	in, to := tw.user(tw.at("ann"), "INBOX").folders[0], tw.user(tw.at("bob"), "INBOX").folders[0]
+	tw.deliver(letter(0).Message(), in, to)
+	d := letter(1)
+	d.Text = noise(int(limit)+1, 1)
+	if m := d.Message(); !s.wholeRows && !s.keepsBodies {
+		tw.deliver(m, in, to)
+	} else if err := tw.got.Deliver(tw.ctx, m, []*models.Folder{in.got, to.got}, make([]models.Handle, 2)); !errors.Is(err, drivers.ErrTooLarge) {
+		t.Errorf("deliver a body of %d bytes: error is %v, want %q", limit+1, err, drivers.ErrTooLarge)
+	}
+	tw.check()
+	tw.deliver(letter(2).Message(), in, to)
 	tw.check()
 }
 

@@ -14,8 +14,8 @@ import (
 // several partitions is refused from 50 KiB on, any mutation from 16 MiB on.
 func AsCassandra(st drivers.Store) drivers.Store {
 	c := st.Capabilities()
-	c.Engine, c.Atomic, c.ReturnsNew, c.PlainIndexes = "cassandra", schemas.AtomicAll, false, true
-	c.MaxBatchBytes, c.MaxCellBytes, c.MaxRowBytes = 50<<10, 16<<20, 16<<20
+	c.Engine, c.Atomic, c.ReturnsNew, c.PlainIndexes, c.EqualIndexes = "cassandra", schemas.AtomicAll, false, false, true
+	c.MaxCellBytes, c.MaxRowBytes, c.MaxSpreadBytes = 16<<20, 16<<20, 50<<10
 	return &lesser{st, c, func(p *schemas.Pattern) string {
 		switch {
 		case p.Kind == schemas.Add && p.Columns[0].Type.Kind != schemas.Counter:
@@ -36,7 +36,7 @@ func AsCassandra(st drivers.Store) drivers.Store {
 // from 10 MiB on.
 func AsHBase(st drivers.Store) drivers.Store {
 	c := st.Capabilities()
-	c.Engine, c.Atomic, c.PlainIndexes = "hbase", schemas.AtomicRow, false
+	c.Engine, c.Atomic, c.PlainIndexes, c.EqualIndexes = "hbase", schemas.AtomicRow, false, false
 	c.MaxCellBytes = 10 << 20
 	return &lesser{st, c, func(p *schemas.Pattern) string {
 		switch {
@@ -65,6 +65,10 @@ func mixed(batch *schemas.Pattern, sort func(*schemas.Pattern) bool) bool {
 	return false
 }
 
+// partOverhead is about what Cassandra counts for a part of a batch beside its
+// values: the table, timestamps, lengths.
+const partOverhead = 40
+
 // lesser is a store of which another engine's limits are kept.
 type lesser struct {
 	drivers.Store
@@ -80,7 +84,7 @@ func (s *lesser) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.State
 	if why := s.refuses(p); why != "" {
 		return nil, fmt.Errorf("pattern %s: %s: %w", p.Name, why, drivers.ErrUnsupported)
 	}
-	if p.Index != nil && s.caps.PlainIndexes && !s.Store.Capabilities().PlainIndexes {
+	if p.Index != nil {
 		p = p.Fallback[s.Store.Capabilities().Engine] // as if an index answered
 	}
 	return s.Store.Prepare(ctx, p)
@@ -113,11 +117,11 @@ func (s *lesserSession) Batch(ctx context.Context, st drivers.Statement, parts [
 		if err := s.fits(part, parts[i].Args); err != nil {
 			return err
 		}
-		total += bytesOf(parts[i].Args)
+		total += bytesOf(parts[i].Args) + partOverhead
 		several = several || !samePartition(parts[0].Args, parts[i].Args, len(part.Table.Partition))
 	}
 	if p.Atomic > schemas.AtomicNone {
-		if limit := s.caps.MaxBatchBytes; several && limit > 0 && total > limit {
+		if limit := s.caps.MaxSpreadBytes; several && limit > 0 && total > limit {
 			return fmt.Errorf("batch %s of %d bytes: %w", p.Name, total, drivers.ErrTooLarge)
 		}
 		return s.Session.Batch(ctx, st, parts)

@@ -40,6 +40,7 @@ func rules() []rule {
 		{"deliver", nil, testDeliver},
 		{"bytes", nil, testBytes},
 		{"chunk seams", nil, testChunkSeams},
+		{"too large", nil, testTooLarge},
 		{"odd dates", nil, testOddDates},
 		{"odd names", nil, testOddNames},
 		{"duplicates", nil, testDuplicates},
@@ -81,6 +82,11 @@ func rules() []rule {
 func run(t *testing.T, s *suite) {
 	// Alone, because it measures the heap.
 	t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, s) })
+	s.runRules(t)
+}
+
+// runRules runs the rules that measure nothing, and damages.
+func (s *suite) runRules(t *testing.T) {
 	if s.shared {
 		t.Parallel() // beside other models; its own rules take turns
 	}

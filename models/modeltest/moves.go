@@ -136,7 +136,13 @@ func testMany(t *testing.T, s *suite) {
 	}
 	tw.checkFolder(in, 300)
 	tw.checkAudit()
-	moved, _ := tw.move(in, work, tw.live(in)...)
+	var moved []mail
+	inSteps(tw.live(in), func(ms ...mail) error {
+		to, err := tw.move(in, work, ms...)
+		moved = append(moved, to...)
+		tw.checkFolder(in, 300)
+		return err
+	})
 	tw.checkFolder(in, 25)
 	tw.checkFolder(work, 100)
 	tw.checkAudit()
@@ -144,14 +150,14 @@ func testMany(t *testing.T, s *suite) {
 	case models.UIDs:
 		tw.expungeUIDs(work, [2]uint64{}, [2]uint64{})
 	case models.Purger:
-		tw.delete(work, moved...)
+		inSteps(moved, func(ms ...mail) error { return tw.delete(work, ms...) })
 		tw.checkAudit()
 		tw.clock.advance(time.Hour)
 		if n := tw.purge(a, tw.clock.now()); n != many {
 			t.Errorf("purged %d, want %d", n, many)
 		}
 	default:
-		tw.delete(work, moved...)
+		inSteps(moved, func(ms ...mail) error { return tw.delete(work, ms...) })
 	}
 	tw.check()
 }

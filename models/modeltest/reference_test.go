@@ -79,6 +79,8 @@ type referenceStore struct {
 	ref *reference
 }
 
+func (s *referenceStore) Capabilities() drivers.Capabilities { return drivers.Capabilities{} }
+
 func (s *referenceStore) Session() (drivers.Session, error) { return referenceSession{}, nil }
 
 type referenceSession struct{ drivers.Session }

@@ -3,8 +3,10 @@ package modeltest
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 )
 
@@ -204,12 +206,35 @@ func bothHandles(ms []mail) (got, ref []models.Handle) {
 	return got, ref
 }
 
+// few is how many messages every engine must be able to change at once.
+const few = 20
+
+// tooMany reports whether an engine refuses to change so many messages at once,
+// as it may: the reference then leaves them as they are.
+func tooMany(err error, ms []mail) bool {
+	return len(ms) > few && errors.Is(err, drivers.ErrTooLarge)
+}
+
+// inSteps changes many messages at once, or if that is too many for the engine
+// as many at a time as it must be able to.
+func inSteps(ms []mail, change func(ms ...mail) error) {
+	if !tooMany(change(ms...), ms) {
+		return
+	}
+	for step := range slices.Chunk(ms, few) {
+		change(step...)
+	}
+}
+
 func (tw *twin) move(from, to *folder, ms ...mail) ([]mail, error) {
 	tw.t.Helper()
 	tw.clock.advance(tw.tick)
 	got, ref := bothHandles(ms)
 	gh, rh := make([]models.Handle, len(ms)), make([]models.Handle, len(ms))
 	err := tw.got.Move(tw.ctx, from.got, to.got, got, gh)
+	if tooMany(err, ms) {
+		return nil, err
+	}
 	if err := tw.agree("move", err, tw.ref.Move(tw.ctx, from.ref, to.ref, ref, rh)); err != nil {
 		return nil, err
 	}
@@ -229,6 +254,9 @@ func (tw *twin) delete(f *folder, ms ...mail) error {
 	tw.clock.advance(tw.tick)
 	got, ref := bothHandles(ms)
 	err := tw.got.Delete(tw.ctx, f.got, got)
+	if tooMany(err, ms) {
+		return err
+	}
 	return tw.agree("delete", err, tw.ref.Delete(tw.ctx, f.ref, ref))
 }
 
