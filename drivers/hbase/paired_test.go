@@ -92,7 +92,7 @@ func (l *bareLoop) writing() paired.Op {
 			seen[0] = 0xff
 		}
 		put, err := hrpc.NewPut(ctx, l.table, key, map[string]map[string][]byte{l.family: {
-			"": []byte(marker), "from": []byte(row.From), "subject": []byte(row.Subject),
+			markerName: []byte(marker), "from": []byte(row.From), "subject": []byte(row.Subject),
 			"date": date[:], "size": size[:], "seen": seen[:], "body": row.Body,
 		}}, hrpc.Durability(hrpc.SyncWal))
 		if err != nil {
