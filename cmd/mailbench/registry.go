@@ -5,6 +5,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra"
+	"github.com/mailbench/mailbench/drivers/hbase"
 	"github.com/mailbench/mailbench/drivers/null"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
@@ -24,7 +25,7 @@ func allModels() []models.Model {
 
 // allEngines is the list of engines.
 func allEngines() []drivers.Engine {
-	return []drivers.Engine{pebble.Engine(), cassandra.Engine(), null.Engine()}
+	return []drivers.Engine{pebble.Engine(), cassandra.Engine(), hbase.Engine(), null.Engine()}
 }
 
 func pickModels(names []string) ([]models.Model, error) {

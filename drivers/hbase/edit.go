@@ -61,11 +61,14 @@ type edit struct {
 	row   []byte
 	arena []byte // qualifiers
 	ops   []op
+	// once: its answer is wanted, which a server that knows the increment from
+	// the log of one that died cannot give.
+	once bool
 }
 
 // reset empties the edit for a row of a table.
 func (e *edit) reset(table []byte) {
-	e.table = table
+	e.table, e.once = table, false
 	e.row, e.arena = e.row[:0], e.arena[:0]
 	clear(e.ops)
 	e.ops = e.ops[:0]
@@ -227,9 +230,9 @@ func (l *line) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Dura
 		c.cellsBuf = nil
 	}
 	c.asMutation(condition)
-	// A put or delete may be sent again, and an increment has a nonce; a
-	// condition may have come true or untrue by the first sending itself.
-	c.once = condition != nil || c.mutate.n > 1 && c.mutate.types[c.mutate.n-1] == pb.MutationProto_INCREMENT
+	// A put or delete may be sent again, and an increment by itself has a nonce;
+	// a condition may have come true or untrue by the first sending itself.
+	c.once = e.once || condition != nil || c.mutate.n > 1 && c.mutate.types[c.mutate.n-1] == pb.MutationProto_INCREMENT
 }
 
 func (e *edit) appendCell(dst []byte, o *op) []byte {

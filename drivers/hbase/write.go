@@ -41,6 +41,7 @@ func (s *session) writeOne(ctx context.Context, st *statement, args []drivers.Va
 	if err != nil {
 		return drivers.Result{}, err
 	}
+	e.once = st.pattern.Kind == schemas.Add && st.pattern.Returns != schemas.ReturnsNothing
 	d := &s.store.wal
 	if len(conditions) == 0 {
 		if _, err := s.line.apply(ctx, e, nil, d); err != nil {
