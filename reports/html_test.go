@@ -101,7 +101,7 @@ func TestPageIsWellFormed(t *testing.T) {
 		"emulated: message_by_scan", "n/a: james", "Interrupted", "james is INVALID : client saturated", "james is FAILED",
 		"durability power", "response times", "service times", "4 LOST, 1 CORRUPT", "harness 161ns", "late starts: 12.00% of operations",
 		"SHA-256 of schema james cd34", "james: longest gap without an operation that was ok: 4.9 s at 00:04", "james: operations a second",
-		"Engine embedded: pebble 2, durability process and power, compression zstd", "Left behind: namespace q5k2", "3× timed out",
+		"Engine embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "Left behind: namespace q5k2", "3× timed out",
 	} {
 		if !strings.Contains(words, want) {
 			t.Errorf("the page does not say %q", want)

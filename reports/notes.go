@@ -120,8 +120,10 @@ func (a *Audit) excuse() string {
 	return ""
 }
 
-// enginesOf describes each engine of the run as its cells found it: version, what an
-// acknowledged write survives, and the settings in force.
+// enginesOf describes each engine of the run as its cells found it: version, what
+// an acknowledged write survives, and the settings in force, the most telling
+// first. What the server's and the tables' own settings are, the page's
+// provenance says.
 func enginesOf(r *Run) []string {
 	var lines, known []string
 	for i := range r.Cells {
@@ -134,14 +136,30 @@ func enginesOf(r *Run) []string {
 		if d := durabilities(r, c.Engine); d != "" {
 			parts = append(parts, "durability "+d)
 		}
-		for _, k := range slices.Sorted(maps.Keys(c.Engines.Settings)) {
-			if k != "durability" {
+		for _, k := range settingsOrder(c.Engines.Settings) {
+			if !strings.HasPrefix(k, "server_") && !strings.HasPrefix(k, "table_") {
 				parts = append(parts, k+" "+c.Engines.Settings[k])
 			}
 		}
 		lines = append(lines, c.Engine+": "+joined(parts))
 	}
 	return lines
+}
+
+// settingsOrder names the settings, replication and consistency first.
+func settingsOrder(settings map[string]string) []string {
+	var order []string
+	for _, k := range []string{"replication", "consistency"} {
+		if settings[k] != "" {
+			order = append(order, k)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(settings)) {
+		if k != "durability" && !slices.Contains(order, k) {
+			order = append(order, k)
+		}
+	}
+	return order
 }
 
 // durabilities are the classes of an engine's measured cells.

@@ -63,7 +63,9 @@ func sample() *Run {
 		Seconds: 30, Ops: map[string]Op{"list": list, "open": open, "seen": none, "subscribe": none, "purge": {Support: NotObserved, Dropped: 7}},
 		Engines: &EngineInfo{
 			Version: "pebble 2", DiskBytes: 120_000_000, CacheBytes: 64_000_000, CompactionDebt: 0, WrittenBytes: 300_000_000, Tombstones: -1,
-			Settings: map[string]string{"compression": "zstd"},
+			Settings: map[string]string{
+				"compression": "zstd", "consistency": "QUORUM", "replication": "3", "server_key_cache_size": "1GB", "durability": "process",
+			},
 		},
 		Client: &ClientInfo{Workers: 32, CPUSeconds: 21.5, CPUShare: 0.36, GCPauses: 3_000_000, PeakRSS: 90_000_000},
 	}

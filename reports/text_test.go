@@ -48,7 +48,7 @@ func TestTextHidesNothing(t *testing.T) {
 			"3 not found", "failed unknown p50", "open !james 2 1 135µs", "40 dropped", "7× read: [2J", "3× timed out", "more errors in run.json",
 			"longest gap without an operation that was ok: 4.9 s at 00:04", "|████▁ ▇▇▇|", "| ?!!!! |", "counters adrift by 17 in all",
 			"2 dangling references (of operations that were broken off)", "namespace q5k2 of james on cassandra could not be dropped",
-			"engine embedded: pebble 2, durability process and power, compression zstd", "7 dropped", "5 too large", "6 latencies beyond 100 s",
+			"engine embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "7 dropped", "5 too large", "6 latencies beyond 100 s",
 			"lacks from, subject", "emulated: message_by_scan", "n/a: james", "n/a for all: subscribe", "INTERRUPTED", "4 malformed",
 			"james is INVALID: client saturated", "!james", "james is FAILED", "durability power", "durability process",
 			"response times", "service times", "4 LOST, 1 CORRUPT", "harness 161ns", "not measured (bind: no such table)", "(1.88)",

@@ -60,7 +60,7 @@ const (
 	// for it. One that takes hardly longer with all workers busy than with few
 	// had room, and what was missing is workers.
 	serviceRises = 1.5
-	// cpuFull: of all processors, where the engine runs elsewhere.
+	// cpuFull: of all processors, so much is all.
 	cpuFull = 0.9
 	// othersMost: what other programs may take before late starts are theirs.
 	othersMost = 0.1
@@ -91,11 +91,18 @@ func (e *evidence) saturated() string {
 		return fmt.Sprintf("client saturated: %.1f%% of operations started late although a worker was free; lower the rate or leave the machine alone", 100*late)
 	}
 	rises := float64(e.serviceQueued) > serviceRises*float64(e.serviceFree)
-	if e.share(e.queued) > queuedMost && e.lagEnd > e.lagMiddle && e.serviceFree > 0 && !rises {
+	if e.share(e.queued) > queuedMost && e.lagEnd > e.lagMiddle && e.serviceFree > 0 && !rises && !e.full() {
 		return fmt.Sprintf("client saturated: all %d workers were busy and the queue grew, while an operation took no longer (%v) than with workers free (%v); use more workers",
 			e.workers, e.serviceQueued, e.serviceFree)
 	}
 	return ""
+}
+
+// full reports whether engine and generator together have no processor left: more
+// workers would not get more done. (Times fall while such an engine warms up, so
+// that they do not rise says nothing.)
+func (e *evidence) full() bool {
+	return (e.inProcess || e.beside) && e.cpuShare+max(0, e.othersShare) >= cpuFull
 }
 
 func (e *evidence) share(n int64) float64 { return float64(n) / float64(max(1, e.started)) }
@@ -163,7 +170,7 @@ func (c *condition) doubts() []string {
 		add("in memory: the data set is %.2f of the block cache", float64(a.DiskBytes)/float64(a.CacheBytes))
 	}
 	if c.seconds > 0 && c.gc.Seconds() > gcMost*c.seconds {
-		add("garbage collection stopped the process for %v in all", c.gc.Round(time.Millisecond))
+		add("garbage collection: the process stood still for %v in all", c.gc.Round(time.Millisecond))
 	}
 	return append(d, opDoubts(c.ops)...)
 }

@@ -70,6 +70,18 @@ func TestSaturated(t *testing.T) {
 		{"an engine beside it that takes the processors", func(e *evidence) {
 			e.beside, e.cpuShare, e.othersShare, e.late = true, 0.3, 0.6, 5000
 		}, ""},
+		{"an engine beside it that is slow until it is warm, on full processors", func(e *evidence) {
+			e.beside, e.cpuShare, e.othersShare = true, 0.2, 0.75
+			e.queued, e.service = 50000, 900*time.Second
+			e.serviceFree, e.serviceQueued = 170*time.Millisecond, 75*time.Millisecond
+			e.lagMiddle, e.lagEnd = 4*time.Second, 8*time.Second
+		}, ""},
+		{"the same with processors to spare", func(e *evidence) {
+			e.beside, e.cpuShare, e.othersShare = true, 0.2, 0.3
+			e.queued, e.service = 50000, 900*time.Second
+			e.serviceFree, e.serviceQueued = 170*time.Millisecond, 75*time.Millisecond
+			e.lagMiddle, e.lagEnd = 4*time.Second, 8*time.Second
+		}, "use more workers"},
 		// But not one beside which another program took them.
 		{"an embedded engine on a busy machine", func(e *evidence) {
 			e.inProcess, e.cpuShare, e.othersShare, e.late = true, 0.4, 0.5, 5000
