@@ -61,23 +61,25 @@ func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 		}
 	}
 	s.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: keyspace})
-	conditional := make(map[*schemas.Table]bool)
-	for _, p := range sch.Patterns {
-		if p.Kind == schemas.PutIf {
-			conditional[p.Table] = true
-		}
-	}
 	for _, td := range d.tables {
-		t := &table{
-			Table: td.table, keyspace: keyspace, qualified: quote(keyspace) + "." + quote(td.name),
-			indexed: make(map[string]bool), conditional: conditional[td.table], options: there.tables[td.name].hints(),
-		}
-		for _, x := range td.indexes {
-			t.indexed[x.column.Name] = true
-		}
-		s.applied.Store(td.table, t)
+		s.know(d, td, sch, there.tables[td.name].hints())
 	}
 	return nil
+}
+
+// know makes a table one that patterns can be prepared for.
+func (s *Store) know(d *definition, td tableDefinition, sch *schemas.Schema, options map[string]string) {
+	t := &table{
+		Table: td.table, keyspace: d.keyspace, qualified: quote(d.keyspace) + "." + quote(td.name),
+		indexed: make(map[string]bool), options: options,
+	}
+	for _, x := range td.indexes {
+		t.indexed[x.column.Name] = true
+	}
+	for _, p := range sch.Patterns {
+		t.conditional = t.conditional || p.Kind == schemas.PutIf && p.Table == td.table
+	}
+	s.applied.Store(td.table, t)
 }
 
 // create runs statements, and returns what is there afterwards: all of it.

@@ -165,7 +165,8 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) (size int6
 	for i := range parts {
 		p := st.parts[parts[i].Part]
 		q := p.timed[p.given(parts[i].Args)]
-		idempotent = idempotent && q.idempotent
+		repeatable := q.repeatable(parts[i].Args)
+		idempotent = idempotent && repeatable
 		size += sizeOf(parts[i].Args)
 		begin := at
 		for _, from := range q.binds {
@@ -180,7 +181,7 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) (size int6
 			}
 			at++
 		}
-		entries = append(entries, gocql.BatchEntry{Stmt: q.text, Args: b.vals[begin:at:at], Idempotent: q.idempotent})
+		entries = append(entries, gocql.BatchEntry{Stmt: q.text, Args: b.vals[begin:at:at], Idempotent: repeatable})
 	}
 	b.request.Entries = entries
 	return size, idempotent

@@ -25,7 +25,10 @@ func (st *statement) compileRead() error {
 		}
 	}
 	st.choose()
-	st.limited = (p.Limit > 0 || p.LimitArg) && p.In == nil && st.rowAt < 0 && st.someOf == nil
+	// In a scan, partitions that have statics and no row would use the limit up.
+	// A slice of one gives nothing else.
+	pseudo := p.Kind == schemas.Scan && (st.rowAt >= 0 || st.someOf != nil)
+	st.limited = (p.Limit > 0 || p.LimitArg) && p.In == nil && !pseudo
 	mixed := len(p.After) > 1 && !oneDirection(p.After)
 	for with := range bounds(len(st.queries)) {
 		if !st.possible(with) || mixed && with&withAfter != 0 {

@@ -65,18 +65,27 @@ func (st *statement) mutation(with bounds, timed bool) *query {
 	}
 	q := b.query(st.partition())
 	q.conditional = p.Kind == schemas.PutIf
-	q.idempotent = st.idempotent()
+	q.idempotent, q.lists = st.idempotent()
 	return st.store.add(q)
 }
 
-// idempotent reports whether a write that is sent twice does what it does once.
-// The elements of a list have keys that the node makes: written twice, they are
-// there twice, also where the list is replaced, since both have one timestamp.
-func (st *statement) idempotent() bool {
+// idempotent reports whether a write that is sent twice does what it does once,
+// and which arguments it writes to lists. The elements of a list have keys that
+// the node makes: written twice, they are there twice, also where the list is
+// replaced, since both have one timestamp.
+func (st *statement) idempotent() (bool, []bind) {
 	p := st.pattern
 	if p.Kind == schemas.PutIf || st.counter {
-		return false
+		return false, nil
 	}
-	writesList := slices.ContainsFunc(p.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.List })
-	return !writesList || p.Kind == schemas.Remove || p.Kind == schemas.Delete
+	if p.Kind == schemas.Remove || p.Kind == schemas.Delete {
+		return true, nil
+	}
+	var lists []bind
+	for i, c := range p.Columns {
+		if c.Type.Kind == schemas.List {
+			lists = append(lists, bind(st.columns+i))
+		}
+	}
+	return true, lists
 }

@@ -104,6 +104,16 @@ type retries struct {
 // begin forgets the call before.
 func (r *retries) begin() { r.left, r.uncertain = r.most, false }
 
+// give lets a request be sent again, or not.
+func (r *retries) give(q *gocql.Query, again bool) {
+	if again = again && r.most > 0; again {
+		q.RetryPolicy(r)
+	} else {
+		q.RetryPolicy(nil)
+	}
+	q.Idempotent(again)
+}
+
 // Attempt implements gocql.RetryPolicy.
 func (r *retries) Attempt(q gocql.RetryableQuery) bool {
 	r.left--

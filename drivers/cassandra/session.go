@@ -166,8 +166,8 @@ func (l *lane) call(q *query) *call {
 	switch {
 	case q.conditional:
 		c.request.NoSkipMetadata() // what comes back depends on the outcome
-	case q.idempotent && l.retry.most > 0:
-		c.request.RetryPolicy(&l.retry).Idempotent(true)
+	case q.idempotent && len(q.lists) == 0:
+		l.retry.give(c.request, true)
 	}
 	l.calls[q.id] = c
 	return c
@@ -202,11 +202,24 @@ func (l *lane) send(ctx context.Context, c *call, o *origin) *gocql.Iter {
 	if o.time != 0 {
 		c.request.WithTimestamp(o.time)
 	}
+	if len(c.lists) > 0 {
+		l.retry.give(c.request, c.repeatable(o.args))
+	}
 	l.retry.begin()
 	if ctx.Done() == nil {
 		return c.request.Iter()
 	}
 	return c.request.WithContext(ctx).Iter()
+}
+
+// repeatable reports whether the query may be sent twice with these arguments.
+func (q *query) repeatable(args []drivers.Value) bool {
+	for _, at := range q.lists {
+		if len(args[at].Elems()) > 0 {
+			return false
+		}
+	}
+	return q.idempotent
 }
 
 // partition appends the partition key as gocql hashes it to find the replicas:
