@@ -15,13 +15,32 @@ import (
 	"time"
 )
 
-// sleeper is Cassandra whose java sleeps, and serves at once.
+// sleeper is Cassandra whose java tells its process id and sleeps. It serves if
+// it has told it.
 type sleeper struct {
 	cassandra
-	fault error // of its probes
+	dir string // of the instance
 }
 
-func (s sleeper) probe(context.Context, []Node) error { return s.fault }
+const sleep = "echo up $$; exec sleep 1000"
+
+func (s sleeper) probe(_ context.Context, nodes []Node) error {
+	for _, n := range nodes {
+		log, err := os.ReadFile(filepath.Join(s.dir, n.Name, "log"))
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(string(log), fmt.Sprintf("up %d\n", n.Process.PID)) {
+			return errors.New("not yet")
+		}
+	}
+	return nil
+}
+
+// never is a sleeper that does not serve.
+type never struct{ cassandra }
+
+func (never) probe(context.Context, []Node) error { return errors.New("not yet") }
 
 // fakeJava puts a java on the PATH that is asked for its version or else runs a
 // line of shell, and a mvn that fetches one jar.
@@ -41,9 +60,9 @@ func fakeJava(t *testing.T, run string) {
 }
 
 func TestLifecycle(t *testing.T) {
-	fakeJava(t, "echo I am up; exec sleep 1000")
+	fakeJava(t, sleep)
 	ctx, config := t.Context(), Config{Engine: "cassandra", Nodes: 3, Dir: filepath.Join(t.TempDir(), "c"), Port: AnyPort}
-	in := mustUp(t, sleeper{}, config)
+	in := mustUp(t, config)
 	t.Cleanup(func() { kill(context.Background(), in.running()...) })
 	if want := []string{"node1", "node2", "node3"}; !slices.Equal(in.Started, want) {
 		t.Errorf("started %q, want %q", in.Started, want)
@@ -56,7 +75,7 @@ func TestLifecycle(t *testing.T) {
 	}
 
 	// What runs is found, by whoever looks.
-	if in = mustUp(t, sleeper{}, config); len(in.Started) > 0 || len(in.stopped()) > 0 {
+	if in = mustUp(t, config); len(in.Started) > 0 || len(in.stopped()) > 0 {
 		t.Errorf("a second up started %q; %d are stopped", in.Started, len(in.stopped()))
 	}
 
@@ -70,7 +89,7 @@ func TestLifecycle(t *testing.T) {
 	if err := in.Kill(ctx, "node2"); err == nil {
 		t.Error("a node that is not running was killed")
 	}
-	if in = mustUp(t, sleeper{}, config); !slices.Equal(in.Started, []string{"node2"}) {
+	if in = mustUp(t, config); !slices.Equal(in.Started, []string{"node2"}) {
 		t.Errorf("started %q, want node2", in.Started)
 	}
 	must(t, in.Kill(ctx, "node3"))
@@ -90,11 +109,14 @@ func TestLifecycle(t *testing.T) {
 	if n := len(in.running()); n > 0 {
 		t.Errorf("%d nodes run", n)
 	}
-	if log, err := os.ReadFile(in.logPath(&after[1])); err != nil || strings.Count(string(log), "I am up") != 2 {
+	if log, err := os.ReadFile(in.logPath(&after[1])); err != nil || strings.Count(string(log), "up ") != 2 {
 		t.Errorf("log of node2: %q, %v; want two starts", log, err)
 	}
-	in = mustUp(t, sleeper{}, config)
+	in = mustUp(t, config)
 	must(t, in.Down(ctx, true))
+	if n := len(in.running()); n > 0 {
+		t.Errorf("purged, and %d nodes run", n)
+	}
 	if _, err := os.Stat(config.Dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("purged, and its folder is there: %v", err)
 	}
@@ -102,10 +124,11 @@ func TestLifecycle(t *testing.T) {
 
 // TestForeignProcess: a process that has the id of a node that died is left alone.
 func TestForeignProcess(t *testing.T) {
-	fakeJava(t, "exec sleep 1000")
+	fakeJava(t, sleep)
 	config := Config{Engine: "cassandra", Dir: t.TempDir(), Port: AnyPort}
-	in := mustUp(t, sleeper{}, config)
+	in := mustUp(t, config)
 	must(t, in.Kill(t.Context(), "node1"))
+	time.Sleep(20 * time.Millisecond) // start times are told in steps of 10 ms
 	stranger := exec.Command("sleep", "1000")
 	must(t, stranger.Start())
 	t.Cleanup(func() { stranger.Process.Kill(); stranger.Wait() })
@@ -118,6 +141,7 @@ func TestForeignProcess(t *testing.T) {
 	if err := in.Kill(t.Context(), "node1"); err == nil {
 		t.Error("the node was killed, which is not running")
 	}
+	must(t, in.state.Nodes[0].Process.signal(os.Kill))
 	must(t, in.Down(t.Context(), false))
 	must(t, in.Down(t.Context(), true))
 	if start, running := startOf(stranger.Process.Pid); !running {
@@ -127,15 +151,15 @@ func TestForeignProcess(t *testing.T) {
 
 // TestFailedStart: what a failed up has started is ended, and what ran before is not.
 func TestFailedStart(t *testing.T) {
-	fakeJava(t, "exec sleep 1000")
+	fakeJava(t, sleep)
 	config := Config{Engine: "cassandra", Nodes: 2, Dir: t.TempDir(), Port: AnyPort}
-	in := mustUp(t, sleeper{}, config)
+	in := mustUp(t, config)
 	t.Cleanup(func() { kill(context.Background(), in.running()...) })
 	must(t, in.Kill(t.Context(), "node2"))
 
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, context.Canceled)
 	defer cancel()
-	if _, err := up(ctx, sleeper{fault: errors.New("not yet")}, config); !errors.Is(err, context.Canceled) {
+	if _, err := up(ctx, never{}, config); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 	must(t, in.reload())
@@ -144,13 +168,16 @@ func TestFailedStart(t *testing.T) {
 	}
 }
 
-// TestEndsWhileStarting: the error shows what the node has logged in this start.
+// TestEndsWhileStarting: the error shows the last of what the node has logged in
+// this start.
 func TestEndsWhileStarting(t *testing.T) {
-	fakeJava(t, "for i in 1 2 3 4 5 6 7; do echo line $i; done; exit 1")
+	fakeJava(t, "for i in $LOGGED; do echo line $i; done; exit 1")
 	config := Config{Engine: "cassandra", Dir: t.TempDir(), Port: AnyPort}
-	for range 2 {
-		_, err := up(t.Context(), sleeper{fault: errors.New("not yet")}, config)
-		if want := filepath.Join(config.Dir, "node1", "log") + ":\nline 3\nline 4\nline 5\nline 6\nline 7"; err == nil || !strings.HasSuffix(err.Error(), want) {
+	for logged, want := range map[string]string{"1 2 3 4 5 6 7": "line 3\nline 4\nline 5\nline 6\nline 7", "8 9": "line 8\nline 9"} {
+		t.Setenv("LOGGED", logged)
+		_, err := up(t.Context(), never{}, config)
+		want = filepath.Join(config.Dir, "node1", "log") + ":\n" + want
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Fatalf("error %q, want one that ends with %q", err, want)
 		}
 	}
@@ -225,9 +252,9 @@ func canceled(t *testing.T) context.Context {
 	return ctx
 }
 
-func mustUp(t *testing.T, e engine, c Config) *Instance {
+func mustUp(t *testing.T, c Config) *Instance {
 	t.Helper()
-	in, err := up(t.Context(), e, c)
+	in, err := up(t.Context(), sleeper{dir: c.Dir}, c)
 	must(t, err)
 	return in
 }

@@ -55,9 +55,9 @@ func startOf(pid int) (start string, running bool) {
 // parseStat returns the start time in a /proc/PID/stat. A process that is not
 // running has ended and only waits for its parent to notice.
 func parseStat(stat string) (start string, running bool) {
-	// "pid (name) state ppid …": the name may hold blanks and parentheses. The
-	// state is the third field, num_threads the 20th, starttime the 22nd.
-	const state, threads, starttime = 3 - 3, 20 - 3, 22 - 3
+	// "pid (name) state ppid …": the name may hold blanks and parentheses. From
+	// the state, the third field, num_threads is the 18th and starttime the 20th.
+	const state, threads, starttime = 0, 17, 19
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) <= starttime {
 		return "", false

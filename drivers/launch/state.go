@@ -17,7 +17,7 @@ const (
 	sharedDir = "shared" // what HBase's processes share
 )
 
-// ErrAbsent: the folder holds no instance.
+// ErrAbsent is the error for a folder that holds no instance.
 var ErrAbsent = errors.New("was not started")
 
 // state is what the state file holds.
