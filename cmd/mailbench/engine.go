@@ -26,7 +26,7 @@ the settings it has on this machine, to mailbench's cache folder
   mailbench engine status cassandra
   mailbench engine down cassandra`,
 	}
-	cmd.AddCommand(newEngineUp(), newEngineDown(), newEngineStatus(), newEngineLogs())
+	cmd.AddCommand(newEngineUp(), newEngineDown(), newEngineStatus(), newEngineLogs(), newEngineClean())
 	return cmd
 }
 
