@@ -19,9 +19,9 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: test
-test: ## run all tests (unit, contract, fuzz seeds, scripts) under the race detector
+test: ## run all tests under the race detector, with real engines where Java and Maven are
 	@$(if $(RACE),,echo 'make test: WITHOUT the race detector, which needs a C compiler (install gcc)' >&2)
-	$(GO) test $(RACE) -timeout 10m ./...
+	GO='$(GO)' .ci/test $(RACE) -timeout 15m
 
 .PHONY: lint
 lint: ## vet, staticcheck, gofumpt, import layers, go.mod, shell syntax
@@ -32,7 +32,7 @@ lint: ## vet, staticcheck, gofumpt, import layers, go.mod, shell syntax
 	$(GO) test -run Layers .
 	$(GO) mod tidy -diff
 	$(GO) mod verify
-	bash -n .ci/run .ci/readme
+	bash -n .ci/run .ci/readme .ci/test
 
 .PHONY: fmt
 fmt: ## format the Go files

@@ -167,7 +167,7 @@ func newEngineStatus() *cobra.Command {
 		Use:   "status ENGINE",
 		Short: "List an engine's nodes; exit status 1 if not all are running",
 		Example: `  mailbench engine status cassandra
-  mailbench engine status hbase || mailbench engine up hbase`,
+  mailbench engine status cassandra --dir /var/tmp/second`,
 		Args: engineName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := openEngine(args[0], dir)

@@ -42,7 +42,11 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := newRoot()
-	for _, cmd := range append([]*cobra.Command{root}, root.Commands()...) {
+	engine, _, err := root.Find([]string{"engine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range slices.Concat([]*cobra.Command{root}, root.Commands(), engine.Commands()) {
 		if cmd.Name() == "help" || cmd.Name() == "completion" {
 			continue // cobra's own
 		}
@@ -71,6 +75,10 @@ func example(t *testing.T, line string) {
 		if at := slices.Index(args, "--data"); at >= 0 {
 			args[at+1] = "data"
 		}
+		if len(args) > 0 && args[0] == "engine" {
+			understood(t, line, args)
+			continue
+		}
 		if len(args) > 0 && args[0] == "run" {
 			args = append(args, small...)
 			if !slices.Contains(args, "-m") {
@@ -86,5 +94,21 @@ func example(t *testing.T, line string) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// understood checks an example that would start or stop a real engine: its
+// command, its flags and its arguments are known.
+func understood(t *testing.T, line string, args []string) {
+	t.Helper()
+	cmd, rest, err := newRoot().Find(args)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err == nil {
+		err = cmd.Args(cmd, cmd.Flags().Args())
+	}
+	if err != nil {
+		t.Errorf("example %q: %v", line, err)
 	}
 }

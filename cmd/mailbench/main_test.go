@@ -40,6 +40,7 @@ func TestScripts(t *testing.T) {
 			// Where a real engine finds its jars, and mvn its settings.
 			env.Setenv("REAL_CACHE", cache)
 			env.Setenv("REAL_HOME", os.Getenv("HOME"))
+			env.Defer(func() { endEngines(t, env.WorkDir) })
 			return os.Setenv("GOTRACEBACK", "none") // a process that is to be killed says nothing
 		},
 		Condition: condition,
@@ -48,6 +49,25 @@ func TestScripts(t *testing.T) {
 			"bytes": writeBytes, "pack": pack, "results": results,
 		},
 	})
+}
+
+// endEngines ends what a script that failed has left running.
+func endEngines(t *testing.T, dir string) {
+	states, err := filepath.Glob(filepath.Join(dir, "*", "mailbench-engine.json"))
+	if err != nil {
+		t.Error(err)
+	}
+	for _, state := range states {
+		for _, engine := range launch.Engines() {
+			in, err := launch.Open(engine, filepath.Dir(state))
+			if err != nil {
+				continue // of the other engine, or meant to be damaged
+			}
+			if err := in.Down(context.Background(), true); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
 
 // condition knows [engines]: real engines can be started here. Where none may be
