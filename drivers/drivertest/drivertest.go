@@ -44,6 +44,7 @@ func Topics() []Topic {
 		{"scans", scans},
 		{"keys", oddKeys},
 		{"values", oddValues},
+		{"narrow", narrow},
 		{"large", large},
 		{"sets", sets},
 		{"lists", lists},
