@@ -126,6 +126,9 @@ func (m *mailbox) Join(ctx context.Context, a *models.Account, f *models.Folder)
 // Login implements models.Mailbox.
 func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
 	a := &models.Account{Address: address}
+	if address == "" { // no key on every engine
+		return nil, fmt.Errorf("conversation: login: %w", models.ErrNotFound)
+	}
 	err := m.s.Read(ctx, m.conversations, m.with(drivers.Text(address)), func(row []drivers.Value) error {
 		at := len(a.Folders)
 		if row[2].Bool() {

@@ -89,6 +89,9 @@ func freeLabel(taken []named, name string) label {
 // Login implements models.Mailbox.
 func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
 	a := &models.Account{Address: address}
+	if address == "" { // no key on every engine
+		return nil, failed("login", a, models.ErrNotFound)
+	}
 	labels, err := m.labels(ctx, address)
 	if err == nil && len(labels) == 0 {
 		err = models.ErrNotFound

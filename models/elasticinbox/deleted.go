@@ -40,6 +40,9 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 // Restore implements models.Purger: back into the labels that the metadata names.
 func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handle) error {
 	m.reset()
+	if h.IsZero() {
+		return failed("restore", a, models.ErrNotFound)
+	}
 	m.ids = append(m.ids[:0], messageOf(h))
 	err := m.lookup(ctx, a.Address)
 	if err == nil && !m.recs[0].deleted {

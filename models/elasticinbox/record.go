@@ -145,6 +145,9 @@ func parseLocation(b []byte) (blocks, size int, err error) {
 
 // one reads a message that label f shows, or returns ErrNotFound.
 func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*record, error) {
+	if h.IsZero() { // which is no TimeUUID
+		return nil, models.ErrNotFound
+	}
 	m.ids = append(m.ids[:0], messageOf(h))
 	if err := m.lookup(ctx, f.Account.Address); err != nil {
 		return nil, err
@@ -163,6 +166,9 @@ func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Han
 	}
 	m.ids = m.ids[:0]
 	for _, h := range hs {
+		if h.IsZero() {
+			return models.ErrNotFound
+		}
 		m.ids = append(m.ids, messageOf(h))
 	}
 	if err := m.lookup(ctx, f.Account.Address); err != nil {

@@ -104,6 +104,11 @@ func TestDataStax(t *testing.T) {
 			if len(chunks) != want.chunks {
 				c.Errorf("%s lies in %d chunks, want %d", name, len(chunks), want.chunks)
 			}
+			for _, full := range chunks[:len(chunks)-1] {
+				if len(full) != 1000*kb {
+					c.Errorf("a chunk of %s has %d bytes, and more follow", name, len(full))
+				}
+			}
 			whole := bytes.Join(chunks, nil)
 			if !bytes.Equal(whole, want.content) || !bytes.Equal(whole, c.attachment(inbox, report[0], name)) {
 				c.Errorf("%s is not what was delivered, or not what the model reads", name)

@@ -133,7 +133,7 @@ func TestElasticInbox(t *testing.T) {
 		}
 		got := c.superColumn(user, id)
 		if got["l:0"] != "true" || got["l:1"] != "true" || !bytes.Equal(bytes.Join(c.blocks(id), nil), rawOf(gone)) {
-			c.Errorf("a deleted message keeps its metadata and its blocks, but there are %v", got)
+			c.Errorf("a deleted message keeps its metadata and its blocks, but there are %q", got)
 		}
 		n, err := c.mailbox.(models.Purger).Purge(c.ctx, ann, c.now.Add(time.Minute))
 		c.must(err)

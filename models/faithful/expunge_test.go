@@ -61,16 +61,3 @@ func (h *hbshell) rowsOf(mailboxes [][16]byte) (rows []hrow) {
 	}
 	return rows
 }
-
-// rowMarker is the cell by which the driver tells that a row is there: HBase has
-// no rows without cells.
-const rowMarker = "\x00"
-
-// putMessage puts a message of one chunk as the document would.
-func (h *hbshell) putMessage(mailbox [16]byte, uid int64, raw []byte) {
-	h.Helper()
-	h.put("JAMES_MESSAGES", rowKey(mailbox, uid), map[string]map[string][]byte{
-		metadata: {"size": number(int64(len(raw))), "seen": boolean(false), "answered": boolean(false), "flagged": boolean(false), rowMarker: {1}},
-		data:     {string(number(1)): raw},
-	})
-}

@@ -115,6 +115,7 @@ func TestJames(t *testing.T) {
 	h.in("one put", testOnePut)
 	h.in("UIDs", testUIDs)
 	h.in("expunge", testExpunge)
+	h.in("put by gohbase", testJamesInserted)
 }
 
 // testOnePut: a message of one chunk is one put over both families, so that

@@ -71,6 +71,9 @@ func testPurge(t *testing.T, s *suite) {
 	if err := tw.restore(ms[1]); !errors.Is(err, models.ErrNotFound) {
 		t.Errorf("restore what is not deleted: error is %v", err)
 	}
+	if err := tw.got.(models.Purger).Restore(tw.ctx, a.got, models.Handle{}); !errors.Is(err, models.ErrNotFound) {
+		t.Errorf("restore the zero handle: error is %v", err)
+	}
 	if err := tw.restore(ms[8]); !errors.Is(err, models.ErrNotFound) {
 		t.Errorf("restore what never was deleted: error is %v", err)
 	}
