@@ -62,6 +62,9 @@ func TestJames(t *testing.T) {
 			}
 		}
 		lines, _ := h.list(inbox, 10)
+		if len(lines) != len(rows) {
+			h.Fatalf("the model lists %d messages, %d have rows", len(lines), len(rows))
+		}
 		for i, l := range lines {
 			r := rows[i].family(metadata)
 			micros := int64(binary.BigEndian.Uint64(r["internal_date"]))
