@@ -17,8 +17,8 @@ type batch struct {
 	request *gocql.Batch
 	slots   []slot
 	vals    []any
-	first   []byte // the partition key of the first entry
-	key     []byte
+	key     []byte // the partition key of the entry at hand
+	before  []byte // of the one before
 }
 
 // Batch implements drivers.Session.
@@ -111,9 +111,8 @@ var errScattered = errors.New("its counters lie in several partitions, and Cassa
 // mutation. Else it is logged first, on two more nodes, and smaller.
 func (s *session) together(ctx context.Context, st *statement, parts []drivers.Call) error {
 	b := &s.batch
-	size, idempotent := b.fill(s, st, parts)
-	alone := b.onePartition(st, parts)
-	most := s.store.limits.mutation
+	f := b.fill(s, st, parts)
+	most, alone := s.store.limits.mutation, f.partitions == 1
 	switch {
 	case st.counter && !alone:
 		return errScattered
@@ -125,15 +124,15 @@ func (s *session) together(ctx context.Context, st *statement, parts []drivers.C
 		b.request.Type = gocql.LoggedBatch
 		most = s.store.limits.batch
 	}
-	if size > most {
-		return fmt.Errorf("%d bytes, and the cluster takes %d: %w", size, most, drivers.ErrTooLarge)
+	if f.size > most {
+		return fmt.Errorf("%d bytes, and the cluster takes %d: %w", f.size, most, drivers.ErrTooLarge)
 	}
 	if len(parts) > gocql.BatchSizeMaximum {
 		return fmt.Errorf("%d parts, and a batch takes %d: %w", len(parts), gocql.BatchSizeMaximum, drivers.ErrTooLarge)
 	}
 	s.retry.begin()
 	b.request.RetryPolicy(nil)
-	if idempotent && s.retry.most > 0 {
+	if f.idempotent && s.retry.most > 0 {
 		b.request.RetryPolicy(&s.retry)
 	}
 	request := b.request
@@ -142,11 +141,20 @@ func (s *session) together(ctx context.Context, st *statement, parts []drivers.C
 	}
 	err := s.store.session.ExecuteBatch(request)
 	b.done()
+	s.store.clock.pass(f.last)
 	return writeError(err, s.retry.uncertain)
 }
 
+// filled is what a batch request was filled with.
+type filled struct {
+	size       int64
+	partitions int // at least so many changes from one to another, plus one
+	idempotent bool
+	last       int64 // the last timestamp given to rows that nodes stamp too; or 0
+}
+
 // fill makes the parts the entries of the request.
-func (b *batch) fill(s *session, st *statement, parts []drivers.Call) (size int64, idempotent bool) {
+func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	if b.request == nil {
 		b.request = s.store.session.NewBatch(gocql.LoggedBatch)
 	}
@@ -159,51 +167,39 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) (size int6
 		b.slots, b.vals = make([]slot, n), make([]any, n)
 	}
 	b.slots, b.vals = b.slots[:n], b.vals[:n]
-	time, unstamped := s.store.clock.next(int64(len(parts))), !meet(st, parts)
-	entries, at := b.request.Entries[:0], 0
-	idempotent = true
+	f := filled{idempotent: true}
+	time, ordered := s.store.clock.next(int64(len(parts))), meet(st, parts)
+	entries, end := b.request.Entries[:0], 0
 	for i := range parts {
-		p := st.parts[parts[i].Part]
-		q := p.timed[p.given(parts[i].Args)]
-		repeatable := q.repeatable(parts[i].Args)
-		idempotent = idempotent && repeatable
-		size += sizeOf(parts[i].Args)
-		begin := at
+		p, args := st.parts[parts[i].Part], parts[i].Args
+		q := p.timed[p.given(args)]
+		begin := end
 		for _, from := range q.binds {
-			b.vals[at] = &b.slots[at]
+			b.vals[end] = &b.slots[end]
 			switch {
 			case from != bindTime:
-				b.slots[at].v = parts[i].Args[from]
-			case p.table.conditional && unstamped:
-				b.vals[at] = gocql.UnsetValue // the node's own time
+				b.slots[end].v = args[from]
+			case p.table.conditional && !ordered:
+				b.vals[end] = gocql.UnsetValue // the node's own time
 			default:
-				b.slots[at].v = drivers.Bigint(time + int64(i))
+				b.slots[end].v = drivers.Bigint(time + int64(i))
+				if p.table.conditional {
+					f.last = time + int64(i)
+				}
 			}
-			at++
+			end++
 		}
-		entries = append(entries, gocql.BatchEntry{Stmt: q.text, Args: b.vals[begin:at:at], Idempotent: repeatable})
+		repeatable := q.repeatable(args)
+		entries = append(entries, gocql.BatchEntry{Stmt: q.text, Args: b.vals[begin:end:end], Idempotent: repeatable})
+		f.idempotent = f.idempotent && repeatable
+		f.size += p.sizeOf(args)
+		if b.key, b.before = q.partition(b.before[:0], b.slots[begin:end]), b.key; i == 0 || !bytes.Equal(b.key, b.before) {
+			f.partitions++
+			f.size += partitionOverhead
+		}
 	}
 	b.request.Entries = entries
-	return size, idempotent
-}
-
-// onePartition reports whether all entries write to one partition. The first
-// binds of a batch's statement are the timestamp and the columns it sets, so the
-// partition key is compared as routing finds it.
-func (b *batch) onePartition(st *statement, parts []drivers.Call) bool {
-	at := 0
-	for i := range parts {
-		p := st.parts[parts[i].Part]
-		q := p.timed[p.given(parts[i].Args)]
-		b.key = q.partition(b.key[:0], b.slots[at:at+len(q.binds)])
-		at += len(q.binds)
-		if i == 0 {
-			b.first = append(b.first[:0], b.key...)
-		} else if !bytes.Equal(b.first, b.key) {
-			return false
-		}
-	}
-	return true
+	return f
 }
 
 // comparedAtMost bounds the parts that meet compares with each other.
@@ -211,7 +207,8 @@ const comparedAtMost = 500
 
 // meet reports whether two parts may touch the same row of a table that is also
 // written to conditionally. Then they need timestamps of this store's clock, for
-// their order; else the node stamps them all alike.
+// their order, and whatever comes next has to wait until nodes' clocks, which
+// count in milliseconds, are past them; else the node stamps them all alike.
 func meet(st *statement, parts []drivers.Call) bool {
 	conditional := false
 	for _, p := range st.parts {

@@ -24,3 +24,11 @@ func (c *clock) next(n int64) int64 {
 		}
 	}
 }
+
+// pass waits until a clock that counts in milliseconds is past a timestamp; 0 is
+// none.
+func (c *clock) pass(t int64) {
+	if t > 0 {
+		time.Sleep(time.Until(time.UnixMicro(t - t%1000 + 1000)))
+	}
+}

@@ -11,13 +11,19 @@ import (
 	"github.com/mailbench/mailbench/drivers/launch/live"
 )
 
+// newNamespace returns a namespace that no other test has.
+func newNamespace() string { return strings.ToLower(rand.Text()[:16]) }
+
 // openLive opens a store in a namespace of its own on the node that tests
 // share; the namespace goes with the test.
 func openLive(t testing.TB, settings map[string]string) *Store {
 	t.Helper()
-	st, err := Engine().Open(t.Context(), drivers.Options{
-		Contact: []string{live.Cassandra(t)}, Namespace: strings.ToLower(rand.Text()[:16]), Settings: settings,
-	})
+	return openIn(t, newNamespace(), settings)
+}
+
+func openIn(t testing.TB, namespace string, settings map[string]string) *Store {
+	t.Helper()
+	st, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Namespace: namespace, Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,11 +25,13 @@ const (
 	// mutationMargin is kept of a mutation for what is not a value: names of
 	// columns, clusterings, the request's own header.
 	mutationMargin = 8 << 10
-	// callOverhead is what Cassandra counts of a row beside its values, and
-	// valueOverhead of each value: timestamp, time to live, deletion time and
-	// the key of a collection's element. They are upper bounds.
-	callOverhead  = 64
-	valueOverhead = 24
+	// What Cassandra counts beside keys and values, or a little more: of a
+	// partition its deletions and static row, of a row its own timestamps, of a
+	// value and of each element of a collection timestamp, time to live and
+	// deletion time.
+	partitionOverhead = 48
+	rowOverhead       = 32
+	valueOverhead     = 24
 )
 
 func limitsOf(server map[string]string) limits {
@@ -63,11 +65,14 @@ func sizeSetting(v string) int64 {
 	return 0
 }
 
-// sizeOf is at least what Cassandra will count of a call.
-func sizeOf(args []drivers.Value) int64 {
-	n := int64(callOverhead)
+// sizeOf is at least what Cassandra will count of a write, without its partition.
+func (st *statement) sizeOf(args []drivers.Value) int64 {
+	n := int64(rowOverhead)
 	for i := range args {
-		n += int64(args[i].Size()) + valueOverhead*int64(1+len(args[i].Elems()))
+		n += int64(args[i].Size())
+		if i >= st.keys {
+			n += valueOverhead * int64(1+len(args[i].Elems()))
+		}
 	}
 	return n
 }

@@ -34,7 +34,7 @@ func (st *statement) ready(args []drivers.Value) error {
 	if err := st.check(args); err != nil {
 		return err
 	}
-	if n, most := sizeOf(args), st.store.limits.mutation; n > most {
+	if n, most := st.sizeOf(args)+partitionOverhead, st.store.limits.mutation; n > most {
 		return fmt.Errorf("%d bytes, and the cluster takes %d at once: %w", n, most, drivers.ErrTooLarge)
 	}
 	if st.pattern.Scope == schemas.ScopeRange && st.given(args) == 0 && len(st.table.Static) > 0 && len(st.pattern.By) == len(st.table.Partition) {

@@ -1,0 +1,233 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// withHints is a schema with all that Apply creates and Inspect reads.
+const withHints = `
+tables:
+  head: {partition: [k text]}
+  head.rows:
+    in: head
+    clustering: [m timeuuid desc, n text]
+    columns: {v: blob}
+    hints:
+      cassandra:
+        compaction: LeveledCompactionStrategy sstable_size_in_mb=64
+        compression: ZstdCompressor chunk_length_in_kb=32
+        caching: keys=NONE rows_per_partition=10
+        gc_grace_seconds: 60
+        bloom_filter_fp_chance: 0.2
+  mail:
+    partition: [u text]
+    clustering: [f text]
+    static: {title: text}
+    columns: {sender: text, at: timestamp, times: "map<text,timestamp>"}
+    indexes: {by-sender: [sender], by_box: [u, f, sender], newest: [u, at desc]}
+    hints: {cassandra: {compression: none}}
+patterns:
+  mark: {put: mail}
+`
+
+// schemaOf returns a schema of that body under a name.
+func schemaOf(t testing.TB, name, body string) *schemas.Schema {
+	t.Helper()
+	s, err := schemas.Parse(name+".yaml", []byte("schema: 1\nname: "+name+"\n"+body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestApply is about creating a schema, from two clients at once, and about what
+// stands in its way.
+func TestApply(t *testing.T) {
+	ctx := t.Context()
+	namespace := newNamespace()
+	st, other := openIn(t, namespace, nil), openIn(t, namespace, nil)
+	var g errgroup.Group
+	for _, client := range []*Store{st, other} {
+		g.Go(func() error { return client.Apply(ctx, schemaOf(t, "mail", withHints)) })
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatalf("two clients apply one schema at once: %v", err)
+	}
+
+	// Half of it is there, as after a client that was killed.
+	keyspace, err := Keyspace(namespace, "mail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.alter(ctx, "DROP TABLE "+quote(keyspace)+`."head"`); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Apply(ctx, schemaOf(t, "mail", withHints)); err != nil {
+		t.Fatalf("apply over half of the schema: %v", err)
+	}
+
+	for what, c := range map[string]struct{ old, new, want string }{
+		"another hint":       {"gc_grace_seconds: 60", "gc_grace_seconds: 61", "gc_grace_seconds"},
+		"another compaction": {"sstable_size_in_mb=64", "sstable_size_in_mb=65", "sstable_size_in_mb"},
+		"another type":       {"sender: text", "sender: blob", "sender"},
+		"another direction":  {"m timeuuid desc", "m timeuuid", "clustering column 1"},
+		"another timestamp":  {"at: timestamp", "at: bigint", "comment"},
+		"no static column":   {"    static: {title: text}\n", "", "static column title"},
+		"another index":      {"by_box: [u, f, sender]", "by_box: [u, sender]", "comment"},
+		"another table":      {"\n  mail:", "\n  letters:", "no table mail"},
+	} {
+		if !strings.Contains(withHints, c.old) {
+			t.Fatalf("%s: no %q in the schema", what, c.old)
+		}
+		changed := strings.ReplaceAll(strings.Replace(withHints, c.old, c.new, 1), "put: mail", "put: head.rows")
+		if err := st.Apply(ctx, schemaOf(t, "mail", changed)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s was applied over the one that is there: %v, want an error with %q", what, err, c.want)
+		}
+	}
+	if two := openIn(t, namespace, map[string]string{"local_dc": st.datacenter}); two.Apply(ctx, schemaOf(t, "mail", withHints)) != nil {
+		t.Errorf("the schema as it is was refused")
+	}
+	inspected(t, st)
+	foreign(t, st, keyspace)
+}
+
+// inspected compares what the engine tells of the schema with what was applied.
+func inspected(t *testing.T, st *Store) {
+	s, err := st.Inspect(t.Context(), "mail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, mail := s.Table("head.rows"), s.Table("mail")
+	if rows == nil || rows.Parent == nil || !rows.Parent.Header() || rows.Parent.Name != "head" || len(rows.Clustering) != 2 || !rows.Clustering[0].Desc || rows.Clustering[1].Desc {
+		t.Fatalf("head.rows is %+v", rows)
+	}
+	for name, want := range map[string]string{
+		"compaction": "LeveledCompactionStrategy", "compression": "ZstdCompressor", "gc_grace_seconds": "60", "bloom_filter_fp_chance": "0.2",
+		"caching": "keys=NONE rows_per_partition=10",
+	} {
+		if got := rows.Hints[engineName][name]; !strings.Contains(got, want) {
+			t.Errorf("hint %s is %q, want %q in it", name, got, want)
+		}
+	}
+	if got := mail.Hints[engineName]["compression"]; got != "none" {
+		t.Errorf("compression is %q, want none", got)
+	}
+	if got := mail.Column("at").Type.Kind; got != schemas.Timestamp {
+		t.Errorf("a timestamp is inspected as a %s", got)
+	}
+	if got := mail.Column("times").Type.String(); got != "map<text,timestamp>" {
+		t.Errorf("a map of timestamps is inspected as a %s", got)
+	}
+	var indexes []string
+	for _, x := range mail.Indexes {
+		words := []string{x.Name}
+		for _, c := range x.Columns {
+			words = append(words, c.Column.Name)
+		}
+		indexes = append(indexes, strings.Join(words, " "))
+	}
+	slices.Sort(indexes)
+	// Not newest: Cassandra keeps no index in an order.
+	if want := []string{"by-sender sender", "by_box u f sender"}; !slices.Equal(indexes, want) {
+		t.Errorf("indexes are %q, want %q", indexes, want)
+	}
+}
+
+// foreign puts a table into the keyspace that mailbench did not make: from then
+// on it is nobody's to apply to, to inspect or to drop, until that is gone.
+func foreign(t *testing.T, st *Store, keyspace string) {
+	ctx := t.Context()
+	table := quote(keyspace) + ".somebodys"
+	if err := st.alter(ctx, "CREATE TABLE "+table+" (k text PRIMARY KEY)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Apply(ctx, schemaOf(t, "mail", withHints)); !errors.Is(err, drivers.ErrForeign) {
+		t.Errorf("apply: %v, want ErrForeign", err)
+	}
+	if _, err := st.Inspect(ctx, "mail"); !errors.Is(err, drivers.ErrForeign) {
+		t.Errorf("inspect: %v, want ErrForeign", err)
+	}
+	if err := st.Drop(ctx); !errors.Is(err, drivers.ErrForeign) {
+		t.Errorf("drop: %v, want ErrForeign", err)
+	}
+	if names, err := st.Namespaces(ctx); err != nil || slices.Contains(names, st.namespace) {
+		t.Errorf("namespaces: %q, %v; the one with a foreign table is not mailbench's", names, err)
+	}
+	if k, err := st.readKeyspace(ctx, keyspace); err != nil || len(k.tables) != 3 {
+		t.Errorf("something was dropped: %v, %v", k, err)
+	}
+	if err := st.alter(ctx, "DROP TABLE "+table); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDrop: a namespace goes with all of its schemas, and no other does.
+func TestDrop(t *testing.T) {
+	ctx := t.Context()
+	const body = "tables:\n  t: {partition: [k text]}\n"
+	one := openLive(t, nil)
+	// The second namespace begins as the first does, and a schema's name makes its
+	// keyspace look as if it were in the first.
+	two := openIn(t, one.namespace[:8], nil)
+	if err := one.Drop(ctx); err != nil {
+		t.Errorf("drop a namespace in which nothing was applied: %v", err)
+	}
+	for st, names := range map[*Store][]string{one: {"a"}, two: {one.namespace[8:] + "_a", "b"}} {
+		for _, name := range names {
+			if err := st.Apply(ctx, schemaOf(t, name, body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	names, err := one.Namespaces(ctx)
+	if err != nil || !slices.Contains(names, one.namespace) || !slices.Contains(names, two.namespace) {
+		t.Errorf("namespaces: %q, %v; want %s and %s among them", names, err, one.namespace, two.namespace)
+	}
+	dropped, cancel := context.WithCancel(ctx)
+	if err := one.Drop(dropped); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := one.Inspect(ctx, "a"); err == nil {
+		t.Errorf("a dropped schema is there")
+	}
+	if _, err := two.Inspect(ctx, "b"); err != nil {
+		t.Errorf("the schema of another namespace is gone: %v", err)
+	}
+	if err := one.Drop(dropped); err == nil {
+		t.Errorf("a drop under a context that has ended returned no error")
+	}
+	if err := one.Drop(ctx); err != nil {
+		t.Errorf("drop again: %v", err)
+	}
+}
+
+// TestReplication: a factor that the nodes cannot hold is refused, and so is one
+// that differs from the keyspace's.
+func TestReplication(t *testing.T) {
+	st := openLive(t, nil)
+	more := fmt.Sprint(st.local() + 1)
+	_, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Settings: map[string]string{"replication": more}})
+	if err == nil || !strings.Contains(err.Error(), "setting replication") {
+		t.Errorf("replication %s on %d nodes: %v", more, st.local(), err)
+	}
+	_, err = Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Settings: map[string]string{"local_dc": "nowhere"}})
+	if err == nil || !strings.Contains(err.Error(), "no datacenter nowhere") {
+		t.Errorf("local_dc nowhere: %v", err)
+	}
+	_, err = Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Durability: drivers.Memory})
+	if err == nil || !strings.Contains(err.Error(), "durability memory") {
+		t.Errorf("durability memory, which the cluster does not give: %v", err)
+	}
+}

@@ -1,0 +1,130 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// refusal is an error of the protocol.
+type refusal struct {
+	code int
+	text string
+}
+
+func (r refusal) Code() int       { return r.code }
+func (r refusal) Message() string { return r.text }
+func (r refusal) Error() string   { return r.text }
+
+func TestClassify(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want outcome
+	}{
+		{gocql.ErrNoConnections, notApplied},
+		{gocql.ErrNoStreams, notApplied},
+		{fmt.Errorf("wrapped: %w", gocql.ErrSessionClosed), notApplied},
+		{refusal{gocql.ErrCodeUnavailable, "Cannot achieve consistency level QUORUM"}, notApplied},
+		{refusal{gocql.ErrCodeOverloaded, "overloaded"}, notApplied},
+		{refusal{gocql.ErrCodeBootstrapping, "bootstrapping"}, notApplied},
+		{refusal{gocql.ErrCodeInvalid, "Undefined column name"}, notApplied},
+		{refusal{gocql.ErrCodeUnauthorized, "no"}, notApplied},
+		{refusal{gocql.ErrCodeInvalid, "Batch too large"}, tooLarge},
+		{refusal{gocql.ErrCodeInvalid, "Encountered an oversized mutation (17000000/16777216)"}, tooLarge},
+		{refusal{gocql.ErrCodeWriteTimeout, "timed out"}, unknown},
+		{refusal{gocql.ErrCodeWriteFailure, "failed"}, unknown},
+		{refusal{gocql.ErrCodeCASWriteUnknown, "unknown"}, unknown},
+		{refusal{gocql.ErrCodeReadTimeout, "a Paxos round timed out in its read"}, unknown},
+		{refusal{gocql.ErrCodeServer, "java.lang.RuntimeException"}, unknown},
+		{gocql.ErrTimeoutNoResponse, unknown},
+		{gocql.ErrConnectionClosed, unknown},
+		{io.EOF, unknown},
+		{&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, unknown},
+		{context.Canceled, unknown},
+		{context.DeadlineExceeded, unknown},
+	} {
+		if got := classify(c.err); got != c.want {
+			t.Errorf("classify(%v) = %d, want %d", c.err, got, c.want)
+		}
+		err := writeError(c.err, false)
+		if errors.Is(err, drivers.ErrUnknown) != (c.want == unknown) || errors.Is(err, drivers.ErrTooLarge) != (c.want == tooLarge) || !errors.Is(err, c.err) {
+			t.Errorf("writeError(%v) = %v", c.err, err)
+		}
+	}
+	if err := writeError(refusal{gocql.ErrCodeUnavailable, "no"}, true); !errors.Is(err, drivers.ErrUnknown) {
+		t.Errorf("a refusal after a lost attempt: %v, want unknown", err)
+	}
+	if err := writeError(gocql.ErrSessionClosed, false); !errors.Is(err, drivers.ErrClosed) {
+		t.Errorf("a closed session: %v, want ErrClosed", err)
+	}
+	if err := writeError(nil, true); err != nil {
+		t.Errorf("no error became %v", err)
+	}
+}
+
+// asked is a request as a policy sees it.
+type asked struct{ ctx context.Context }
+
+func (asked) Attempts() int                     { return 0 }
+func (asked) SetConsistency(gocql.Consistency)  {}
+func (asked) GetConsistency() gocql.Consistency { return gocql.Quorum }
+func (a asked) Context() context.Context        { return a.ctx }
+
+// attempts runs a request that fails with the errors, one attempt after another,
+// as gocql does, and returns which of them was the last.
+func attempts(r *retries, ctx context.Context, errs ...error) (last error, kinds []gocql.RetryType) {
+	r.begin()
+	for _, err := range errs {
+		last = err
+		if err == nil || !r.Attempt(asked{ctx}) {
+			return last, kinds
+		}
+		kind := r.GetRetryType(err)
+		kinds = append(kinds, kind)
+		if kind == gocql.Rethrow {
+			return last, kinds
+		}
+	}
+	return last, kinds
+}
+
+func TestRetries(t *testing.T) {
+	lost, away := gocql.ErrConnectionClosed, refusal{gocql.ErrCodeUnavailable, "unavailable"}
+	r := &retries{most: 2}
+	if last, _ := attempts(r, context.Background(), lost, nil); writeError(last, r.uncertain) != nil {
+		t.Errorf("an attempt that was lost and one that succeeded: %v", last)
+	}
+	if last, kinds := attempts(r, context.Background(), lost, lost, lost, nil); !errors.Is(writeError(last, r.uncertain), drivers.ErrUnknown) || len(kinds) != 2 {
+		t.Errorf("three attempts that were lost: %v after %d retries, want unknown after 2", last, len(kinds))
+	}
+	if last, _ := attempts(r, context.Background(), lost, away, away); !errors.Is(writeError(last, r.uncertain), drivers.ErrUnknown) {
+		t.Errorf("lost, then turned away: %v, want unknown: the first may have been applied", last)
+	}
+	if last, _ := attempts(r, context.Background(), away, away, away); errors.Is(writeError(last, r.uncertain), drivers.ErrUnknown) {
+		t.Errorf("turned away each time: %v, want a plain error", last)
+	}
+	for _, final := range []error{gocql.ErrTimeoutNoResponse, refusal{gocql.ErrCodeWriteTimeout, "timed out"}, refusal{gocql.ErrCodeInvalid, "no"}, context.Canceled} {
+		if _, kinds := attempts(r, context.Background(), final, nil); len(kinds) != 1 || kinds[0] != gocql.Rethrow {
+			t.Errorf("%v was followed by %v, want no retry", final, kinds)
+		}
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, kinds := attempts(r, ended, lost, nil); len(kinds) != 0 {
+		t.Errorf("a request whose context has ended was sent again")
+	}
+	slow := &gocql.RequestErrReadTimeout{Received: 2, BlockFor: 2}
+	if got := r.GetRetryType(slow); got != gocql.Retry {
+		t.Errorf("enough replicas answered, none with the data: %v, want another attempt", got)
+	}
+	if got := r.GetRetryType(&gocql.RequestErrReadTimeout{Received: 1, BlockFor: 2}); got != gocql.Rethrow {
+		t.Errorf("too few replicas answered: %v, want none", got)
+	}
+}

@@ -1,0 +1,270 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+const flagsBody = `
+tables:
+  rows: {partition: [p text], clustering: [k int], columns: {size: bigint, seen: boolean}}
+  logs: {partition: [p text], clustering: [k int], columns: {v: blob, l: list<text>}}
+patterns:
+  put: {put: rows}
+  drop: {delete: rows, by: [p, k]}
+  drop_all: {delete: rows, by: p}
+  flag: {put-if: rows, columns: seen, if: size}
+  create: {put-if: rows, if: absent}
+  get: {get: rows, columns: [size, seen]}
+  both: {batch: [{run: drop, each: x}, {run: put, each: x}], atomic: partition}
+  log: {put: logs, columns: v}
+  logged: {batch: [{run: log, each: x}], atomic: all}
+  read: {slice: logs, by: p, columns: [k, v]}
+`
+
+// runner runs patterns of an applied schema.
+type runner struct {
+	testing.TB
+	*Store
+	session drivers.Session
+	schema  *schemas.Schema
+	set     *drivers.Prepared
+}
+
+func run(t testing.TB, st *Store, s *schemas.Schema) *runner {
+	t.Helper()
+	ctx := context.Background()
+	if err := st.Apply(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	set, err := drivers.PrepareAll(ctx, st, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := st.Session()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return &runner{t, st, session, s, set}
+}
+
+func (r *runner) stmt(pattern string) drivers.Statement {
+	r.Helper()
+	st, err := r.set.Get(pattern)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return st
+}
+
+func (r *runner) write(pattern string, args ...drivers.Value) bool {
+	r.Helper()
+	res, err := r.session.Write(context.Background(), r.stmt(pattern), args)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return res.Applied
+}
+
+func (r *runner) read(pattern string, args ...drivers.Value) string {
+	r.Helper()
+	var lines []string
+	err := r.session.Read(context.Background(), r.stmt(pattern), args, func(row []drivers.Value) error {
+		var words []string
+		for _, v := range row {
+			switch {
+			case v.IsNull():
+				words = append(words, "null")
+			case v.Kind() == schemas.Text || v.Kind() == schemas.Blob:
+				words = append(words, v.Str())
+			default:
+				words = append(words, fmt.Sprint(v.Int64()))
+			}
+		}
+		lines = append(lines, strings.Join(words, " "))
+		return nil
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return strings.Join(lines, "; ")
+}
+
+// TestStamps: plain and conditional writes of one row take effect in the order in
+// which they are asked for, however close they follow each other. (With plain
+// writes stamped by this process, a conditional one would lose to the one just
+// before it: Paxos counts in milliseconds.)
+func TestStamps(t *testing.T) {
+	r := run(t, openLive(t, nil), schemaOf(t, "flags", flagsBody))
+	p, no, yes := drivers.Text("p"), drivers.Boolean(false), drivers.Boolean(true)
+	for i := range int32(100) {
+		k, size := drivers.Int(i%3), drivers.Bigint(int64(i))
+		r.write("put", p, k, size, no)
+		if !r.write("flag", p, k, yes, size) {
+			t.Fatalf("round %d: the flag was not set on a row that is there", i)
+		}
+		if got, want := r.read("get", p, k), fmt.Sprint(i, " 1"); got != want {
+			t.Fatalf("round %d: put, then flagged: the row is %q, want %q", i, got, want)
+		}
+		r.write("drop", p, k)
+		if !r.write("create", p, k, size, no) {
+			t.Fatalf("round %d: a row was dropped, and is there", i)
+		}
+		if got, want := r.read("get", p, k), fmt.Sprint(i, " 0"); got != want {
+			t.Fatalf("round %d: dropped, then created: the row is %q, want %q", i, got, want)
+		}
+		// In one batch the later part wins too.
+		err := r.session.Batch(t.Context(), r.stmt("both"), []drivers.Call{
+			{Part: 0, Args: []drivers.Value{p, k}}, {Part: 1, Args: []drivers.Value{p, k, size, yes}}, {Part: 1, Args: []drivers.Value{p, k, size, no}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := r.read("get", p, k), fmt.Sprint(i, " 0"); got != want {
+			t.Fatalf("round %d: dropped and put in one batch: the row is %q, want %q", i, got, want)
+		}
+		r.write("drop_all", p)
+		if got := r.read("get", p, k); got != "" {
+			t.Fatalf("round %d: dropped after a batch: the row is %q", i, got)
+		}
+	}
+}
+
+// TestFits: a batch that passes the check passes the cluster's own. What is
+// counted here is never less than what is counted there.
+func TestFits(t *testing.T) {
+	st := openLive(t, nil)
+	r := run(t, st, schemaOf(t, "flags", flagsBody))
+	for _, size := range []int{0, 1, 100, 3000} {
+		value := drivers.Blob(make([]byte, size))
+		var parts []drivers.Call
+		var total int64
+		for i := int32(0); ; i++ {
+			args := []drivers.Value{drivers.Text(fmt.Sprint("p", i%7)), drivers.Int(i), value}
+			if total += partitionOverhead + r.stmt("log").(*statement).sizeOf(args); total > st.limits.batch {
+				break
+			}
+			parts = append(parts, drivers.Call{Args: args})
+		}
+		if err := r.session.Batch(t.Context(), r.stmt("logged"), parts); err != nil {
+			t.Errorf("%d rows with values of %d bytes, counted as less than the %d that the cluster takes: %v", len(parts), size, st.limits.batch, err)
+		}
+		if got := int64(len(parts) * (size + 48)); got < st.limits.batch/3 {
+			t.Errorf("no more than %d rows with values of %d bytes are let into a batch of %d", len(parts), size, st.limits.batch)
+		}
+	}
+	// And what the cluster refuses is told as what it is, had it not been seen here.
+	st.limits.batch, st.limits.mutation = 1<<30, 1<<30
+	large := drivers.Blob(make([]byte, 40<<10))
+	err := r.session.Batch(t.Context(), r.stmt("logged"), []drivers.Call{
+		{Args: []drivers.Value{drivers.Text("a"), drivers.Int(1), large}}, {Args: []drivers.Value{drivers.Text("b"), drivers.Int(1), large}},
+	})
+	if !errors.Is(err, drivers.ErrTooLarge) {
+		t.Errorf("80 KiB over two partitions, refused by the cluster: %v, want ErrTooLarge", err)
+	}
+	for _, size := range []int{16<<20 - 1, 17 << 20} {
+		_, err = r.session.Write(t.Context(), r.stmt("log"), []drivers.Value{drivers.Text("a"), drivers.Int(1), drivers.Blob(make([]byte, size))})
+		if !errors.Is(err, drivers.ErrTooLarge) {
+			t.Errorf("a mutation of %d bytes, refused by the cluster: %v, want ErrTooLarge", size, err)
+		}
+	}
+	if got := r.read("read", drivers.Text("a")); got != "" {
+		t.Errorf("of what was refused there is %.50q", got)
+	}
+}
+
+// TestAbandoned: of a write whose time is up while it is under way nobody knows
+// the outcome; a read that is given up is an error.
+func TestAbandoned(t *testing.T) {
+	r := run(t, openLive(t, nil), schemaOf(t, "flags", flagsBody))
+	var abandoned int
+	for wait := 50 * time.Microsecond; wait < 50*time.Millisecond && abandoned < 5; wait += wait / 4 {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		_, err := r.session.Write(ctx, r.stmt("log"), []drivers.Value{drivers.Text("p"), drivers.Int(1), drivers.Blob(make([]byte, 1<<20))})
+		cancel()
+		switch {
+		case err == nil:
+		case !errors.Is(err, context.DeadlineExceeded):
+			t.Fatalf("a write whose time is up: %v", err)
+		case errors.Is(err, drivers.ErrUnknown):
+			abandoned++
+		}
+	}
+	if abandoned == 0 {
+		t.Errorf("no write that was given up is told as unknown")
+	}
+	if got := r.read("get", drivers.Text("p"), drivers.Int(1)); got != "" {
+		t.Errorf("the session reads %q", got)
+	}
+}
+
+// TestAnswers: a conditional write that was not applied tells the columns
+// compared, in the pattern's order.
+func TestAnswers(t *testing.T) {
+	r := run(t, openLive(t, nil), schemaOf(t, "answers", `
+tables:
+  rows: {partition: [p text], columns: {b: text, a: bigint, c: text}}
+patterns:
+  put: {put: rows}
+  swap: {put-if: rows, columns: c, if: [b, a]}
+  create: {put-if: rows, if: absent}
+`))
+	answer := func(pattern string, args ...drivers.Value) drivers.Result {
+		t.Helper()
+		res, err := r.session.Write(t.Context(), r.stmt(pattern), args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	p, text := drivers.Text("p"), drivers.Text("x")
+	if got := answer("swap", p, text, text, drivers.Bigint(1)); got.Applied || got.Row != nil {
+		t.Errorf("no row: %+v", got)
+	}
+	r.write("put", p, text, drivers.Bigint(7), drivers.Value{})
+	got := answer("swap", p, text, text, drivers.Bigint(1))
+	if got.Applied || len(got.Row) != 2 || got.Row[0].Str() != "x" || got.Row[1].Int64() != 7 {
+		t.Errorf("another row: %+v", got)
+	}
+	if got := answer("create", p, text, drivers.Bigint(7), text); got.Applied || got.Row != nil {
+		t.Errorf("a row that is there: %+v", got)
+	}
+	if got := answer("swap", p, text, text, drivers.Bigint(7)); !got.Applied || got.Row != nil {
+		t.Errorf("the row: %+v", got)
+	}
+}
+
+// TestObserve: what a store tells of its cluster, and that it becomes quiet.
+func TestObserve(t *testing.T) {
+	st := openLive(t, nil)
+	r := run(t, st, schemaOf(t, "flags", flagsBody))
+	r.write("log", drivers.Text("p"), drivers.Int(1), drivers.Blob(make([]byte, 1<<20)))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := st.Settle(ctx); err != nil {
+		t.Fatal(err)
+	}
+	o := st.Observe()
+	if o.DiskBytes < 0 || o.CacheBytes <= 0 || o.CompactionDebt < 0 || o.WrittenBytes != -1 || o.Tombstones != -1 {
+		t.Errorf("observation %+v", o)
+	}
+	for name, want := range map[string]string{
+		"consistency": "LOCAL_QUORUM", "replication": fmt.Sprint(st.replication.Factor), "write_coalesce": "0s",
+		"table_compaction": "SizeTieredCompactionStrategy max_threshold=32 min_threshold=4", "server_commitlog_sync": st.server["commitlog_sync"],
+	} {
+		if got := o.Settings[name]; got != want || want == "" {
+			t.Errorf("setting %s is %q, want %q", name, got, want)
+		}
+	}
+	if c := st.Capabilities(); !strings.HasPrefix(c.Version, "cassandra ") || c.Durability == drivers.DurabilityDefault || c.MaxSpreadBytes == 0 || c.MaxSpreadBytes >= c.MaxBatchBytes {
+		t.Errorf("capabilities %+v", c)
+	}
+}
