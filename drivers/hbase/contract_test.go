@@ -2,6 +2,8 @@ package hbase
 
 import (
 	"context"
+	"crypto/rand"
+	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -10,18 +12,21 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// openLive opens a store in a namespace of its own on the HBase that tests
-// share; what was applied to it is dropped in the end.
+// newNamespace returns a namespace that no other test has.
+func newNamespace() string { return strings.ToLower(rand.Text()[:16]) }
+
+// openLive opens a store in a namespace on the HBase that tests share; what was
+// applied to it goes with the test.
 func openLive(t testing.TB, namespace string, settings map[string]string) *Store {
 	t.Helper()
 	o := drivers.Options{Contact: []string{live.HBase(t)}, Namespace: namespace, Settings: settings}
-	st, err := Engine().Open(context.Background(), o)
+	st, err := Engine().Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := st.(*Store).Drop(context.Background()); err != nil {
-			t.Errorf("drop: %v", err)
+		if err := st.(drivers.Dropper).Drop(context.Background()); err != nil {
+			t.Errorf("drop the namespace: %v", err)
 		}
 		if err := st.Close(); err != nil {
 			t.Errorf("close the store: %v", err)
@@ -30,17 +35,15 @@ func openLive(t testing.TB, namespace string, settings map[string]string) *Store
 	return st.(*Store)
 }
 
-// applied applies a schema to a store.
-func applied(t testing.TB, st drivers.Store, s *schemas.Schema) drivers.Store {
+// parse reads a schema of a test.
+func parse(t testing.TB, source string) *schemas.Schema {
 	t.Helper()
-	if err := st.Apply(context.Background(), s); err != nil {
+	s, err := schemas.Parse("test.yaml", []byte(source))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return st
+	return s
 }
 
-// TestContract runs the contract over one store that all topics share.
-func TestContract(t *testing.T) {
-	st := openLive(t, "contract", nil)
-	drivertest.Run(t, func(t testing.TB, s *schemas.Schema) drivers.Store { return applied(t, st, s) })
-}
+// TestContract runs the contract of all engines over one store.
+func TestContract(t *testing.T) { drivertest.RunShared(t, openLive(t, newNamespace(), nil)) }

@@ -70,7 +70,7 @@ func (s *Store) create(ctx context.Context, l *layout) error {
 			continue
 		}
 		g.Go(func() error {
-			err := s.createTable(ctx, l, r)
+			err := s.createTable(ctx, l, r, splitKeys(r.schema.Partition[0].Type.Kind, s.settings.regions))
 			if isClass(err, "TableExistsException") {
 				return s.createdBy(ctx, l, r)
 			}
@@ -98,7 +98,8 @@ func (s *Store) createdBy(ctx context.Context, l *layout, r *root) error {
 	}
 }
 
-func (s *Store) createTable(ctx context.Context, l *layout, r *root) error {
+// createTable makes one table, whose regions but the first begin at splits.
+func (s *Store) createTable(ctx context.Context, l *layout, r *root, splits [][]byte) error {
 	t := &pb.TableSchema{TableName: tableName(r.name)}
 	for name, value := range s.attributes(l, r) {
 		t.Attributes = append(t.Attributes, pair(name, value))
@@ -111,7 +112,7 @@ func (s *Store) createTable(ctx context.Context, l *layout, r *root) error {
 		t.ColumnFamilies = append(t.ColumnFamilies, f)
 	}
 	var answer pb.CreateTableResponse
-	request := &pb.CreateTableRequest{TableSchema: t, SplitKeys: splitKeys(r.schema.Partition[0].Type.Kind, s.settings.regions)}
+	request := &pb.CreateTableRequest{TableSchema: t, SplitKeys: splits}
 	err := s.askMaster(ctx, "CreateTable", request, &answer)
 	if err == nil {
 		err = s.procedure(ctx, answer.GetProcId())

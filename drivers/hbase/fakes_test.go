@@ -1,0 +1,59 @@
+package hbase
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+// recorder counts the scanners that are opened, and those that are closed by a call.
+type recorder struct {
+	gohbase.RPCClient
+	opened, closed atomic.Int64
+}
+
+func (r *recorder) SendRPC(c hrpc.Call) (proto.Message, error) {
+	if own, ok := c.(*call); ok && own.method == "Scan" {
+		switch request := own.request.(*pb.ScanRequest); {
+		case request.GetCloseScanner():
+			r.closed.Add(1)
+		case request.ScannerId == nil:
+			r.opened.Add(1)
+		}
+	}
+	return r.RPCClient.SendRPC(c)
+}
+
+// fakeRegion is a region of a table on a fake server.
+type fakeRegion struct {
+	hrpc.RegionInfo
+	first, last []byte
+	client      hrpc.RegionClient
+}
+
+func (r *fakeRegion) Name() []byte              { return []byte("region") }
+func (r *fakeRegion) StartKey() []byte          { return r.first }
+func (r *fakeRegion) StopKey() []byte           { return r.last }
+func (r *fakeRegion) Client() hrpc.RegionClient { return r.client }
+
+// fakeConn is a connection to a region server that is whole or has failed.
+type fakeConn struct {
+	hrpc.RegionClient
+	failed error
+}
+
+func (c *fakeConn) Dial(context.Context) error { return c.failed }
+
+// sendFunc is what a fake HBase does with a call.
+type sendFunc func(c *call) error
+
+func (f sendFunc) SendRPC(c hrpc.Call) (proto.Message, error) {
+	if b, ok := c.(batchable); ok {
+		return nil, f(b.call)
+	}
+	return nil, f(c.(*call))
+}
