@@ -29,7 +29,11 @@ type scanner struct {
 	id   uint64 // of the scanner that the region server holds
 	held bool   // there is one
 	rows uint32 // that it has returned
+	lost int    // scanners one after another without a cell
 }
+
+// maxLost is how many scanners may be lost one after another.
+const maxLost = 10
 
 // closeTimeout bounds the closing of a scanner; HBase itself closes those that
 // nobody asks for a minute.
@@ -37,14 +41,15 @@ const closeTimeout = 2 * time.Second
 
 // run scans until the range or the sink is at its end.
 func (s *scanner) run(ctx context.Context, table []byte) error {
-	s.at, s.open, s.held = s.at[:0], false, false
+	s.at, s.open, s.held, s.lost = s.at[:0], false, false, 0
 	for {
 		done, err := s.region(ctx, table)
 		if s.held {
 			s.close(ctx, table)
 		}
 		switch {
-		case err != nil && scannerLost(err) && ctx.Err() == nil:
+		case err != nil && s.lost < maxLost && scannerLost(err) && ctx.Err() == nil:
+			s.lost++
 			s.resume()
 		case done || err != nil:
 			return err
@@ -116,6 +121,9 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 // results gives the cells of one answer to the sink.
 func (s *scanner) results(c *call) (more bool, err error) {
 	block := c.block
+	if len(block) > 0 {
+		s.lost = 0
+	}
 	partial := c.scan.response.GetPartialFlagPerResult()
 	for i, n := range c.scan.response.GetCellsPerResult() {
 		for range n {

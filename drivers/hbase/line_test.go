@@ -1,0 +1,163 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/region"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// TestSentTwice holds calls that must not take effect twice to being sent once,
+// unless the server has refused them.
+func TestSentTwice(t *testing.T) {
+	lost := errors.New("connection reset")
+	for _, c := range []struct {
+		name   string
+		once   bool
+		failed error // of the connection that the first sending went over
+		want   error
+	}{
+		{"a put whose connection was lost", false, lost, nil},
+		{"a condition whose connection was lost", true, lost, errLost},
+		{"a condition that a region server refused", true, nil, nil},
+	} {
+		conn := &fakeConn{}
+		at := &fakeRegion{client: conn}
+		sendings := 0
+		l := newLine(sendFunc(func(own *call) error {
+			for range 2 { // as gohbase does
+				own.SetRegion(at)
+				if err := own.Context().Err(); err != nil {
+					return err
+				}
+				own.ToProto()
+				sendings++
+				conn.failed = c.failed
+				at = &fakeRegion{client: &fakeConn{}}
+			}
+			return nil
+		}), time.Minute)
+		e := edit{table: []byte("t"), row: []byte("r")}
+		e.put("m", e.name("q"), drivers.Text("v"))
+		l.encode(&e, nil, &(&Store{settings: &settings{}}).wal)
+		l.call.once = c.once
+		err := l.send(t.Context())
+		if c.want == nil && (err != nil || sendings != 2) {
+			t.Errorf("%s: sent %d times, %v; expected twice", c.name, sendings, err)
+		}
+		if c.want != nil && (!errors.Is(err, c.want) || !errors.Is(err, drivers.ErrUnknown) || sendings != 1) {
+			t.Errorf("%s: sent %d times, %v; expected once, and %v", c.name, sendings, err, drivers.ErrUnknown)
+		}
+		l.close()
+	}
+}
+
+// TestTimeout bounds calls that HBase does not answer, and says of writes which
+// were sent that their outcome is unknown.
+func TestTimeout(t *testing.T) {
+	send := false
+	l := newLine(sendFunc(func(c *call) error {
+		c.SetRegion(&fakeRegion{client: &fakeConn{}})
+		if send {
+			c.ToProto()
+		}
+		<-c.Context().Done()
+		return c.Context().Err()
+	}), 10*time.Millisecond)
+	defer l.close()
+	for _, c := range []struct {
+		method        string
+		send, unknown bool
+	}{{"Get", true, false}, {"Mutate", true, true}, {"Mutate", false, false}} {
+		send = c.send
+		l.request(c.method, []byte("t"), []byte("r"))
+		err := l.send(t.Context())
+		if !errors.Is(err, errTimeout) || errors.Is(err, drivers.ErrUnknown) != c.unknown {
+			t.Errorf("%s that was sent (%v) and not answered: %v; outcome unknown should be %v", c.method, c.send, err, c.unknown)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	send = true
+	go cancel()
+	l.request("Mutate", []byte("t"), []byte("r"))
+	if err := l.send(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrUnknown) {
+		t.Errorf("a write that was cancelled on its way: %v", err)
+	}
+}
+
+// TestLeash keeps its context from call to call, and gives it up with its parent
+// and with a call that was too slow.
+func TestLeash(t *testing.T) {
+	l := leash{timeout: time.Hour}
+	first, _ := l.hold(t.Context())
+	l.release()
+	if again, _ := l.hold(t.Context()); again != first {
+		t.Error("a second call made a context of its own")
+	}
+	l.release()
+	other, cancel := context.WithCancel(t.Context())
+	second, _ := l.hold(other)
+	if second == first || first.Err() == nil {
+		t.Error("the context of another parent is still held")
+	}
+	cancel()
+	if second.Err() == nil {
+		t.Error("a context outlives its parent")
+	}
+	l.timeout = time.Nanosecond
+	third, _ := l.hold(t.Context())
+	<-third.Done()
+	l.release()
+	l.timeout = time.Hour
+	if fourth, _ := l.hold(t.Context()); fourth == third || fourth.Err() != nil {
+		t.Error("a context that has run out is used again")
+	}
+	l.drop()
+}
+
+// TestErrors tells apart what HBase answers.
+func TestErrors(t *testing.T) {
+	java := func(class, message string) error {
+		return fmt.Errorf("HBase Java exception %s:\n%s: %s\n\tat org.apache.hadoop.hbase.X(X.java:1)\n", class, class, message)
+	}
+	const pkg = "org.apache.hadoop.hbase."
+	for _, c := range []struct {
+		err    error
+		write  bool
+		is     error
+		isNot  error
+		prints string
+	}{
+		{java(pkg+"DoNotRetryIOException", "Cell with size 10485800 exceeds limit of 10485760 bytes"), true, drivers.ErrTooLarge, drivers.ErrUnknown, "exceeds limit"},
+		{java(pkg+"DoNotRetryIOException", "no"), true, nil, drivers.ErrUnknown, "HBase: DoNotRetryIOException: no"},
+		{java(pkg+"regionserver.NoSuchColumnFamilyException", "family x"), true, nil, drivers.ErrUnknown, "family x"},
+		{java("java.io.IOException", "sync of the log failed"), true, drivers.ErrUnknown, nil, "sync of the log failed"},
+		{java("java.io.IOException", "sync of the log failed"), false, nil, drivers.ErrUnknown, "HBase: IOException"},
+		{region.ServerError{}, true, drivers.ErrUnknown, nil, ""},
+		{gohbase.TableNotFound, true, nil, drivers.ErrUnknown, "apply its schema first"},
+		{gohbase.ErrClientClosed, false, drivers.ErrClosed, drivers.ErrUnknown, ""},
+	} {
+		call := newCall()
+		call.ctx, call.sent, call.method = t.Context(), true, "Get"
+		if c.write {
+			call.method = "Mutate"
+		}
+		err := explain(t.Context(), call, c.err)
+		if c.is != nil && !errors.Is(err, c.is) || c.isNot != nil && errors.Is(err, c.isNot) || !strings.Contains(err.Error(), c.prints) {
+			t.Errorf("%v\nis explained as: %v", c.err, err)
+		}
+		if strings.Contains(err.Error(), "\n") {
+			t.Errorf("an error of several lines: %q", err)
+		}
+	}
+	if !scannerLost(explain(t.Context(), &call{ctx: t.Context(), method: "Scan"}, java(pkg+"UnknownScannerException", "gone"))) {
+		t.Error("a scanner that is gone is not told")
+	}
+}

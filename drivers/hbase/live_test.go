@@ -1,0 +1,227 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tsuna/gohbase/pb"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// second opens another client in the same namespace.
+func second(t *testing.T, first *Store) *Store {
+	t.Helper()
+	st, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.HBase(t)}, Namespace: first.namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return st.(*Store)
+}
+
+const tiesSchema = `
+schema: 1
+name: ties
+tables:
+  mail: {partition: [p text], clustering: [k int], columns: {a: text, n: bigint, tags: set<text>}}
+  links: {partition: [p text], clustering: [k int]}
+patterns:
+  put: {put: mail, columns: [a]}
+  create: {put-if: links, if: absent}
+  link: {put: links}
+  unlink: {delete: links, by: [p, k]}
+  links: {count: links, by: p}
+  drop: {delete: mail, by: [p, k]}
+  drop_all: {delete: mail, by: p}
+  add: {add: mail, columns: n, returns: new}
+  put_tags: {put: mail, columns: tags}
+  get: {get: mail, columns: [a, n, tags]}
+`
+
+// TestTies has two clients delete and write one row, one right after the
+// other: whatever they write last is there.
+func TestTies(t *testing.T) {
+	a := openLive(t, newNamespace(), nil)
+	s := parse(t, tiesSchema)
+	if err := a.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	b := second(t, a)
+	if err := b.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	w := [2]*worker{newWorker(t, a, s), newWorker(t, b, s)}
+	p, k := drivers.Text("p"), drivers.Int(1)
+	read := func(w *worker) (row string) {
+		err := w.session.Read(t.Context(), w.prepare("get"), []drivers.Value{p, k}, func(vals []drivers.Value) error {
+			row = fmt.Sprint(vals[0].Str(), " ", vals[1].Int64(), " ", len(vals[2].Elems()))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row
+	}
+	for i := range 200 {
+		one, other := w[i%2], w[(i+1)%2]
+		one.write("put", p, k, drivers.Text("old"))
+		one.write("add", p, k, drivers.Bigint(7))
+		one.write("put_tags", p, k, drivers.SetOf([]drivers.Value{drivers.Text("x"), drivers.Text("y")}))
+		other.write("drop", p, k)
+		if got := read(one); got != "" {
+			t.Fatalf("round %d: a row that was deleted holds %q", i, got)
+		}
+		one.write("put", p, k, drivers.Text("new"))
+		other.write("drop_all", p)
+		one.write("put_tags", p, k, drivers.SetOf([]drivers.Value{drivers.Text("z")}))
+		if r := other.write("add", p, k, drivers.Bigint(2)); r.Row[0].Int64() != 2 {
+			t.Fatalf("round %d: an add after a delete returns %d, expected 2", i, r.Row[0].Int64())
+		}
+		one.write("put", p, k, drivers.Text("newest"))
+		if got := read(other); got != "newest 2 1" {
+			t.Fatalf("round %d: the row holds %q", i, got)
+		}
+		one.write("link", p, k)
+		other.write("unlink", p, k)
+		if r := one.write("create", p, k); !r.Applied {
+			t.Fatalf("round %d: a row that was deleted could not be created", i)
+		}
+		if got := other.numbers("links", p); got[0] != 1 {
+			t.Fatalf("round %d: %d rows of the one that was created", i, got[0])
+		}
+	}
+}
+
+// TestApplyAtOnce has several clients apply one schema: each table is made once.
+func TestApplyAtOnce(t *testing.T) {
+	first := openLive(t, newNamespace(), nil)
+	clients := []*Store{first, second(t, first), second(t, first)}
+	var wg sync.WaitGroup
+	for _, c := range clients {
+		s := parse(t, tiesSchema)
+		wg.Go(func() {
+			if err := c.Apply(t.Context(), s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	tables, err := first.Describe(t.Context())
+	if err != nil || len(tables) != 2 {
+		t.Errorf("%d tables, %v; expected 2", len(tables), err)
+	}
+	names, err := first.Namespaces(t.Context())
+	if err != nil || !slices.Contains(names, first.namespace) {
+		t.Errorf("namespaces %v, %v; expected %s among them", names, err, first.namespace)
+	}
+}
+
+const hintedSchema = `
+schema: 1
+name: hinted
+tables:
+  mail:
+    partition: [p uuid]
+    clustering: [k bigint desc]
+    columns: {a: text, n: bigint}
+    hints: {hbase: {compression: gz, bloom: rowcol, versions: 2, block_size: 8192, in_memory: true, data_block_encoding: fast_diff}}
+  mail.data: {in: mail, clustering: [c bigint], columns: {data: blob}, hints: {hbase: {unsigned: c, block_cache: false, family: body}}}
+`
+
+// TestDescribe reads descriptors back from HBase: every hint has arrived, what
+// differs is refused, and what is gone is told.
+func TestDescribe(t *testing.T) {
+	st := openLive(t, newNamespace(), nil)
+	s := parse(t, hintedSchema)
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	tables, err := st.Describe(t.Context())
+	if err != nil || len(tables) != 1 {
+		t.Fatalf("%d tables, %v; expected one", len(tables), err)
+	}
+	got := tables[0]
+	for family, want := range map[string]map[string]string{
+		"m": {
+			"COMPRESSION": "GZ", "BLOOMFILTER": "ROWCOL", "VERSIONS": "2", "BLOCKSIZE": "8192", "IN_MEMORY": "true",
+			"DATA_BLOCK_ENCODING": "FAST_DIFF", "NEW_VERSION_BEHAVIOR": "true",
+		},
+		"body": {"COMPRESSION": "NONE", "BLOCKCACHE": "false", "VERSIONS": "1", "NEW_VERSION_BEHAVIOR": "true"},
+	} {
+		have := maps.Clone(got.Families[family])
+		maps.DeleteFunc(have, func(name, _ string) bool { return want[name] == "" })
+		if !maps.Equal(have, want) {
+			t.Errorf("family %s of %s has %v, expected %v", family, got.Name, have, want)
+		}
+	}
+	back, err := st.Inspect(t.Context(), "hinted")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mail, data := back.Table("mail"), back.Table("mail.data"); mail == nil || data == nil || !mail.Clustering[0].Desc ||
+		data.Parent != mail || data.Hints["hbase"]["unsigned"] != "c" || mail.Column("n").Type.Kind != schemas.Bigint {
+		t.Errorf("inspected: %+v, %+v", mail, data)
+	}
+	for old, other := range map[string]string{
+		"versions: 2": "versions: 3", "block_size: 8192": "block_size: 4096", "n: bigint": "n: int", "c bigint": "c bigint desc",
+	} {
+		if err := st.Apply(t.Context(), parse(t, strings.Replace(hintedSchema, old, other, 1))); err == nil || errors.Is(err, drivers.ErrForeign) {
+			t.Errorf("a schema with %q in place of %q: %v", other, old, err)
+		}
+	}
+	if err := st.Apply(t.Context(), parse(t, strings.Replace(hintedSchema, "  mail.data", "  other: {partition: [p text], columns: {v: text}}\n  mail.data", 1))); err != nil {
+		t.Errorf("a schema with a table more: %v", err)
+	}
+	if err := st.Apply(t.Context(), s); err == nil || !strings.Contains(err.Error(), "not in the schema") {
+		t.Errorf("a schema with a table less: %v", err)
+	}
+}
+
+// TestForeign leaves tables alone that mailbench did not make, whatever they
+// are called.
+func TestForeign(t *testing.T) {
+	st := openLive(t, newNamespace(), nil)
+	s := parse(t, "schema: 1\nname: foreign\ntables:\n  a: {partition: [p text], columns: {v: text}}\n")
+	name := prefixOf(st.namespace, s.Name) + "a"
+	var answer pb.CreateTableResponse
+	request := &pb.CreateTableRequest{TableSchema: &pb.TableSchema{
+		TableName: tableName(name), ColumnFamilies: []*pb.ColumnFamilySchema{{Name: []byte("m")}},
+	}}
+	if err := st.askMaster(t.Context(), "CreateTable", request, &answer); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.procedure(t.Context(), answer.GetProcId()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := st.dropTable(context.Background(), name); err != nil {
+			t.Errorf("drop the foreign table: %v", err)
+		}
+	}()
+	if err := st.Apply(t.Context(), s); !errors.Is(err, drivers.ErrForeign) {
+		t.Errorf("apply over a table that mailbench did not make: %v", err)
+	}
+	if _, err := st.Inspect(t.Context(), s.Name); !errors.Is(err, drivers.ErrForeign) {
+		t.Errorf("inspect: %v", err)
+	}
+	ours := parse(t, "schema: 1\nname: ours\ntables:\n  a: {partition: [p text], columns: {v: text}}\n")
+	if err := st.Apply(t.Context(), ours); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Drop(t.Context()); !errors.Is(err, drivers.ErrForeign) {
+		t.Errorf("drop with a foreign table among ours: %v", err)
+	}
+	all, err := st.describe(t.Context(), drivers.Prefix+st.namespace)
+	if _, there := all[name]; err != nil || !there || len(all) != 1 {
+		t.Errorf("after the drop: %v, %v; expected the foreign table alone", slices.Sorted(maps.Keys(all)), err)
+	}
+}

@@ -1,0 +1,209 @@
+package hbase
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// fakeServer answers scans out of rows of some cells each, a few cells at a
+// time, and forgets its scanners whenever it is told to.
+type fakeServer struct {
+	rows    []string // each of cells cells
+	cells   int
+	step    int // cells in one answer
+	fail    map[int]bool
+	answers int
+
+	at, cell, last int // of the open scanner: the next cell, and the end
+	reversed, open bool
+}
+
+const unknownScanner = "org.apache.hadoop.hbase.UnknownScannerException"
+
+func (f *fakeServer) send(c *call) error {
+	c.SetRegion(&fakeRegion{client: &fakeConn{}})
+	request := c.ToProto().(*pb.ScanRequest)
+	answer := c.NewResponse().(*pb.ScanResponse)
+	if request.GetCloseScanner() {
+		f.open = false
+		return nil
+	}
+	if f.answers++; f.fail[f.answers] {
+		f.open = false
+		return fmt.Errorf("HBase Java exception %s:\n%[1]s: gone", unknownScanner)
+	}
+	switch scan := request.Scan; {
+	case scan != nil:
+		f.begin(scan)
+	case !f.open:
+		return fmt.Errorf("HBase Java exception %s:\n%[1]s: none", unknownScanner)
+	}
+	answer.ScannerId = proto.Uint64(1)
+	c.block = nil
+	var e edit
+	for n := 0; n < f.step && f.at != f.last; {
+		row, in := f.rows[f.at], uint32(0)
+		e.reset(nil)
+		e.row = append(e.row, row...)
+		for ; f.cell < f.cells && n < f.step; n++ {
+			e.ops = e.ops[:0]
+			e.put("m", e.name(fmt.Sprint("c", f.cell)), drivers.Text(row))
+			c.block = e.appendCell(c.block, &e.ops[0])
+			f.cell++
+			in++
+		}
+		answer.CellsPerResult = append(answer.CellsPerResult, in)
+		answer.PartialFlagPerResult = append(answer.PartialFlagPerResult, f.cell < f.cells)
+		if f.cell == f.cells {
+			f.cell = 0
+			f.next()
+		}
+	}
+	answer.MoreResults, answer.MoreResultsInRegion = proto.Bool(true), proto.Bool(f.at != f.last)
+	f.open = f.at != f.last
+	return nil
+}
+
+func (f *fakeServer) next() {
+	if f.reversed {
+		f.at--
+	} else {
+		f.at++
+	}
+}
+
+func (f *fakeServer) begin(scan *pb.Scan) {
+	f.open, f.cell, f.reversed = true, 0, scan.GetReversed()
+	start := string(scan.StartRow)
+	f.at, f.last = slices.IndexFunc(f.rows, func(r string) bool { return r >= start }), len(f.rows)
+	if f.reversed {
+		f.at, f.last = len(f.rows)-1, -1
+		for start != "" && f.at >= 0 && f.rows[f.at] > start {
+			f.at--
+		}
+	}
+	skip := bytes.Contains(scan.ProtoReflect().GetUnknown(), appendVarint(nil, fieldIncludeStartRow, 0))
+	if skip && f.at >= 0 && f.rows[f.at] == start {
+		f.next()
+	}
+}
+
+// collector is a sink that writes down what it is given.
+type collector struct {
+	got   []string
+	row   []string
+	stop  int // rows after which it wants no more
+	anews int
+}
+
+func (k *collector) take(c cell, _ uint64) (bool, error) {
+	k.row = append(k.row, fmt.Sprintf("%s.%s", c.row, c.qualifier))
+	return true, nil
+}
+
+func (k *collector) end() (bool, error) {
+	k.got = append(k.got, strings.Join(k.row, " "))
+	k.row = nil
+	return len(k.got) != k.stop, nil
+}
+
+func (k *collector) again()       { k.row, k.anews = nil, k.anews+1 }
+func (k *collector) left() uint32 { return 0 }
+
+// TestScanner reads rows that come in pieces, from a server that loses its
+// scanners between any two of them: each row comes once, and whole.
+func TestScanner(t *testing.T) {
+	rows := []string{"a", "b", "c", "d"}
+	want := []string{"a.c0 a.c1 a.c2", "b.c0 b.c1 b.c2", "c.c0 c.c1 c.c2", "d.c0 d.c1 d.c2"}
+	for _, reversed := range []bool{false, true} {
+		for step := 1; step <= 13; step++ {
+			for lost := 0; lost <= 12; lost++ {
+				f := &fakeServer{rows: rows, cells: 3, step: step, fail: map[int]bool{lost: true, lost + 2: true}}
+				k := &collector{}
+				s := scanner{line: newLine(sendFunc(f.send), time.Minute), sink: k, r: scanRange{reversed: reversed}}
+				if err := s.run(t.Context(), []byte("t")); err != nil {
+					t.Fatalf("%d cells an answer, lost at %d: %v", step, lost, err)
+				}
+				expected := slices.Clone(want)
+				if reversed {
+					slices.Reverse(expected)
+				}
+				if !slices.Equal(k.got, expected) {
+					t.Errorf("reversed %v, %d cells an answer, lost at %d: %q", reversed, step, lost, k.got)
+				}
+				if f.open {
+					t.Errorf("%d cells an answer, lost at %d: a scanner was left open", step, lost)
+				}
+			}
+		}
+	}
+	f := &fakeServer{rows: rows, cells: 3, step: 2, fail: make(map[int]bool)}
+	k := &collector{stop: 2}
+	s := scanner{line: newLine(sendFunc(f.send), time.Minute), sink: k}
+	if err := s.run(t.Context(), []byte("t")); err != nil || len(k.got) != 2 || f.open {
+		t.Errorf("stopped after two rows: %q, %v; scanner left open: %v", k.got, err, f.open)
+	}
+	for n := range 50 {
+		f.fail[n] = true
+	}
+	s = scanner{line: newLine(sendFunc(f.send), time.Minute), sink: &collector{}}
+	if err := s.run(t.Context(), []byte("t")); err == nil || !scannerLost(err) {
+		t.Errorf("a server that loses every scanner: %v", err)
+	}
+	broken := errors.New("HBase Java exception java.io.IOException:\njava.io.IOException: disk")
+	s = scanner{line: newLine(sendFunc(func(*call) error { return broken }), time.Minute), sink: &collector{}}
+	if err := s.run(t.Context(), []byte("t")); err == nil || !strings.Contains(err.Error(), "disk") {
+		t.Errorf("a scan that fails: %v", err)
+	}
+}
+
+// TestFold leaves of several changes of one cell the last, and adds additions up.
+func TestFold(t *testing.T) {
+	var e edit
+	e.reset([]byte("t"))
+	e.row = []byte("r")
+	e.put("m", e.name("b"), drivers.Text("1"))
+	e.put("m", e.name("a"), drivers.Text("2"))
+	e.delete("m", e.name("b"))
+	e.put("data", e.name("a"), drivers.Text("3"))
+	e.delete("m", e.name("a"))
+	e.put("m", e.name("a"), drivers.Text("4"))
+	e.add("n", e.name("a"), 2)
+	e.add("n", e.name("b"), 5)
+	e.add("n", e.name("a"), 3)
+	e.deleteAll("n")
+	e.fold()
+	var got []string
+	for i := range e.ops {
+		o := &e.ops[i]
+		got = append(got, fmt.Sprintf("%s:%s %d %s%d", o.family, e.qualifier(o), o.action, o.value.Str(), o.delta))
+	}
+	want := []string{"data:a 0 30", "m:a 0 40", "m:b 1 0", "n: 2 0", "n:a 3 5", "n:b 3 5"}
+	if !slices.Equal(got, want) {
+		t.Errorf("folded to %q, expected %q", got, want)
+	}
+	large := drivers.Blob(make([]byte, maxCell))
+	e.reset([]byte("t"))
+	e.row = []byte("r")
+	e.put("m", e.name("a"), large)
+	if err := e.check(); !errors.Is(err, drivers.ErrTooLarge) {
+		t.Errorf("a cell of 10 MiB and its key: %v", err)
+	}
+	e.ops = e.ops[:0]
+	for i := range 27 {
+		e.put("m", e.name(fmt.Sprint(i)), drivers.Blob(large.Raw()[:maxCell-100]))
+	}
+	if err := e.check(); !errors.Is(err, drivers.ErrTooLarge) {
+		t.Errorf("270 MB in one request: %v", err)
+	}
+}
