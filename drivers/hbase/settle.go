@@ -1,0 +1,164 @@
+package hbase
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+	"github.com/tsuna/gohbase/region"
+	"google.golang.org/protobuf/proto"
+)
+
+// settleEvery is how often Settle asks how far compactions are.
+const settleEvery = 200 * time.Millisecond
+
+// Settle implements drivers.Settler: it has the regions of this store's
+// namespace write what they hold in memory to files, and waits until none of
+// them compacts or has a compaction queued. Other tables of the cluster are not
+// waited for, nor are replicas.
+func (s *Store) Settle(ctx context.Context) error {
+	if err := s.settle(ctx); err != nil {
+		return fmt.Errorf("settle: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) settle(ctx context.Context) error {
+	servers, err := s.servers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, server := range servers {
+		if err := server.flush(ctx, s.timeout); err != nil {
+			return err
+		}
+	}
+	// Between two compactions there is a moment in which none is asked for: it
+	// has to be quiet at two looks.
+	for quiet := 0; quiet < 2; quiet++ {
+		for _, server := range servers {
+			busy, err := server.compacting(ctx, s.timeout)
+			if err != nil {
+				return err
+			}
+			if busy {
+				quiet = -1
+			}
+		}
+		if err := sleep(ctx, settleEvery); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// server is a region server with our regions on it.
+type server struct {
+	addr    string
+	regions [][]byte // their names
+}
+
+// servers returns the region servers with our regions, as they last reported them.
+func (s *Store) servers(ctx context.Context) ([]server, error) {
+	status, err := s.status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []server
+	for _, live := range status.GetLiveServers() {
+		at := live.GetServer()
+		sv := server{addr: net.JoinHostPort(at.GetHostName(), strconv.Itoa(int(at.GetPort())))}
+		for _, r := range live.GetServerLoad().GetRegionLoads() {
+			if name := r.GetRegionSpecifier().GetValue(); s.owns(string(name)) {
+				sv.regions = append(sv.regions, name)
+			}
+		}
+		if len(sv.regions) > 0 {
+			all = append(all, sv)
+		}
+	}
+	return all, nil
+}
+
+// owns reports whether a region's name, which begins with its table's, is of a
+// table of this store's namespace.
+func (s *Store) owns(region string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, l := range s.layouts {
+		for _, r := range l.roots {
+			if strings.HasPrefix(region, r.name+",") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// flush has the server write our regions' memory to files.
+func (sv *server) flush(ctx context.Context, timeout time.Duration) error {
+	// gohbase's copy of the protocol lacks the messages of FlushRegion: a
+	// request that names a region is the same for both, and the answer is not read.
+	return sv.each(ctx, timeout, "FlushRegion",
+		func(r *pb.RegionSpecifier) proto.Message { return &pb.CompactRegionRequest{Region: r} },
+		&pb.CompactRegionResponse{}, func() {})
+}
+
+// compacting reports whether a compaction of one of our regions is under way or queued.
+func (sv *server) compacting(ctx context.Context, timeout time.Duration) (busy bool, err error) {
+	var answer pb.GetRegionInfoResponse
+	err = sv.each(ctx, timeout, "GetRegionInfo",
+		func(r *pb.RegionSpecifier) proto.Message {
+			return &pb.GetRegionInfoRequest{Region: r, CompactionState: yes}
+		},
+		&answer, func() { busy = busy || answer.GetCompactionState() != pb.GetRegionInfoResponse_NONE })
+	return busy, err
+}
+
+// adminService is what region servers offer beside reading and writing.
+const adminService = region.ClientType("AdminService")
+
+// each asks the server something of each of our regions, over a connection of
+// its own: gohbase's client speaks to one service of region servers only.
+// Regions that have gone elsewhere meanwhile are passed over.
+func (sv *server) each(ctx context.Context, timeout time.Duration, method string, request func(*pb.RegionSpecifier) proto.Message, answer proto.Message, got func()) error {
+	conn := region.NewClient(sv.addr, adminService, 1, 0, "root", timeout, nil, nil, quiet)
+	if err := conn.Dial(ctx); err != nil {
+		return fmt.Errorf("region server %s: %w", sv.addr, err)
+	}
+	defer conn.Close()
+	l := newLine(onConn{conn}, timeout)
+	defer l.close()
+	for _, name := range sv.regions {
+		c := l.request(method, nil, nil)
+		c.request, c.response = request(&pb.RegionSpecifier{Type: regionName, Value: name}), answer
+		err := l.send(ctx)
+		switch {
+		case isClass(err, "NotServingRegionException"):
+			continue
+		case err != nil:
+			return fmt.Errorf("region server %s: %s: %w", sv.addr, method, err)
+		}
+		got()
+	}
+	return nil
+}
+
+// onConn sends calls over one connection.
+type onConn struct{ conn hrpc.RegionClient }
+
+// SendRPC implements gohbase.RPCClient.
+func (o onConn) SendRPC(c hrpc.Call) (proto.Message, error) {
+	o.conn.QueueRPC(c)
+	select {
+	case r := <-c.ResultChan():
+		return r.Msg, r.Error
+	case <-c.Context().Done():
+		return nil, c.Context().Err()
+	}
+}

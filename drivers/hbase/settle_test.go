@@ -1,0 +1,97 @@
+package hbase
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// TestSettle flushes and compacts a table in whose files deletes and puts of
+// the same moments lie: what was written last is there at each stage, and
+// Settle is back once HBase is quiet.
+func TestSettle(t *testing.T) {
+	st := openLive(t, newNamespace(), nil)
+	s := parse(t, tiesSchema)
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	for { // until the region servers have reported the tables
+		if l, err := st.loads(t.Context()); err != nil {
+			t.Fatal(err)
+		} else if l.regions == 2 {
+			break
+		}
+		if err := sleep(t.Context(), settleEvery); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := newWorker(t, st, s)
+	p := drivers.Text("p")
+	const rows = 60
+	write := func(round int) {
+		for k := range rows {
+			key := drivers.Int(int32(k))
+			w.write("put", p, key, drivers.Text("old"))
+			w.write("put_tags", p, key, drivers.SetOf([]drivers.Value{drivers.Text("old")}))
+			w.write("drop", p, key)
+			if k%2 == 0 {
+				w.write("put", p, key, drivers.Text(fmt.Sprint("new", round)))
+				w.write("put_tags", p, key, drivers.SetOf([]drivers.Value{drivers.Text("new")}))
+				w.write("add", p, key, drivers.Bigint(int64(round)))
+			}
+		}
+	}
+	check := func(stage string, round int) {
+		t.Helper()
+		for k := range rows {
+			n, want := 0, (k+1)%2
+			err := w.session.Read(t.Context(), w.prepare("get"), []drivers.Value{p, drivers.Int(int32(k))}, func(row []drivers.Value) error {
+				n++
+				if tags := row[2].Elems(); row[0].Str() != fmt.Sprint("new", round) || row[1].Int64() != int64(round) || len(tags) != 1 || tags[0].Str() != "new" {
+					t.Errorf("%s: row %d holds %v", stage, k, row)
+				}
+				return nil
+			})
+			if err != nil || n != want {
+				t.Fatalf("%s: %d rows with key %d, %v; expected %d", stage, n, k, err, want)
+			}
+		}
+	}
+	for round := 1; round <= 3; round++ { // three files, with newer and older cells of the same rows
+		write(round)
+		check("in memory", round)
+		if err := st.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		check("flushed", round)
+	}
+	servers, err := st.servers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sv := range servers {
+		err := sv.each(t.Context(), st.timeout, "CompactRegion",
+			func(r *pb.RegionSpecifier) proto.Message { return &pb.CompactRegionRequest{Region: r, Major: yes} },
+			&pb.CompactRegionResponse{}, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := st.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, sv := range servers {
+		if busy, err := sv.compacting(t.Context(), st.timeout); busy || err != nil {
+			t.Errorf("settled, and compacting %v, %v", busy, err)
+		}
+	}
+	check("compacted", 3)
+	o := st.Observe()
+	if o.DiskBytes < 0 || o.Settings["region_servers"] == "" || o.Settings["regions"] != "2" {
+		t.Errorf("observed %+v", o)
+	}
+}
