@@ -1,6 +1,9 @@
 package modeltest
 
 import (
+	"bytes"
+	"cmp"
+	"slices"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -18,7 +21,7 @@ type row map[string]drivers.Value
 type damage struct {
 	name  string
 	table string
-	match func(row) bool // which row; nil is the first that is read
+	match func(row) bool // which row, the first by its key; nil is any
 	// What is done to it: columns are overwritten or added to, or a copy with
 	// another key is put beside it. With none of these it is deleted.
 	set    row
@@ -100,6 +103,7 @@ func (f *fixture) harm(d damage) {
 		f.t.Fatalf("schema %s has no table %s", f.schema.Name, d.table)
 	}
 	rows := f.scan(table)
+	slices.SortFunc(rows, func(a, b row) int { return compareKeys(table, a, b) })
 	for _, r := range rows {
 		if d.match != nil && !d.match(r) {
 			continue
@@ -124,6 +128,22 @@ func (f *fixture) harm(d damage) {
 		return
 	}
 	f.t.Fatalf("no row of %s to damage", d.table)
+}
+
+// compareKeys compares the keys of two rows: engines scan in orders of their own.
+func compareKeys(table *schemas.Table, a, b row) int {
+	for _, c := range table.Key() {
+		x, y := a[c.Name], b[c.Name]
+		u, v := x.UUIDBytes(), y.UUIDBytes()
+		order := cmp.Or(bytes.Compare(x.Raw(), y.Raw()), cmp.Compare(x.Int64(), y.Int64()))
+		if c.Type.Kind == schemas.TimeUUID {
+			order = models.TimeOf(u).Compare(models.TimeOf(v))
+		}
+		if order = cmp.Or(order, bytes.Compare(u[:], v[:])); order != 0 {
+			return order
+		}
+	}
+	return 0
 }
 
 // testDamage damages a store in which all is well, and reads the audit.

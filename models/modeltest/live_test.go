@@ -8,6 +8,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra"
+	"github.com/mailbench/mailbench/drivers/hbase"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 )
 
@@ -17,7 +18,7 @@ func TestModelsLive(t *testing.T) {
 	for _, e := range []struct {
 		engine  drivers.Engine
 		contact func(testing.TB) string
-	}{{cassandra.Engine(), live.Cassandra}} {
+	}{{cassandra.Engine(), live.Cassandra}, {hbase.Engine(), live.HBase}} {
 		t.Run(e.engine.Name, func(t *testing.T) {
 			st := openLive(t, e.engine, drivers.Options{Contact: []string{e.contact(t)}})
 			for _, m := range all() {
