@@ -15,7 +15,7 @@ import (
 // A data set on a real engine is kept, used again, audited, and cleaned away; a
 // run without a data folder leaves nothing.
 func TestClusterLive(t *testing.T) {
-	for engine, contact := range map[string]func(testing.TB) string{"cassandra": live.Cassandra} {
+	for engine, contact := range map[string]func(testing.TB) string{"cassandra": live.Cassandra, "hbase": live.HBase} {
 		t.Run(engine, func(t *testing.T) {
 			contact := contact(t)
 			data := filepath.Join(t.TempDir(), "data")
