@@ -10,7 +10,7 @@ import (
 // gapMissed how many operations would have ended in it at the phase's pace:
 // where there is one in a minute, a minute without one is nothing.
 const (
-	gapLeast  = 1.0
+	gapLeast  = 2.0
 	gapMissed = 20
 )
 

@@ -51,7 +51,8 @@ func (p *phase) result(before, after *reports.EngineInfo) reports.Cell {
 	}
 	cell.Seconds = p.seconds
 	cell.Engines = after
-	cell.Timeline, cell.Gap = p.line.intervals, &p.line.gap
+	gap := p.line.gap // a pointer into the phase would keep all its histograms for the result
+	cell.Timeline, cell.Gap = p.line.intervals, &gap
 	cell.Client = &reports.ClientInfo{
 		Workers: p.workers(), CPUSeconds: p.used.cpu.Seconds(), CPUShare: p.cpuShare(),
 		GCPauses: int64(p.gc), PeakRSS: p.used.rss,
