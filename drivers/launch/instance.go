@@ -138,8 +138,12 @@ func (in *Instance) matches(c Config) error {
 }
 
 // bootTimeout bounds the start of one node. Alone on two processors a node
-// takes 8 to 15 s; beside a compiler, several times that.
-const bootTimeout = 4 * time.Minute
+// takes 8 to 15 s; beside thirty other busy processes it took 90 s.
+// probeTimeout bounds one question whether it serves.
+const (
+	bootTimeout  = 5 * time.Minute
+	probeTimeout = time.Minute
+)
 
 // start starts nodes and waits until they serve, together with those that are running.
 func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
@@ -219,7 +223,7 @@ func (in *Instance) await(ctx context.Context, nodes []*Node) error {
 	defer cancel()
 	var last error
 	for {
-		attempt, stop := context.WithTimeout(ctx, 30*time.Second)
+		attempt, stop := context.WithTimeout(ctx, probeTimeout)
 		last = in.probe(attempt, nodes)
 		stop()
 		if last == nil {
