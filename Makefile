@@ -16,7 +16,7 @@ BENCHTIME ?= 1s
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: ## run all tests under the race detector, with real engines where Java and Maven are
@@ -32,7 +32,7 @@ lint: ## vet, staticcheck, gofumpt, import layers, go.mod, shell syntax
 	$(GO) test -run Layers .
 	$(GO) mod tidy -diff
 	$(GO) mod verify
-	bash -n .ci/run .ci/readme .ci/test
+	bash -n .ci/run .ci/readme .ci/test .ci/bench
 
 .PHONY: fmt
 fmt: ## format the Go files
@@ -45,6 +45,15 @@ build: ## build bin/mailbench
 .PHONY: bench
 bench: ## run the Go benchmarks (BENCHTIME=1s each)
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 60m ./...
+
+# Half an hour each, on a machine that has nothing else to do.
+BLOCKS ?= 15
+BLOCK ?= 10s
+.PHONY: bench-cassandra bench-hbase
+bench-cassandra: ## compare the driver with a bare gocql loop (BLOCKS=15 pairs, BLOCK=10s)
+bench-hbase: ## compare the driver with a bare gohbase loop (BLOCKS=15 pairs, BLOCK=10s)
+bench-cassandra bench-hbase: bench-%:
+	GO='$(GO)' MAILBENCH_PAIRED=$(BLOCKS)x$(BLOCK) .ci/bench $*
 
 .PHONY: fuzz
 fuzz: ## run every fuzz test (FUZZTIME=30s each)
