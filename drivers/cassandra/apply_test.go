@@ -176,40 +176,55 @@ func foreign(t *testing.T, st *Store, keyspace string) {
 func TestDrop(t *testing.T) {
 	ctx := t.Context()
 	const body = "tables:\n  t: {partition: [k text]}\n"
-	one := openLive(t, nil)
-	// The second namespace begins as the first does, and a schema's name makes its
-	// keyspace look as if it were in the first.
-	two := openIn(t, one.namespace[:8], nil)
+	one, two := openLive(t, nil), openLive(t, nil)
 	if err := one.Drop(ctx); err != nil {
 		t.Errorf("drop a namespace in which nothing was applied: %v", err)
 	}
-	for st, names := range map[*Store][]string{one: {"a"}, two: {one.namespace[8:] + "_a", "b"}} {
-		for _, name := range names {
-			if err := st.Apply(ctx, schemaOf(t, name, body)); err != nil {
-				t.Fatal(err)
-			}
+	// Without a namespace, the schema's name makes its keyspace look as if it were
+	// in the first one.
+	none, err := Engine().Open(ctx, drivers.Options{Contact: []string{live.Cassandra(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer none.Close()
+	lookalike := schemaOf(t, one.namespace+"_b", body)
+	for st, s := range map[drivers.Store]*schemas.Schema{one: schemaOf(t, "a", body), two: schemaOf(t, "a", body), none: lookalike} {
+		if err := st.Apply(ctx, s); err != nil {
+			t.Fatal(err)
 		}
 	}
 	names, err := one.Namespaces(ctx)
 	if err != nil || !slices.Contains(names, one.namespace) || !slices.Contains(names, two.namespace) {
 		t.Errorf("namespaces: %q, %v; want %s and %s among them", names, err, one.namespace, two.namespace)
 	}
-	dropped, cancel := context.WithCancel(ctx)
-	if err := one.Drop(dropped); err != nil {
-		t.Fatal(err)
-	}
+	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := one.Inspect(ctx, "a"); err == nil {
-		t.Errorf("a dropped schema is there")
-	}
-	if _, err := two.Inspect(ctx, "b"); err != nil {
-		t.Errorf("the schema of another namespace is gone: %v", err)
-	}
-	if err := one.Drop(dropped); err == nil {
+	if err := one.Drop(ended); err == nil {
 		t.Errorf("a drop under a context that has ended returned no error")
 	}
 	if err := one.Drop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.Inspect(ctx, "a"); err == nil {
+		t.Errorf("a dropped schema is there")
+	}
+	if _, err := two.Inspect(ctx, "a"); err != nil {
+		t.Errorf("the schema of another namespace is gone: %v", err)
+	}
+	if _, err := none.Inspect(ctx, lookalike.Name); err != nil {
+		t.Errorf("the schema without a namespace is gone: %v", err)
+	}
+	if _, err := one.Inspect(ctx, "b"); err == nil {
+		t.Errorf("the schema without a namespace is told as one in it")
+	}
+	if err := one.Apply(ctx, schemaOf(t, "b", body)); err == nil {
+		t.Errorf("a schema was applied over the lookalike, which has another mark")
+	}
+	if err := one.Drop(ctx); err != nil {
 		t.Errorf("drop again: %v", err)
+	}
+	if err := one.alter(ctx, "DROP KEYSPACE "+quote(drivers.Prefix+lookalike.Name)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -161,10 +161,18 @@ func TestFits(t *testing.T) {
 			t.Errorf("no more than %d rows with values of %d bytes are let into a batch of %d", len(parts), size, st.limits.batch)
 		}
 	}
+	// What does not pass is not sent.
+	st.limits.batch = 1 << 10
+	err := r.session.Batch(t.Context(), r.stmt("logged"), []drivers.Call{
+		{Args: []drivers.Value{drivers.Text("a"), drivers.Int(1), drivers.Blob(make([]byte, 1<<10))}}, {Args: []drivers.Value{drivers.Text("b"), drivers.Int(1), drivers.Value{}}},
+	})
+	if !errors.Is(err, drivers.ErrTooLarge) {
+		t.Errorf("more than the limit over two partitions: %v, want ErrTooLarge", err)
+	}
 	// And what the cluster refuses is told as what it is, had it not been seen here.
 	st.limits.batch, st.limits.mutation = 1<<30, 1<<30
 	large := drivers.Blob(make([]byte, 40<<10))
-	err := r.session.Batch(t.Context(), r.stmt("logged"), []drivers.Call{
+	err = r.session.Batch(t.Context(), r.stmt("logged"), []drivers.Call{
 		{Args: []drivers.Value{drivers.Text("a"), drivers.Int(1), large}}, {Args: []drivers.Value{drivers.Text("b"), drivers.Int(1), large}},
 	})
 	if !errors.Is(err, drivers.ErrTooLarge) {
