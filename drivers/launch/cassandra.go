@@ -37,6 +37,14 @@ func (cassandra) nodes(port, count int) []Node {
 	return nodes
 }
 
+func (cassandra) contact(nodes []Node) []string {
+	var all []string
+	for _, n := range nodes {
+		all = append(all, n.Address)
+	}
+	return all
+}
+
 // g1Heap is the heap from which G1, Cassandra's own choice, pays: below it the
 // serial collector takes less memory and less of few processors.
 const g1Heap = 2 << 30

@@ -17,6 +17,8 @@ type engine interface {
 	// nodes lays out an instance's processes, in the order in which they are
 	// started.
 	nodes(port, count int) []Node
+	// contact picks the nodes' addresses that clients connect to.
+	contact(nodes []Node) []string
 	// command writes a node's configuration and returns how it is started.
 	command(in *Instance, n *Node) (command, error)
 	// probe tries once whether these nodes, all of them running, serve.

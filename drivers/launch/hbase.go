@@ -44,6 +44,8 @@ func (hbase) nodes(port, count int) []Node {
 	return nodes
 }
 
+func (hbase) contact(nodes []Node) []string { return []string{nodes[0].Address} }
+
 func (hbase) command(in *Instance, n *Node) (command, error) {
 	dir, shared := in.nodeDir(n), filepath.Join(in.dir, sharedDir)
 	_, regionPort, err := net.SplitHostPort(n.Listens[len(n.Listens)-1])

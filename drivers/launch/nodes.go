@@ -15,16 +15,7 @@ import (
 
 // Contact are the addresses that clients connect to: of each Cassandra node, or
 // of HBase's ZooKeeper.
-func (in *Instance) Contact() []string {
-	if in.name() != (cassandra{}).facts().name {
-		return []string{in.state.Nodes[0].Address}
-	}
-	var all []string
-	for _, n := range in.state.Nodes {
-		all = append(all, n.Address)
-	}
-	return all
-}
+func (in *Instance) Contact() []string { return in.engine.contact(in.state.Nodes) }
 
 // Dir is the instance's folder.
 func (in *Instance) Dir() string { return in.dir }
