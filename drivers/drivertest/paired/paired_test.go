@@ -3,7 +3,9 @@ package paired
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +29,7 @@ func TestEstimate(t *testing.T) {
 		// Conover, Practical Nonparametric Statistics, table A3, at p = 1/2.
 		{upTo(15), Estimate{8, 4, 12, 0.9648}},
 		{upTo(20), Estimate{10.5, 6, 15, 0.9586}},
+		{upTo(13), Estimate{7, 3, 11, 0.9775}}, // 4 to 10 would be 0.9077
 		{upTo(6), Estimate{3.5, 1, 6, 0.9688}},
 		{upTo(5), Estimate{3, 1, 5, 0.9375}}, // too few for 0.95
 		{upTo(1), Estimate{1, 1, 1, 0}},
@@ -140,6 +143,11 @@ func TestCosts(t *testing.T) {
 	if e := r.CPU(); e.Median < 2 || e.Median > 8 {
 		t.Errorf("CPU time of four times the work: %v", e)
 	}
+	for _, p := range r.Pairs {
+		if most := time.Duration(runtime.NumCPU())*p.A.Wall + 10*time.Millisecond; p.A.CPU <= 0 || p.A.CPU > most {
+			t.Errorf("a block of %v takes %v of CPU time; expected at most %v", p.A.Wall, p.A.CPU, most)
+		}
+	}
 	for _, c := range []struct {
 		what      string
 		of        func(Block) float64
@@ -162,17 +170,16 @@ func TestCosts(t *testing.T) {
 func TestTurns(t *testing.T) {
 	var mu sync.Mutex
 	var turns strings.Builder
-	seen := map[string]map[uint64]bool{"A": {}, "B": {}}
+	seen, begun := map[string]map[uint64]bool{"A": {}, "B": {}}, map[string]bool{}
 	side := func(name string) Side {
 		return Side{name, func() (Op, error) {
-			last := uint64(math.MaxUint64)
 			return func(_ context.Context, n uint64) error {
 				mu.Lock()
 				defer mu.Unlock()
-				if n>>40 != last>>40 {
+				if block := fmt.Sprint(name, n>>40); !begun[block] {
+					begun[block] = true
 					turns.WriteString(name)
 				}
-				last = n
 				if seen[name][n] {
 					t.Errorf("%s: number %d comes twice", name, n)
 				}
@@ -182,7 +189,7 @@ func TestTurns(t *testing.T) {
 			}, nil
 		}}
 	}
-	r, err := Run(t.Context(), side("A"), side("B"), Plan{Clients: 1, Pairs: 4, Block: 5 * time.Millisecond})
+	r, err := Run(t.Context(), side("A"), side("B"), Plan{Clients: 3, Pairs: 4, Block: 5 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
