@@ -10,10 +10,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// recorder counts the scanners that are opened, and those that are closed by a call.
+// recorder counts the scanners that are opened, and those that are closed by a
+// call, and writes down what is sent.
 type recorder struct {
 	gohbase.RPCClient
 	opened, closed atomic.Int64
+	sent           []string // methods, with the bytes of cells that came back
 }
 
 func (r *recorder) SendRPC(c hrpc.Call) (proto.Message, error) {
@@ -25,7 +27,11 @@ func (r *recorder) SendRPC(c hrpc.Call) (proto.Message, error) {
 			r.opened.Add(1)
 		}
 	}
-	return r.RPCClient.SendRPC(c)
+	m, err := r.RPCClient.SendRPC(c)
+	if own, ok := c.(*call); ok {
+		r.sent = append(r.sent, own.method)
+	}
+	return m, err
 }
 
 // fakeRegion is a region of a table on a fake server.
