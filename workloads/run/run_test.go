@@ -202,13 +202,16 @@ func TestTooLateIsDroppedAndCounted(t *testing.T) {
 	d := newDesk()
 	d.before = pause(20*time.Millisecond, "open") // 8 workers: 400/s
 	c := config(t, d, `
-  - measure: {rate: 2000/s, operations: 1000, mix: {open: 1}}
+  - measure: {rate: 4000/s, operations: 2000, mix: {open: 1, recount: 1}}
 `)
 	c.MaxLag = 50 * time.Millisecond
 	m := phaseOf(t, runOK(t, c), "measure")
+	if o := m.Ops["recount"]; o.Dropped > 0 || o.Support != reports.NotOffered {
+		t.Errorf("recount, which the model does not offer: %+v", o)
+	}
 	o := m.Ops["open"]
-	if o.Dropped == 0 || o.Count+o.Dropped != 1000 {
-		t.Errorf("%d ok and %d dropped, want 1000 together and some dropped", o.Count, o.Dropped)
+	if all := o.Count + o.Dropped; o.Dropped == 0 || all < 900 || all > 1100 {
+		t.Errorf("%d ok and %d dropped, want about 1000 together and some dropped", o.Count, o.Dropped)
 	}
 	if !slices.ContainsFunc(m.Doubts, func(s string) bool { return strings.Contains(s, fmt.Sprintf("never started: open %d", o.Dropped)) }) {
 		t.Errorf("doubts %q do not tell of the drops", m.Doubts)

@@ -115,14 +115,14 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 // step makes operation n, waits until it is due, and carries it out.
 func (w *worker) step(ctx, opCtx context.Context, n uint64, due time.Duration) error {
 	w.plan.Next(n, &w.op)
+	if !w.offers[w.op.Op] {
+		return nil
+	}
 	if w.schedule != nil && w.last-due > w.config.maxLag() {
 		w.rec.Drop(int(w.op.Op))
 		return nil
 	}
 	o := &operations[w.op.Op]
-	if !w.offers[w.op.Op] {
-		return nil
-	}
 	if !o.target(w) {
 		w.rec.Drop(int(w.op.Op))
 		w.seen.untargeted++
