@@ -34,7 +34,7 @@ func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
 	}
-	defer s.mu.RUnlock()
+	defer s.leave()
 	if err := s.apply(ctx, sch); err != nil {
 		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
 	}

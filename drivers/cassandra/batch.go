@@ -27,7 +27,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	if err != nil {
 		return err
 	}
-	defer s.store.mu.RUnlock()
+	defer s.store.leave()
 	if st.pattern.Kind != schemas.Batch {
 		return named(st, errNotBatch)
 	}

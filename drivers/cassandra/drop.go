@@ -47,7 +47,7 @@ func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
-	defer s.mu.RUnlock()
+	defer s.leave()
 	all, err := s.owners(ctx)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Store) Drop(ctx context.Context) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("drop: %w", err)
 	}
-	defer s.mu.RUnlock()
+	defer s.leave()
 	all, err := s.owners(ctx)
 	if err != nil {
 		return fmt.Errorf("drop: %w", err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gocql/gocql"
 
@@ -27,9 +28,9 @@ type Store struct {
 	clock       clock
 	statements  atomic.Int32 // how many queries were compiled: each has a number
 
-	mu      sync.RWMutex // held shared by every call, so that Close waits for them
 	session *gocql.Session
-	closed  bool
+	closed  atomic.Bool
+	calls   atomic.Int64 // under way
 
 	applied sync.Map // *schemas.Table → *table
 }
@@ -155,23 +156,28 @@ func (s *Store) Capabilities() drivers.Capabilities {
 	}
 }
 
-// enter begins a call; the caller ends it with s.mu.RUnlock if it got no error.
+// enter begins a call; the caller ends it with leave if it got no error.
 func (s *Store) enter() error {
-	s.mu.RLock()
-	if s.closed {
-		s.mu.RUnlock()
+	s.calls.Add(1)
+	if s.closed.Load() {
+		s.leave()
 		return fmt.Errorf("cassandra: %w", drivers.ErrClosed)
 	}
 	return nil
 }
 
-// Close implements drivers.Store.
+func (s *Store) leave() { s.calls.Add(-1) }
+
+// Close implements drivers.Store. Calls that are under way are waited for, which
+// all end within the time that a request may take; a call made from within a
+// yield is refused, so that the one around it ends.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.closed = true
-		s.session.Close()
+	if s.closed.Swap(true) {
+		return nil
 	}
+	for s.calls.Load() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	s.session.Close()
 	return nil
 }

@@ -90,45 +90,45 @@ func (a asked) Context() context.Context        { return a.ctx }
 
 // attempts runs a request that fails with the errors, one attempt after another,
 // as gocql does, and returns which of them was the last.
-func attempts(r *retries, ctx context.Context, errs ...error) (last error, kinds []gocql.RetryType) {
+func attempts(ctx context.Context, r *retries, errs ...error) (kinds []gocql.RetryType, last error) {
 	r.begin()
 	for _, err := range errs {
 		last = err
 		if err == nil || !r.Attempt(asked{ctx}) {
-			return last, kinds
+			return kinds, last
 		}
 		kind := r.GetRetryType(err)
 		kinds = append(kinds, kind)
 		if kind == gocql.Rethrow {
-			return last, kinds
+			return kinds, last
 		}
 	}
-	return last, kinds
+	return kinds, last
 }
 
 func TestRetries(t *testing.T) {
 	lost, away := gocql.ErrConnectionClosed, refusal{gocql.ErrCodeUnavailable, "unavailable"}
 	r := &retries{most: 2}
-	if last, _ := attempts(r, context.Background(), lost, nil); writeError(last, r.uncertain) != nil {
+	if _, last := attempts(context.Background(), r, lost, nil); writeError(last, r.uncertain) != nil {
 		t.Errorf("an attempt that was lost and one that succeeded: %v", last)
 	}
-	if last, kinds := attempts(r, context.Background(), lost, lost, lost, nil); !errors.Is(writeError(last, r.uncertain), drivers.ErrUnknown) || len(kinds) != 2 {
+	if kinds, last := attempts(context.Background(), r, lost, lost, lost, nil); !errors.Is(writeError(last, r.uncertain), drivers.ErrUnknown) || len(kinds) != 2 {
 		t.Errorf("three attempts that were lost: %v after %d retries, want unknown after 2", last, len(kinds))
 	}
-	if last, _ := attempts(r, context.Background(), lost, away, away); !errors.Is(writeError(last, r.uncertain), drivers.ErrUnknown) {
+	if _, last := attempts(context.Background(), r, lost, away, away); !errors.Is(writeError(last, r.uncertain), drivers.ErrUnknown) {
 		t.Errorf("lost, then turned away: %v, want unknown: the first may have been applied", last)
 	}
-	if last, _ := attempts(r, context.Background(), away, away, away); errors.Is(writeError(last, r.uncertain), drivers.ErrUnknown) {
+	if _, last := attempts(context.Background(), r, away, away, away); errors.Is(writeError(last, r.uncertain), drivers.ErrUnknown) {
 		t.Errorf("turned away each time: %v, want a plain error", last)
 	}
 	for _, final := range []error{gocql.ErrTimeoutNoResponse, refusal{gocql.ErrCodeWriteTimeout, "timed out"}, refusal{gocql.ErrCodeInvalid, "no"}, context.Canceled} {
-		if _, kinds := attempts(r, context.Background(), final, nil); len(kinds) != 1 || kinds[0] != gocql.Rethrow {
+		if kinds, _ := attempts(context.Background(), r, final, nil); len(kinds) != 1 || kinds[0] != gocql.Rethrow {
 			t.Errorf("%v was followed by %v, want no retry", final, kinds)
 		}
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, kinds := attempts(r, ended, lost, nil); len(kinds) != 0 {
+	if kinds, _ := attempts(ended, r, lost, nil); len(kinds) != 0 {
 		t.Errorf("a request whose context has ended was sent again")
 	}
 	slow := &gocql.RequestErrReadTimeout{Received: 2, BlockFor: 2}

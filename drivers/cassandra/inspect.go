@@ -19,7 +19,7 @@ func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	if err := s.enter(); err != nil {
 		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
 	}
-	defer s.mu.RUnlock()
+	defer s.leave()
 	sch, err := s.inspect(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("inspect schema %s: %w", name, err)

@@ -56,7 +56,7 @@ func (s *Store) Observe() drivers.Observation {
 	if s.enter() != nil {
 		return o
 	}
-	defer s.mu.RUnlock()
+	defer s.leave()
 	ctx, cancel := context.WithTimeout(context.Background(), observeWithin)
 	defer cancel()
 	ours := s.keyspaces()

@@ -58,7 +58,7 @@ func (s *Store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statem
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
-	defer s.mu.RUnlock()
+	defer s.leave()
 	st, err := s.compile(p)
 	if err == nil {
 		err = s.prepare(ctx, st)

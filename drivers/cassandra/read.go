@@ -26,7 +26,7 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	if err != nil {
 		return err
 	}
-	defer s.store.mu.RUnlock()
+	defer s.store.leave()
 	if !st.pattern.Kind.Reads() {
 		return named(st, errNotRead)
 	}

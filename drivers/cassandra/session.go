@@ -52,7 +52,7 @@ func (s *Store) Session() (drivers.Session, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
-	defer s.mu.RUnlock()
+	defer s.leave()
 	return &session{lane: s.lane()}, nil
 }
 
@@ -77,7 +77,7 @@ func (s *session) Close() error {
 }
 
 // enter checks what every call must. The caller ends the call with
-// s.store.mu.RUnlock if it got no error.
+// s.store.leave if it got no error.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement) (*statement, error) {
 	st, ok := drivers.Native(stmt).(*statement)
 	switch {

@@ -19,7 +19,7 @@ func (s *Store) Settle(ctx context.Context) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("settle: %w", err)
 	}
-	defer s.mu.RUnlock()
+	defer s.leave()
 	quiet := 0
 	err := until(ctx, func() (bool, error) {
 		busy, err := s.busy(ctx)

@@ -16,7 +16,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if err != nil {
 		return drivers.Result{}, err
 	}
-	defer s.store.mu.RUnlock()
+	defer s.store.leave()
 	if st.pattern.Kind.Reads() || st.pattern.Kind == schemas.Batch {
 		return drivers.Result{}, named(st, errNotWrite)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -164,7 +165,7 @@ func TestFits(t *testing.T) {
 	// What does not pass is not sent.
 	st.limits.batch = 1 << 10
 	err := r.session.Batch(t.Context(), r.stmt("logged"), []drivers.Call{
-		{Args: []drivers.Value{drivers.Text("a"), drivers.Int(1), drivers.Blob(make([]byte, 1<<10))}}, {Args: []drivers.Value{drivers.Text("b"), drivers.Int(1), drivers.Value{}}},
+		{Args: []drivers.Value{drivers.Text("a"), drivers.Int(1), drivers.Blob(make([]byte, 1<<10))}}, {Args: []drivers.Value{drivers.Text("b"), drivers.Int(1), {}}},
 	})
 	if !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("more than the limit over two partitions: %v, want ErrTooLarge", err)
@@ -274,5 +275,43 @@ func TestObserve(t *testing.T) {
 	}
 	if c := st.Capabilities(); !strings.HasPrefix(c.Version, "cassandra ") || c.Durability == drivers.DurabilityDefault || c.MaxSpreadBytes == 0 || c.MaxSpreadBytes >= c.MaxBatchBytes {
 		t.Errorf("capabilities %+v", c)
+	}
+}
+
+// TestClose: closing waits for a read, from whose yield nothing more is begun.
+func TestClose(t *testing.T) {
+	st := openLive(t, nil)
+	r := run(t, st, schemaOf(t, "flags", flagsBody))
+	r.write("log", drivers.Text("p"), drivers.Int(1), drivers.Value{})
+	other, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Namespace: st.namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := run(t, other.(*Store), r.schema)
+	closed := make(chan error)
+	err = o.session.Read(t.Context(), o.stmt("read"), []drivers.Value{drivers.Text("p")}, func([]drivers.Value) error {
+		go func() { closed <- other.Close() }()
+		for !o.closed.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		select {
+		case <-closed:
+			t.Errorf("the store was closed under a read")
+		default:
+		}
+		second, err := other.Session()
+		if !errors.Is(err, drivers.ErrClosed) {
+			t.Errorf("a session of a store that closes: %v, %v; want ErrClosed", second, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("the read under way: %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if err := o.session.Read(t.Context(), o.stmt("read"), []drivers.Value{drivers.Text("p")}, nil); !errors.Is(err, drivers.ErrClosed) {
+		t.Errorf("a read of a closed store: %v, want ErrClosed", err)
 	}
 }
