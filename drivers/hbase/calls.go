@@ -35,17 +35,17 @@ type call struct {
 	mutate   mutateCall
 	cellsBuf []byte
 
-	once bool                    // sent again, it could take effect twice
-	sent bool                    // it has been on its way
-	conn hrpc.RegionClient       // the connection it was last sent over
-	stop context.CancelCauseFunc // ends ctx
+	once     bool                    // sent again, it could take effect twice
+	sent     bool                    // it has been on its way
+	answered bool                    // with a response, and not an exception
+	conn     hrpc.RegionClient       // the connection it was last sent over
+	stop     context.CancelCauseFunc // ends ctx
 }
 
 var _ hrpc.Call = (*call)(nil)
 
-// errLost ends a call that must not be sent twice when the connection that it
-// was sent over has failed.
-var errLost = errors.New("the connection to the region server was lost")
+// errLost ends a call that must not be sent twice when its answer is lost.
+var errLost = errors.New("the region server's answer was lost")
 
 var regionName = pb.RegionSpecifier_REGION_NAME.Enum()
 
@@ -70,11 +70,11 @@ func (c *call) Context() context.Context { return c.ctx }
 func (c *call) Region() hrpc.RegionInfo { return c.region }
 
 // SetRegion is called before each sending. A call that must not take effect
-// twice ends here if it was sent before, over a connection that has failed
-// since: it may have been executed. If the connection is whole, the server has
-// refused it, and it may be sent again.
+// twice ends here if it was sent before and may have been executed: there was a
+// response that could not be read, or the connection has failed since. If the
+// connection is whole, the server has refused the call, and it may be sent again.
 func (c *call) SetRegion(r hrpc.RegionInfo) {
-	if c.once && c.sent && c.conn != nil && c.conn.Dial(c.ctx) != nil {
+	if c.once && c.sent && (c.answered || c.conn == nil || c.conn.Dial(c.ctx) != nil) {
 		c.stop(errLost)
 	}
 	c.region, c.conn = r, r.Client()
@@ -102,6 +102,7 @@ func (c *call) CellBlocksEnabled() bool { return true }
 
 // NewResponse returns what the response is read into.
 func (c *call) NewResponse() proto.Message {
+	c.answered = true
 	proto.Reset(c.response)
 	return c.response
 }

@@ -3,13 +3,9 @@ package hbase
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -22,8 +18,6 @@ const (
 	// (hbase.ipc.max.request.size, by default 256 MiB), less room for what is
 	// not cells.
 	maxRequest = 255 << 20
-	// keepCells is up to which size a line keeps its buffer of cells.
-	keepCells = 4 << 20
 )
 
 const (
@@ -196,120 +190,4 @@ func (o *op) appendValue(dst []byte) []byte {
 		return append(dst, marker...)
 	}
 	return appendValue(dst, o.value)
-}
-
-// kinds are the mutations that an edit is made of, each with its actions: one
-// is enough in nearly all.
-var kinds = [...]struct {
-	mutation pb.MutationProto_MutationType
-	actions  []action
-}{
-	{pb.MutationProto_PUT, []action{putCell}},
-	{pb.MutationProto_DELETE, []action{deleteCell, deleteFamily}},
-	{pb.MutationProto_INCREMENT, []action{addToCell}},
-}
-
-// encode makes the line's call the edit, on the condition if there is one.
-func (l *line) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) {
-	c := l.request("", e.table, e.row)
-	c.mutate.begin()
-	c.cells = c.cellsBuf[:0]
-	for _, k := range kinds {
-		n := 0
-		for i := range e.ops {
-			if o := &e.ops[i]; slices.Contains(k.actions, o.action) {
-				c.cells = e.appendCell(c.cells, o)
-				n++
-			}
-		}
-		if n > 0 {
-			c.mutate.add(k.mutation, e.row, n, d)
-		}
-	}
-	if c.cellsBuf = c.cells[:0]; cap(c.cellsBuf) > keepCells {
-		c.cellsBuf = nil
-	}
-	c.asMutation(condition)
-	// A put or delete may be sent again, and an increment by itself has a nonce;
-	// a condition may have come true or untrue by the first sending itself.
-	c.once = e.once || condition != nil || c.mutate.n > 1 && c.mutate.types[c.mutate.n-1] == pb.MutationProto_INCREMENT
-}
-
-func (e *edit) appendCell(dst []byte, o *op) []byte {
-	kind := byte(typePut)
-	switch o.action {
-	case deleteCell:
-		kind = typeDeleteColumn
-	case deleteFamily:
-		kind = typeDeleteFamily
-	}
-	return appendCell(dst, e.row, o.family, e.qualifier(o), o, kind)
-}
-
-// apply sends an edit, and reports whether it was carried out: it is not if its
-// condition does not hold. Cells of increments are in the call's block then.
-func (l *line) apply(ctx context.Context, e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) (applied bool, err error) {
-	if err := e.check(); err != nil {
-		return false, err
-	}
-	if len(e.ops) == 0 {
-		return true, nil
-	}
-	for {
-		l.encode(e, condition, d)
-		m := &l.call.mutate
-		if m.n == 1 && condition == nil && m.types[0] != pb.MutationProto_INCREMENT {
-			err = l.sendBatched(ctx)
-		} else {
-			err = l.send(ctx)
-		}
-		switch {
-		case err != nil:
-			return false, err
-		case m.n == 1:
-			return condition == nil || m.response.GetProcessed(), nil
-		}
-		retry, err := l.refused(ctx, m)
-		if err != nil {
-			return false, err
-		}
-		if !retry {
-			return condition == nil || m.several.GetProcessed(), nil
-		}
-	}
-}
-
-var errMulti = errors.New("HBase's answer to a change of one row says nothing of it")
-
-// refused looks into the answer to several mutations at once: there the
-// exception of the region stands, which gohbase does not see. If the region has
-// moved or is busy, a get of the same row lets gohbase find it and wait for it.
-func (l *line) refused(ctx context.Context, m *mutateCall) (retry bool, err error) {
-	results := m.several.GetRegionActionResult()
-	if len(results) != 1 {
-		return false, fmt.Errorf("%w: %w", drivers.ErrUnknown, errMulti)
-	}
-	exception := results[0].GetException()
-	for _, r := range results[0].GetResultOrException() {
-		if exception == nil {
-			exception = r.GetException()
-		}
-	}
-	if exception == nil {
-		return false, nil
-	}
-	j := &javaError{class: exception.GetName(), message: firstLine(string(exception.GetValue()), exception.GetName())}
-	switch {
-	case j.tooLarge():
-		return false, fmt.Errorf("%w: %w", drivers.ErrTooLarge, j)
-	case j.is(moved):
-		c := l.call
-		table, key := c.table, c.key
-		c = l.request("Get", table, key)
-		c.asGet(key, nil, nil, 1)
-		return true, l.send(ctx)
-	case j.is(refusals):
-		return false, j
-	}
-	return false, fmt.Errorf("%w: %w", drivers.ErrUnknown, j)
 }

@@ -74,8 +74,10 @@ func (s *Store) describe(ctx context.Context, prefix string) (map[string]TableDe
 	}
 	all := make(map[string]TableDescription)
 	for _, t := range answer.GetTableSchema() {
-		d := TableDescription{Name: string(t.GetTableName().GetQualifier()), Attributes: settingsOf(t.GetAttributes(), t.GetConfiguration()),
-			Families: make(map[string]map[string]string)}
+		d := TableDescription{
+			Name: string(t.GetTableName().GetQualifier()), Attributes: settingsOf(t.GetAttributes(), t.GetConfiguration()),
+			Families: make(map[string]map[string]string),
+		}
 		for _, f := range t.GetColumnFamilies() {
 			d.Families[string(f.GetName())] = settingsOf(f.GetAttributes(), f.GetConfiguration())
 		}

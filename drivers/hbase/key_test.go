@@ -80,8 +80,14 @@ func TestRawKeys(t *testing.T) {
 	tb := bundled(t, "elasticinbox", "IndexLabels")
 	var before []byte
 	for _, c := range []struct{ text, key string }{
-		{"", "\x00"}, {"\x00", "\x00\x00"}, {"\x00\x01", "\x00\x00\x01"}, {"\x01", "\x01"}, {"a", "a"}, {"a\x00", "a\x00"},
-		{"joe@x:1", "joe@x:1"}, {"joe@x:10", "joe@x:10"},
+		{"", "\x00"},
+		{"\x00", "\x00\x00"},
+		{"\x00\x01", "\x00\x00\x01"},
+		{"\x01", "\x01"},
+		{"a", "a"},
+		{"a\x00", "a\x00"},
+		{"joe@x:1", "joe@x:1"},
+		{"joe@x:10", "joe@x:10"},
 	} {
 		key, err := appendKey(nil, tb.row, []drivers.Value{drivers.Text(c.text)})
 		if err != nil || string(key) != c.key {
@@ -115,11 +121,20 @@ func TestValues(t *testing.T) {
 		v    drivers.Value
 		want string
 	}{
-		{drivers.Text("é"), "c3a9"}, {drivers.Text(""), "ff006d6265"}, {drivers.Blob(nil), "ff006d6265"}, {drivers.Value{}, "ff006d626e"},
-		{drivers.Blob([]byte("\xff\x00mbn")), "ff006d6276ff006d626e"}, {drivers.Blob([]byte{0xff, 0}), "ff00"},
-		{drivers.Int(-2), "fffffffe"}, {drivers.Bigint(1), "0000000000000001"}, {drivers.Counter(-1), "ffffffffffffffff"},
-		{drivers.Timestamp(1 << 40), "0000010000000000"}, {drivers.Boolean(true), "ff"}, {drivers.Boolean(false), "00"},
-		{drivers.UUID(id), "ff006d626e0000000000000000000000"}, {drivers.TimeUUID(id), "ff006d626e0000000000000000000000"},
+		{drivers.Text("é"), "c3a9"},
+		{drivers.Text(""), "ff006d6265"},
+		{drivers.Blob(nil), "ff006d6265"},
+		{drivers.Value{}, "ff006d626e"},
+		{drivers.Blob([]byte("\xff\x00mbn")), "ff006d6276ff006d626e"},
+		{drivers.Blob([]byte{0xff, 0}), "ff00"},
+		{drivers.Int(-2), "fffffffe"},
+		{drivers.Bigint(1), "0000000000000001"},
+		{drivers.Counter(-1), "ffffffffffffffff"},
+		{drivers.Timestamp(1 << 40), "0000010000000000"},
+		{drivers.Boolean(true), "ff"},
+		{drivers.Boolean(false), "00"},
+		{drivers.UUID(id), "ff006d626e0000000000000000000000"},
+		{drivers.TimeUUID(id), "ff006d626e0000000000000000000000"},
 		{drivers.Int(-16749214), "ff006d62"},
 	} {
 		got := appendValue(nil, c.v)

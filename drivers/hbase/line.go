@@ -6,7 +6,6 @@ import (
 
 	"github.com/tsuna/gohbase"
 	"github.com/tsuna/gohbase/hrpc"
-	"google.golang.org/protobuf/proto"
 )
 
 // line is one goroutine's way to HBase: one call at a time, with buffers that
@@ -50,7 +49,7 @@ func (l *line) sendBatched(ctx context.Context) error {
 func (l *line) sendAs(ctx context.Context, as hrpc.Call) error {
 	c := l.call
 	c.ctx, c.stop = l.leash.hold(ctx)
-	c.sent, c.conn, c.block = false, nil, nil
+	c.sent, c.answered, c.conn, c.block = false, false, nil, nil
 	if as == nil {
 		as = c
 	} else {
@@ -126,14 +125,4 @@ func (l *leash) drop() {
 		l.cancel(nil)
 	}
 	l.parent, l.ctx, l.cancel, l.timer = nil, nil, nil, nil
-}
-
-// ask sends one request that needs no buffers of a session: to the master, or
-// now and then to a region.
-func ask(ctx context.Context, rpc gohbase.RPCClient, timeout time.Duration, method string, request, response proto.Message) error {
-	l := newLine(rpc, timeout)
-	defer l.close()
-	c := l.request(method, nil, nil)
-	c.request, c.response = request, response
-	return l.send(ctx)
 }

@@ -19,14 +19,17 @@ import (
 func TestSentTwice(t *testing.T) {
 	lost := errors.New("connection reset")
 	for _, c := range []struct {
-		name   string
-		once   bool
-		failed error // of the connection that the first sending went over
-		want   error
+		name     string
+		once     bool
+		failed   error // of the connection that the first sending went over
+		answered bool  // the first sending
+		want     error
 	}{
-		{"a put whose connection was lost", false, lost, nil},
-		{"a condition whose connection was lost", true, lost, errLost},
-		{"a condition that a region server refused", true, nil, nil},
+		{"a put whose connection was lost", false, lost, false, nil},
+		{"a put whose answer cannot be read", false, nil, true, nil},
+		{"a condition whose connection was lost", true, lost, false, errLost},
+		{"a condition whose answer cannot be read", true, nil, true, errLost},
+		{"a condition that a region server refused", true, nil, false, nil},
 	} {
 		conn := &fakeConn{}
 		at := &fakeRegion{client: conn}
@@ -39,6 +42,9 @@ func TestSentTwice(t *testing.T) {
 				}
 				own.ToProto()
 				sendings++
+				if c.answered {
+					own.NewResponse()
+				}
 				conn.failed = c.failed
 				at = &fakeRegion{client: &fakeConn{}}
 			}

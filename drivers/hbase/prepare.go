@@ -148,9 +148,11 @@ func (st *statement) compileRead() error {
 		st.statics = newView(staticFamily, t.statics, statics, nil, false)
 	}
 	if p.Element != nil {
-		if slices.Index(columns, p.Element) < 0 {
+		if !slices.Contains(columns, p.Element) {
 			return fmt.Errorf("element %s is not a column of what the pattern reads", p.Element.Name)
 		}
+		st.view = view{want: []wanted{{name: p.Element.Name, typ: p.Element.Type}}, n: 1}
+		return nil
 	}
 	st.backward = p.Reverse != (t.wide() && t.flipped)
 	if t.wide() && !p.Static {

@@ -104,11 +104,11 @@ func (r *reading) getOne(parts []keyPart) error {
 	if err := r.line.sendBatched(r.ctx); err != nil {
 		return err
 	}
-	return r.row1(c)
+	return r.yieldGot(c)
 }
 
-// row1 yields the row that a Get has returned.
-func (r *reading) row1(c *call) error {
+// yieldGot yields the row that a Get has returned.
+func (r *reading) yieldGot(c *call) error {
 	for a := c.got(); ; {
 		cl, stamp, ok, err := a.next()
 		if err != nil {
@@ -151,10 +151,8 @@ func (r *reading) getElement() error {
 	if err := r.line.sendBatched(r.ctx); err != nil {
 		return err
 	}
-	w := view{want: []wanted{{name: column.Name, typ: column.Type}}}
-	r.vals = grow(r.vals, 1)
 	d := &r.rows.decoder
-	d.begin(&w, r.vals)
+	d.begin(&st.view, r.vals)
 	if err := c.each(d.take); err != nil {
 		return err
 	}
@@ -197,7 +195,7 @@ func (r *reading) getMany(parts []keyPart) error {
 			return err
 		}
 		for _, g := range r.gets[:n] {
-			if err := r.row1(g.done); err != nil {
+			if err := r.yieldGot(g.done); err != nil {
 				return err
 			}
 		}

@@ -78,9 +78,11 @@ func TestRequests(t *testing.T) {
 		{"a message goes, both families", batch(james, "remove", row(0, 1), row(1, 1)), "Mutate"},
 		{"all chunks of one", write(james, "data_delete", box, uid(2)), "Mutate"},
 
-		{"sub-columns of a message, and two labels", batch(inbox, "store_singly", column(0, 1, "from"), column(0, 1, "to"), column(1, 1, "parts"),
-			drivers.Call{Part: 2, Args: []drivers.Value{drivers.Text("joe@x:0"), id(1)}}, drivers.Call{Part: 2, Args: []drivers.Value{drivers.Text("joe@x:1"), id(1)}}),
-			"Mutate Mutate Mutate"},
+		{
+			"sub-columns of a message, and two labels", batch(inbox, "store_singly", column(0, 1, "from"), column(0, 1, "to"), column(1, 1, "parts"),
+				drivers.Call{Part: 2, Args: []drivers.Value{drivers.Text("joe@x:0"), id(1)}}, drivers.Call{Part: 2, Args: []drivers.Value{drivers.Text("joe@x:1"), id(1)}}),
+			"Mutate Mutate Mutate",
+		},
 		{"an account's counters, at once", batch(inbox, "counts", counter("m", 1), counter("u", 1), counter("m", 1)), "Mutate"},
 		{"the newest of a label", read(inbox, "index_page", 1, drivers.Text("joe@x:0"), null, uid(25)), "Get"},
 		{"super columns, many", read(inbox, "messages", 3, key, drivers.ListOf([]drivers.Value{id(1), id(2)})), "Get"},

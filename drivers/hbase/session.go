@@ -27,7 +27,6 @@ type session struct {
 	keyVals []drivers.Value // primary key of the row at hand
 	vals    []drivers.Value // its columns
 	statics []drivers.Value // the static columns of its partition
-	elems   []drivers.Value // elements of its collections
 	row     []drivers.Value // what is yielded
 	arena   []byte          // bytes of keys that were not raw
 
