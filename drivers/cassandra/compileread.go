@@ -6,10 +6,6 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// largeRowsFewer is how many times fewer rows a page has where blobs or maps are
-// read: a page is held by the node, and here, as a whole.
-const largeRowsFewer = 20
-
 // compileRead writes a read as one statement for each set of bounds that a call
 // may give.
 func (st *statement) compileRead() error {
@@ -164,7 +160,7 @@ func (st *statement) single() bool {
 func (st *statement) selection(more func(b *cql)) *query {
 	p, t := st.shape, st.table
 	b := new(cql)
-	q := &query{idempotent: true, pageSize: st.store.settings.pageSize}
+	q := &query{idempotent: true}
 	b.write("SELECT ")
 	switch {
 	case p.Kind == schemas.Count && len(t.Static) > 0:
@@ -214,8 +210,5 @@ func (st *statement) selection(more func(b *cql)) *query {
 	}
 	written := b.query(key)
 	q.text, q.binds, q.route = written.text, written.binds, written.route
-	if slices.ContainsFunc(q.columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Blob || c.Type.Kind == schemas.Map }) {
-		q.pageSize /= largeRowsFewer
-	}
 	return st.store.add(q)
 }

@@ -25,10 +25,9 @@ type query struct {
 	// binds; none: any node will do.
 	route []int
 
-	idempotent  bool   // it may be sent twice
-	lists       []bind // what it writes to lists: it may be sent twice if they are empty
-	conditional bool   // a Paxos round
-	pageSize    int
+	idempotent  bool              // it may be sent twice
+	lists       []bind            // what it writes to lists: it may be sent twice if they are empty
+	conditional bool              // a Paxos round
 	columns     []*schemas.Column // what a read selects
 }
 

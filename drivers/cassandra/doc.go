@@ -19,7 +19,8 @@
 // the list's order here; a list of partitions is one SELECT each, as many at once
 // as the pattern says. Filters are ALLOW FILTERING, or the index where there is
 // one: a legacy local index, which finds equal values and has no order. Pages are
-// fetched when they are needed, none ahead.
+// fetched when they are needed, none ahead; those of a scan grow while they come
+// quickly.
 //
 // # Writes
 //

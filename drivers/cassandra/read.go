@@ -5,7 +5,10 @@ import (
 	"errors"
 	"math"
 
+	"github.com/gocql/gocql"
+
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 var (
@@ -98,6 +101,9 @@ func (st *statement) given(args []drivers.Value) bounds {
 func (s *session) readRange(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
 	with := st.given(args)
 	o := origin{args: args, limit: limit}
+	if st.pattern.Kind == schemas.Scan {
+		return s.scan(ctx, st, &o, yield)
+	}
 	if with&withAfter == 0 || st.chains[0] == nil {
 		_, err := s.stream(ctx, st, s.call(st.queries[with]), &o, yield)
 		return err
@@ -139,6 +145,13 @@ func (st *statement) beyondEnd(args []drivers.Value) bool {
 // stream sends a read and yields its rows as they come.
 func (l *lane) stream(ctx context.Context, st *statement, c *call, o *origin, yield func([]drivers.Value) error) (n int64, err error) {
 	it := l.send(ctx, c, o)
+	n, err = l.drain(ctx, st, c, o, it, yield)
+	c.done()
+	return n, err
+}
+
+// drain yields the rows of an answer, and of its further pages.
+func (l *lane) drain(ctx context.Context, st *statement, c *call, o *origin, it *gocql.Iter, yield func([]drivers.Value) error) (n int64, err error) {
 	for read := 1; it.Scan(c.dest...); read++ {
 		if read%checkEvery == 0 {
 			if err = ctx.Err(); err != nil {
@@ -158,7 +171,6 @@ func (l *lane) stream(ctx context.Context, st *statement, c *call, o *origin, yi
 	if cerr := it.Close(); err == nil && cerr != nil {
 		err = named(st, readError(cerr))
 	}
-	c.done()
 	return n, err
 }
 

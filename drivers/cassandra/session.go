@@ -162,7 +162,7 @@ func (l *lane) call(q *query) *call {
 	}
 	// Pages are fetched when they are needed: gocql would read the arguments of
 	// one fetched ahead while the next call overwrites them.
-	c.request.Bind(c.vals...).PageSize(q.pageSize).Prefetch(0)
+	c.request.Bind(c.vals...).Prefetch(0)
 	switch {
 	case q.conditional:
 		c.request.NoSkipMetadata() // what comes back depends on the outcome

@@ -25,7 +25,7 @@ var settingList = []drivers.Setting{
 	{Name: "timeout", Default: "12s", Doc: "of one request: longer than the 10 s that Cassandra itself gives a range read, so that its own verdict comes first"},
 	{Name: "connect_timeout", Default: "5s", Doc: "of connecting to the cluster"},
 	{Name: "connections", Default: "2", Doc: "connections to each node"},
-	{Name: "page_size", Default: "1000", Doc: "rows of a page of a long read; a twentieth where blobs or maps are read, whose rows may be large"},
+	{Name: "page_size", Default: "1000", Doc: "rows of a page of a long read; a scan of a whole table begins with a fiftieth, and grows up to it while pages come quickly"},
 	{Name: "retries", Default: "2", Doc: "how often an idempotent request is sent again, at once, when its connection is lost or a node turns it away"},
 	{Name: "write_coalesce", Default: "0s", Doc: "how long gocql waits to send several requests with one system call; its own default of 200us triples the latency of a single client"},
 	{Name: "tls", Default: "false", Doc: "true: encrypted, the server's certificate verified"},
@@ -102,7 +102,7 @@ func readSettings(given map[string]string) (*settings, error) {
 		return atLeast(1, v, &s.replication)
 	})
 	read("connections", func(v string) error { return atLeast(1, v, &s.connections) })
-	read("page_size", func(v string) error { return atLeast(largeRowsFewer, v, &s.pageSize) })
+	read("page_size", func(v string) error { return atLeast(1, v, &s.pageSize) })
 	read("retries", func(v string) error { return atLeast(0, v, &s.retries) })
 	read("timeout", func(v string) error { return duration(time.Millisecond, v, &s.timeout) })
 	read("connect_timeout", func(v string) error { return duration(time.Millisecond, v, &s.connectTimeout) })

@@ -36,7 +36,7 @@ func TestSettings(t *testing.T) {
 		{"serial_consistency", "QUORUM", "setting serial_consistency:"},
 		{"replication", "0", "setting replication:"},
 		{"connections", "none", "setting connections:"},
-		{"page_size", "5", "setting page_size:"},
+		{"page_size", "0", "setting page_size:"},
 		{"retries", "-1", "setting retries:"},
 		{"timeout", "5", "setting timeout:"},
 		{"connect_timeout", "0s", "setting connect_timeout:"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/gocql/gocql"
 
@@ -192,5 +193,24 @@ func TestClock(t *testing.T) {
 	slices.Sort(all)
 	if n := len(slices.Compact(slices.Clone(all))); n != len(all) {
 		t.Errorf("%d of %d timestamps were given twice", len(all)-n, len(all))
+	}
+}
+
+func TestNextPage(t *testing.T) {
+	for _, c := range []struct {
+		rows int
+		took time.Duration
+		want int
+	}{
+		{20, time.Millisecond, 40},
+		{600, time.Millisecond, 1000},
+		{1000, 0, 1000},
+		{500, 500 * time.Millisecond, 500},
+		{500, 2 * time.Second, 250},
+		{1, time.Minute, 1},
+	} {
+		if got := nextPage(c.rows, 1000, c.took); got != c.want {
+			t.Errorf("after a page of %d rows in %v one of %d, want %d", c.rows, c.took, got, c.want)
+		}
 	}
 }
