@@ -3,6 +3,7 @@ package modeltest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,15 +99,18 @@ func (s *suite) runRules(t *testing.T) {
 			rule(t)
 		})
 	}
-	offered := s.start(t, models.Options{}).mailbox()
-	for _, r := range rules() {
-		if r.offered == nil || r.offered(offered) {
-			each(r.name, func(t *testing.T) { r.check(t, s) })
-		}
+	for _, r := range s.rules(t) {
+		each(r.name, func(t *testing.T) { r.check(t, s) })
 	}
 	for _, d := range damages(s.model.Name) {
 		each("damage/"+d.name, func(t *testing.T) { testDamage(t, s, d) })
 	}
+}
+
+// rules are those about what the model can do.
+func (s *suite) rules(t *testing.T) []rule {
+	offered := s.start(t, models.Options{}).mailbox()
+	return slices.DeleteFunc(rules(), func(r rule) bool { return r.offered != nil && !r.offered(offered) })
 }
 
 // suite is what all rules of one run share.

@@ -260,15 +260,8 @@ func testBindAgain(t *testing.T, s *suite) {
 	}
 	o := f.opts
 	o.Node += 1 << 16
-	other := &twin{}
-	*other = *tw
-	other.got, other.accounts = f.mailboxOf(f.bind(o)), nil
-	got, err := other.got.Login(tw.ctx, a.ref.Address)
-	if err != nil {
-		t.Fatalf("login after another bind: %v", err)
-	}
-	b := other.pair(got, a.ref)
-	other.accounts = []*account{b}
+	other := tw.through(f.mailboxOf(f.bind(o)))
+	b := other.accounts[0]
 	other.check()
 	for n := 4; n < 20; n += 2 {
 		tw.deliver(letter(n).Message(), a.folders[0])

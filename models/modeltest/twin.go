@@ -67,6 +67,23 @@ func (f *fixture) twinOf(ref *reference, got models.Mailbox) *twin {
 	}
 }
 
+// through returns a twin that sees the same accounts through another mailbox,
+// as another process would.
+func (tw *twin) through(got models.Mailbox) *twin {
+	tw.t.Helper()
+	other := &twin{}
+	*other = *tw
+	other.got, other.accounts = got, nil
+	for _, a := range tw.accounts {
+		again, err := got.Login(tw.ctx, a.ref.Address)
+		if err != nil {
+			tw.t.Fatalf("login through another mailbox: %v", err)
+		}
+		other.accounts = append(other.accounts, other.pair(again, a.ref))
+	}
+	return other
+}
+
 // agree fails unless both sides did, or both failed for the same reason. It
 // returns that reason.
 func (tw *twin) agree(what string, got, ref error) error {
