@@ -12,7 +12,7 @@ import (
 )
 
 // newNamespace returns a namespace that no other test has.
-func newNamespace() string { return strings.ToLower(rand.Text()[:16]) }
+func newNamespace() string { return "t" + strings.ToLower(rand.Text()[:15]) }
 
 // openLive opens a store in a namespace of its own on the node that tests
 // share; the namespace goes with the test.
