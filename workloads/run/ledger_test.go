@@ -100,22 +100,28 @@ func TestHistory(t *testing.T) {
 		{"moved, with a new handle", []record{d(delivered, inbox, 1), d(taking, inbox, 1), d(left, inbox, 1), d(arrived, archive, 2)}, map[key]state{{inbox, a}: gone, {archive, b}: live}, 0},
 		{"moved away, and shown where it was by a label", []record{d(delivered, inbox, 1), d(taking, inbox, 1), d(left, inbox, 1), d(arrived, archive, 2), d(labelled, archive, 2), d(shown, inbox, 1)}, map[key]state{{inbox, a}: superseded, {archive, b}: live}, 0},
 		{
-			"moved away, and perhaps back, under the handle it had", []record{
+			"moved away, and perhaps back, under the handle it had",
+			[]record{
 				d(delivered, inbox, 1), d(taking, inbox, 1), d(left, inbox, 1), d(arrived, archive, 2), d(shown, inbox, 2), d(taking, archive, 2),
 			},
-			map[key]state{{inbox, a}: superseded, {archive, b}: liveOrGone}, 1,
+			map[key]state{{inbox, a}: superseded, {archive, b}: liveOrGone},
+			1,
 		},
 		{
-			"moved away, and labelled back", []record{
+			"moved away, and labelled back",
+			[]record{
 				d(delivered, inbox, 1), d(taking, inbox, 1), d(left, inbox, 1), d(arrived, archive, 2), d(labelled, archive, 2), d(shown, inbox, 2),
 			},
-			map[key]state{{inbox, a}: superseded, {archive, b}: live}, 0,
+			map[key]state{{inbox, a}: superseded, {archive, b}: live},
+			0,
 		},
 		{
-			"moved away, and perhaps on to a third folder", []record{
+			"moved away, and perhaps on to a third folder",
+			[]record{
 				d(delivered, inbox, 1), d(taking, inbox, 1), d(left, inbox, 1), d(arrived, archive, 2), d(shown, place{1, 2}, 2), d(taking, archive, 2),
 			},
-			map[key]state{{inbox, a}: gone, {archive, b}: liveOrGone}, 1,
+			map[key]state{{inbox, a}: gone, {archive, b}: liveOrGone},
+			1,
 		},
 		{"delivery unsure", []record{d(unsure, inbox, 0)}, map[key]state{}, 1},
 	}

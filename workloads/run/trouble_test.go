@@ -238,11 +238,11 @@ func TestAuditOfAnEngineInTrouble(t *testing.T) {
 	c := dataConfig(t, d, briefly)
 	runOK(t, c)
 	history := must(readHistory(filepath.Join(c.DataDir, "desk-memory", ledgerFile)))
-	audit := func(t *testing.T, remote bool, broken time.Duration) (found reports.Audit, err error) {
+	audit := func(t *testing.T, remote bool, broken time.Duration, calls ...string) (found reports.Audit, err error) {
 		synctest.Test(t, func(t *testing.T) {
 			until := time.Now().Add(broken)
 			d.before = func(call string) error {
-				if call != "deliver" && time.Now().Before(until) {
+				if slices.Contains(calls, call) && time.Now().Before(until) {
 					return errRefused
 				}
 				return nil
@@ -259,13 +259,16 @@ func TestAuditOfAnEngineInTrouble(t *testing.T) {
 	if a, err := audit(t, true, 0); err != nil || a.Verified != whole {
 		t.Errorf("of an engine that is well: %+v, err = %v", a, err)
 	}
-	if a, err := audit(t, true, 20*time.Second); err != nil || a.Verified != whole || a.Lost+a.Corrupt+a.Unread > 0 {
+	if a, err := audit(t, true, 20*time.Second, "list", "open"); err != nil || a.Verified != whole || a.Lost+a.Corrupt+a.Unread > 0 {
 		t.Errorf("of one that answers after 20 s: %+v, err = %v", a, err)
 	}
-	if a, err := audit(t, true, time.Hour); !errors.Is(err, errRefused) || a.Wrong() {
-		t.Errorf("of one that does not: %+v, err = %v", a, err)
+	for _, call := range []string{"list", "open"} {
+		a, err := audit(t, true, time.Hour, call)
+		if !errors.Is(err, errRefused) || a.Wrong() || (a.Unread > unreadMost) != (call == "open") {
+			t.Errorf("of one that does not answer to %s: %+v, err = %v", call, a, err)
+		}
 	}
-	if _, err := audit(t, false, 20*time.Second); !errors.Is(err, errRefused) {
+	if _, err := audit(t, false, 20*time.Second, "list"); !errors.Is(err, errRefused) {
 		t.Errorf("of an embedded one, which is not asked again: err = %v", err)
 	}
 
