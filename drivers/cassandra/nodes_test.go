@@ -1,0 +1,36 @@
+package cassandra
+
+import (
+	"context"
+	"testing"
+
+	"github.com/gocql/gocql"
+)
+
+// TestPinned: a request that is for one node is offered that node, once.
+func TestPinned(t *testing.T) {
+	n := &nodes{}
+	a, b := new(gocql.HostInfo), new(gocql.HostInfo)
+	a.SetHostID("a")
+	b.SetHostID("b")
+	n.HostUp(a) // gocql may be connected to a node before it knows all of them
+	policy := gocql.RoundRobinHostPolicy()
+	n.policy.Store(&policy)
+	for _, h := range []*gocql.HostInfo{b, a, a} {
+		n.AddHost(h)
+	}
+	if all := n.all(); len(all) != 2 || all[0] != a || all[1] != b {
+		t.Fatalf("nodes are %v, want a and b in this order", all)
+	}
+	next := n.Pick(new(gocql.Query).WithContext(on(context.Background(), b)))
+	if got := next(); got == nil || got.Info() != b {
+		t.Errorf("a request for b is offered %v", got)
+	}
+	if got := next(); got != nil {
+		t.Errorf("a request for b is offered %v too", got.Info())
+	}
+	n.RemoveHost(a)
+	if all := n.all(); len(all) != 1 || all[0] != b {
+		t.Errorf("nodes are %v after a has left", all)
+	}
+}
