@@ -44,7 +44,7 @@ var layers = []struct {
 	{"workloads/random", []string{"schemas/strict"}, nil},
 	{"workloads/mail", []string{"models", "workloads", "workloads/random"}, nil},
 	{"workloads", []string{"schemas/strict", "workloads/random"}, nil},
-	{"cmd/*", []string{"*", "*/*"}, nil},
+	{"cmd/*", []string{"*", "*/*", "*/*/*"}, nil},
 }
 
 func TestLayers(t *testing.T) {
