@@ -140,15 +140,15 @@ func (s *session) join(e *edit, part *statement, args []drivers.Value) error {
 	return nil
 }
 
-// apart applies the parts one after another, or some at once where the pattern
-// says how many.
+// apart applies the parts one after another, or, where the pattern says how
+// many, some at once: those of one row still in their order.
 func (s *session) apart(ctx context.Context, st *statement, parts []drivers.Call) error {
 	steps, err := s.plan(st, parts)
 	if err != nil {
 		return err
 	}
 	n := min(max(st.pattern.Parallel, 1), len(steps))
-	if n == 1 || searches(steps) {
+	if n == 1 || s.ordered(steps) {
 		for i := range steps {
 			if err := s.run(ctx, s.line, &steps[i]); err != nil {
 				return partly(err, i, len(steps))

@@ -42,6 +42,7 @@ patterns:
   links: {count: links, by: p}
   drop: {delete: mail, by: [p, k]}
   drop_all: {delete: mail, by: p}
+  several: {batch: [{run: link, each: x}, {run: unlink, each: x}], parallel: 4}
   add: {add: mail, columns: n, returns: new}
   put_tags: {put: mail, columns: tags}
   get: {get: mail, columns: [a, n, tags]}
@@ -97,6 +98,31 @@ func TestTies(t *testing.T) {
 		}
 		if got := other.numbers("links", p); got[0] != 1 {
 			t.Fatalf("round %d: %d rows of the one that was created", i, got[0])
+		}
+	}
+}
+
+// TestOneRowInParallel runs parts at once, some of them of one row: these in order.
+func TestOneRowInParallel(t *testing.T) {
+	st := openLive(t, newNamespace(), nil)
+	s := parse(t, tiesSchema)
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorker(t, st, s)
+	link := func(part int, p string, k int) drivers.Call {
+		return drivers.Call{Part: part, Args: []drivers.Value{drivers.Text(p), drivers.Int(int32(k))}}
+	}
+	for i := range 20 {
+		p := fmt.Sprint("p", i)
+		calls := []drivers.Call{link(0, p, 1), link(0, p+"x", 1), link(1, p, 1), link(0, p+"y", 1), link(0, p, 2), link(0, p+"z", 1), link(1, p, 2)}
+		if err := w.session.Batch(t.Context(), w.prepare("several"), calls); err != nil {
+			t.Fatal(err)
+		}
+		for p, want := range map[string]int{p: 0, p + "x": 1, p + "y": 1, p + "z": 1} {
+			if got := w.numbers("links", drivers.Text(p)); got[0] != want {
+				t.Fatalf("round %d: %d rows in %s, expected %d", i, got[0], p, want)
+			}
 		}
 	}
 }

@@ -45,7 +45,9 @@ type session struct {
 
 	edits []edit // of the call under way
 	steps []step
-	gets  []*getter
+
+	hashes []uint64 // of the rows of steps
+	gets   []*getter
 
 	closed bool
 }

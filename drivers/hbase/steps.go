@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"slices"
 
 	"github.com/tsuna/gohbase/pb"
 
@@ -136,15 +138,27 @@ func (s *session) run(ctx context.Context, l *line, st *step) error {
 	return nil
 }
 
-// searches reports whether some step must be run by the session itself.
-func searches(steps []step) bool {
+// ordered reports whether the steps must be carried out one after another: some
+// are of one row, or must be run by the session itself.
+func (s *session) ordered(steps []step) bool {
+	s.hashes = s.hashes[:0]
 	for i := range steps {
 		if steps[i].search != nil {
+			return true
+		}
+		e := &s.edits[steps[i].edit]
+		s.hashes = append(s.hashes, maphash.Bytes(rowSeed, e.table)^maphash.Bytes(rowSeed, e.row))
+	}
+	slices.Sort(s.hashes)
+	for i := 1; i < len(s.hashes); i++ {
+		if s.hashes[i] == s.hashes[i-1] {
 			return true
 		}
 	}
 	return false
 }
+
+var rowSeed = maphash.MakeSeed()
 
 // partly is the error of a batch some of whose steps were carried out.
 func partly(err error, done, of int) error {
