@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"net"
 	"testing"
 
 	"github.com/gocql/gocql"
@@ -10,9 +11,12 @@ import (
 // TestPinned: a request that is for one node is offered that node, once.
 func TestPinned(t *testing.T) {
 	n := &nodes{}
-	a, b := new(gocql.HostInfo), new(gocql.HostInfo)
-	a.SetHostID("a")
-	b.SetHostID("b")
+	host := func(id string, last byte) *gocql.HostInfo {
+		h := new(gocql.HostInfo).SetConnectAddress(net.IPv4(127, 0, 0, last))
+		h.SetHostID(id)
+		return h
+	}
+	a, b := host("a", 1), host("b", 2)
 	n.HostUp(a) // gocql may be connected to a node before it knows all of them
 	policy := gocql.RoundRobinHostPolicy()
 	n.policy.Store(&policy)
