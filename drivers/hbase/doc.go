@@ -73,6 +73,14 @@
 // Every family has NEW_VERSION_BEHAVIOR, without which a put in the same
 // millisecond as an earlier delete would be lost: docs/decisions says why.
 //
+// # When a region server dies
+//
+// Its regions are nowhere until ZooKeeper misses it and others have replayed its
+// log. A call for them waits, at most for the timeout; if it was never sent, it is
+// known not to be applied. gohbase asks for such a region at intervals that double
+// (after 8.2 s only at 16.4 s, then at 29.6 s), so that it may see it back twice as
+// late as it is.
+//
 // # What was sent twice
 //
 // gohbase sends a request again when its connection was lost. A put or delete
