@@ -76,8 +76,8 @@ func regionServer(t *testing.T, in *launch.Instance, table string, row []byte) s
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	// Rows of hbase:meta are TABLE,START,ID in the order of START.
-	scan, err := hrpc.NewScanRange(ctx, []byte("hbase:meta"), []byte(table+","), []byte(table+"-"), hrpc.Families(map[string][]string{"info": {"server"}}))
+	// Rows of hbase:meta are TABLE,START,ID in the order of TABLE, then of START.
+	scan, err := hrpc.NewScanRange(ctx, []byte("hbase:meta"), []byte(table+",,"), []byte(table+"\x00,,"), hrpc.Families(map[string][]string{"info": {"server"}}))
 	if err != nil {
 		t.Fatal(err)
 	}

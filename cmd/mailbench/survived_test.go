@@ -52,13 +52,12 @@ func (v *victim) survived(o outage) *reports.Audit {
 func (v *victim) outcomes(c *reports.Cell) (failed, unknown int64) {
 	t := v.t
 	t.Helper()
-	var all, errors int64
+	var all int64
 	for name, o := range c.Ops {
 		all += o.Count + o.NotFound + o.Failed + o.Unknown + o.Dropped + o.TooLarge
 		failed, unknown = failed+o.Failed, unknown+o.Unknown
 		texts := o.NotFound + o.TooLarge // those have texts too
 		for _, e := range o.Errors {
-			errors += e.Count
 			texts -= e.Count
 		}
 		if texts+o.Failed+o.Unknown != 0 {
