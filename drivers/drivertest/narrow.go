@@ -53,7 +53,13 @@ func narrow(t testing.TB, open Open) {
 	// Whatever a blob holds, it is neither null nor another one.
 	var want []string
 	values := []any{
-		[]byte{}, nil, []byte{0}, []byte{1}, []byte{0xff}, []byte{0xff, 0}, []byte("\xff\x00mb"), []byte("\xff\x00mbe"),
+		[]byte{},
+		nil,
+		[]byte{0},
+		[]byte{1},
+		[]byte{0xff},
+		[]byte{0xff, 0},
+		[]byte("\xff\x00mb"), []byte("\xff\x00mbe"),
 		[]byte("\xff\x00mbn"), []byte("\xff\x00mbv"), []byte("\xff\x00mbvv"), []byte("null"),
 	}
 	for k, v := range values {
