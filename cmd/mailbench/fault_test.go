@@ -54,8 +54,8 @@ type fault struct {
 	engine   string
 	settings []string      // of the driver
 	measure  time.Duration // long enough for all of it
-	// kill lets a node die under the runs, waits until the others have missed
-	// it, and until what it served is served again.
+	// kill lets a node die under the runs, and returns when all that it served is
+	// served again.
 	kill func([]*victim) outage
 	// remove takes deliveries of one model out of the store, behind mailbench's back.
 	remove map[string]func(v *victim, n int64)
