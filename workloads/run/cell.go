@@ -60,26 +60,28 @@ type cell struct {
 // whatever happens; the error of one that could not be is in its cell.
 func (c *cell) run(ctx context.Context) {
 	c.settled, c.warm = true, true
-	at := 0 // the phase under way
-	err := c.open(ctx)
-	if err == nil {
-		at, err = c.phases(ctx)
-		if err == nil && c.config.Audit == AuditAfter && ctx.Err() == nil {
-			err = c.runAudit(ctx)
-		}
-		err = errors.Join(err, c.close(ctx))
+	if err := c.open(ctx); err != nil {
+		c.fail(ctx, c.config.Workload.Phases[0].Name, err)
+		return
 	}
-	if err != nil && ctx.Err() == nil {
-		c.fail(at, err)
+	if c.phases(ctx) && c.config.Audit == AuditAfter && ctx.Err() == nil {
+		c.fail(ctx, "audit", c.runAudit(ctx))
 	}
+	c.fail(ctx, "close", c.close(ctx))
 }
 
-// fail records that a phase could not be carried out.
-func (c *cell) fail(at int, err error) {
-	spec := &c.config.Workload.Phases[min(at, len(c.config.Workload.Phases)-1)]
-	cell := c.blank(spec)
-	cell.Verdict, cell.Reason = reports.Failed, err.Error()
-	c.cells = append(c.cells, cell)
+// fail records that a phase could not be carried out, or not to its end. What
+// breaks because the run was interrupted is no failure.
+func (c *cell) fail(ctx context.Context, phase string, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	last := len(c.cells) - 1
+	if last < 0 || c.cells[last].Phase != phase {
+		c.cells = append(c.cells, c.blank(&workloads.Phase{Name: phase}))
+		last++
+	}
+	c.cells[last].Verdict, c.cells[last].Reason = reports.Failed, err.Error()
 }
 
 // ledgered: what a null engine acknowledges it does not keep, and a data set
@@ -109,13 +111,12 @@ func (c *cell) probe(ctx context.Context) error {
 	return nil
 }
 
-// phases runs the workload's phases in order and says how far it came.
-func (c *cell) phases(ctx context.Context) (at int, err error) {
-	all := c.config.Workload.Phases
-	for at = range all {
-		spec := &all[at]
+// phases runs the workload's phases in order and says whether it came to the end.
+func (c *cell) phases(ctx context.Context) bool {
+	for at := range c.config.Workload.Phases {
+		spec := &c.config.Workload.Phases[at]
 		if ctx.Err() != nil {
-			return at, nil
+			return false
 		}
 		if c.lacking != "" {
 			if spec.Kind == workloads.Measure {
@@ -124,6 +125,7 @@ func (c *cell) phases(ctx context.Context) (at int, err error) {
 			continue
 		}
 		c.progress(Progress{Phase: spec.Name, Fraction: -1})
+		var err error
 		switch spec.Kind {
 		case workloads.Load:
 			err = c.load(ctx, at)
@@ -136,10 +138,11 @@ func (c *cell) phases(ctx context.Context) (at int, err error) {
 			err = c.mixed(ctx, at)
 		}
 		if err != nil {
-			return at, err
+			c.fail(ctx, spec.Name, err)
+			return false
 		}
 	}
-	return at, nil
+	return true
 }
 
 // settleAtMost is how long a store may take to come to rest.
@@ -220,10 +223,7 @@ func (c *cell) auditOnly(ctx context.Context) {
 	if err == nil {
 		err = errors.Join(c.runAudit(ctx), c.close(ctx))
 	}
-	if err != nil && ctx.Err() == nil {
-		c.fail(0, err)
-		c.cells[0].Phase = "audit"
-	}
+	c.fail(ctx, "audit", err)
 }
 
 // runAudit compares the store with the ledger.

@@ -52,7 +52,7 @@ func (w *worker) loadAll(ctx, opCtx context.Context) error {
 // out of reach. What may be there is not, lest it be there twice.
 const (
 	missesMost  = 10
-	missesShare = 0.001
+	missesShare = 0.01
 	loadTries   = 9
 )
 

@@ -265,6 +265,9 @@ func TestFailedCellDoesNotEndTheRun(t *testing.T) {
 	c.Models = []models.Model{bad.model("bad"), good.model("good")}
 	r := runOK(t, c)
 	var failed, ok []string
+	if len(r.Cells) != 3 {
+		t.Errorf("%d cells, want a load that failed, and load and measure of good", len(r.Cells))
+	}
 	for _, cell := range r.Cells {
 		if cell.Verdict == reports.Failed {
 			failed = append(failed, cell.Model+" "+cell.Phase+": "+cell.Reason)
