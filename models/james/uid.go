@@ -3,6 +3,7 @@ package james
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -52,9 +53,14 @@ func (m *mailbox) countMessages(ctx context.Context, f *models.Folder, n int64) 
 	return nil
 }
 
+// casAttempts is how often a compare-and-set of a UID whose outcome is not
+// known is made once more: it may have run into many others at once.
+const casAttempts = 5
+
 // increment adds n to a number of the mailbox row. What the statement returns
 // is passed on: for UIDs, the new value. Where the fallback runs, it is a
-// compare-and-set of what was read before, until that still holds.
+// compare-and-set of what was read before, until that still holds. A UID that
+// was perhaps taken is one that nobody gets; a count is not made twice.
 func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.Statement, number int, n int64) (int64, error) {
 	if stmt.Pattern().Kind != schemas.PutIf {
 		res, err := m.s.Write(ctx, stmt, m.with(key(f), drivers.Bigint(n)))
@@ -63,12 +69,15 @@ func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.
 		}
 		return res.Row[0].Int64(), nil
 	}
-	for {
+	for attempt := 1; ; attempt++ {
 		was, err := m.number(ctx, f, number)
 		if err != nil {
 			return 0, err
 		}
 		res, err := m.s.Write(ctx, stmt, m.with(key(f), drivers.Bigint(was.Int64()+n), was))
+		if number == lastUID && errors.Is(err, drivers.ErrUnknown) && attempt < casAttempts && ctx.Err() == nil {
+			continue
+		}
 		if err != nil || res.Applied {
 			return was.Int64() + n, err
 		}

@@ -31,7 +31,7 @@ func TestModelsLive(t *testing.T) {
 // openLive opens a store in a namespace of its own, which goes with the test.
 func openLive(t *testing.T, e drivers.Engine, o drivers.Options) drivers.Store {
 	t.Helper()
-	o.Namespace = strings.ToLower(rand.Text()[:16])
+	o.Namespace = "m" + strings.ToLower(rand.Text()[:15])
 	st, err := e.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
