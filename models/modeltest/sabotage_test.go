@@ -58,8 +58,8 @@ const sabotageEnv = "MAILBENCH_SABOTAGE"
 var failedTest = regexp.MustCompile(`--- FAIL: \S+?/(\S+)`)
 
 // expectFailure runs tests of this binary in another process, which must fail
-// by its tests, and logs which of them saw it.
-func expectFailure(t *testing.T, run string, env ...string) {
+// by its tests. It logs and returns which of them saw it.
+func expectFailure(t *testing.T, run string, env ...string) (saw []string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+run, "-test.timeout=5m", "-rapid.shrinktime=0s")
 	cmd.Env = append(os.Environ(), env...)
@@ -68,7 +68,6 @@ func expectFailure(t *testing.T, run string, env ...string) {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("run the suite: %v", err)
 	}
-	var saw []string
 	for _, m := range failedTest.FindAllStringSubmatch(string(out), -1) {
 		saw = append(saw, m[1])
 	}
@@ -80,6 +79,7 @@ func expectFailure(t *testing.T, run string, env ...string) {
 	default:
 		t.Logf("%s: seen by %s", strings.Join(env, " "), strings.Join(saw, ", "))
 	}
+	return saw
 }
 
 func (s *saboteur) List(ctx context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
