@@ -170,15 +170,12 @@ func (s *saboteur) Move(ctx context.Context, from, to *models.Folder, hs, handle
 			return err
 		}
 	}
-	var entries []*refEntry
-	for _, h := range hs {
-		if e, err := s.find(from, h); err == nil {
-			entries = append(entries, e)
-		}
-	}
+	entries := s.found(from, hs)
 	if err := s.reference.Move(ctx, from, to, hs, handles); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, e := range entries {
 		switch s.breaks {
 		case "a move loses flags":
@@ -190,9 +187,23 @@ func (s *saboteur) Move(ctx context.Context, from, to *models.Folder, hs, handle
 	return nil
 }
 
+// found are those of the messages that the folder has.
+func (s *saboteur) found(f *models.Folder, hs []models.Handle) (es []*refEntry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range hs {
+		if e, err := s.find(f, h); err == nil {
+			es = append(es, e)
+		}
+	}
+	return es
+}
+
 func (s *saboteur) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	err := s.reference.Delete(ctx, f, hs)
 	if s.breaks == "a neighbour loses mail" && err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		for _, a := range s.accounts {
 			if a != f.Account.Ref && len(a.folders[0].entries) > 0 {
 				a.folders[0].entries = a.folders[0].entries[1:]
@@ -206,11 +217,11 @@ func (s *saboteur) Raw(ctx context.Context, f *models.Folder, h models.Handle, w
 	if s.breaks != "the last byte is lost" {
 		return s.reference.Raw(ctx, f, h, w)
 	}
-	e, err := s.find(f, h)
-	if err != nil {
-		return 0, err
+	es := s.found(f, []models.Handle{h})
+	if len(es) == 0 {
+		return s.reference.Raw(ctx, f, h, w)
 	}
-	return s.reference.RawRange(ctx, f, h, 0, max(0, e.state.mail.Raw.Size()-1), w)
+	return s.reference.RawRange(ctx, f, h, 0, max(0, es[0].state.mail.Raw.Size()-1), w)
 }
 
 func (s *saboteur) Audit(ctx context.Context) (models.Audit, error) {
@@ -240,6 +251,8 @@ func (s *saboteur) Restore(ctx context.Context, a *models.Account, h models.Hand
 	err := s.reference.Restore(ctx, a, h)
 	if s.breaks == "a restore loses the order" && err == nil {
 		e := s.lookup(h)
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		late := *e.state.mail.Message
 		late.Date = start.AddDate(1, 0, 0)
 		e.state.mail.Message = &late
