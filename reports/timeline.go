@@ -74,38 +74,42 @@ func (t *text) timeline(c *Cell) {
 
 // sketch is the cell's timeline as at most so many bars of ok operations a
 // second, with the highest and the seconds that one bar stands for, and marks
-// below them.
+// below them. An interval belongs to the bar that its middle lies in; one that is
+// longer than a bar, as its tick came late, stands in those beside it, too.
 func (c *Cell) sketch(width int) (bars, marks string, most, each float64) {
-	group := (len(c.Timeline) + width - 1) / width
-	var sums []Interval
-	for i, in := range c.Timeline {
-		if i%group == 0 {
-			sums = append(sums, Interval{})
+	last := &c.Timeline[len(c.Timeline)-1]
+	rates := make([]float64, min(width, len(c.Timeline)))
+	each = max(last.At+last.Seconds, 1e-9) / float64(len(rates))
+	var m strings.Builder
+	for i := range rates {
+		from, to := float64(i)*each, float64(i+1)*each
+		var in, across Interval
+		for _, t := range c.Timeline {
+			switch middle := t.At + t.Seconds/2; {
+			case from <= middle && middle < to:
+				in.Seconds, in.OK, in.Failed, in.Unknown = in.Seconds+t.Seconds, in.OK+t.OK, in.Failed+t.Failed, in.Unknown+t.Unknown
+			case t.At <= (from+to)/2 && (from+to)/2 < t.At+t.Seconds:
+				across = t
+			}
 		}
-		s := &sums[len(sums)-1]
-		s.Seconds += in.Seconds
-		s.OK += in.OK
-		s.Failed += in.Failed
-		s.Unknown += in.Unknown
-	}
-	for i := range sums {
-		most = max(most, sums[i].perSecond(sums[i].OK))
-	}
-	var b, m strings.Builder
-	for i := range sums {
-		s := &sums[i]
-		// What is little is not shown as nothing.
-		b.WriteRune(levels[int(math.Ceil(s.perSecond(s.OK)/max(most, 1e-9)*float64(len(levels)-1)))])
+		if rates[i] = in.perSecond(in.OK); in.Seconds == 0 {
+			rates[i] = across.perSecond(across.OK)
+		}
+		most = max(most, rates[i])
 		switch {
-		case s.Failed > 0 && s.Unknown > 0:
+		case in.Failed > 0 && in.Unknown > 0:
 			m.WriteByte('*')
-		case s.Failed > 0:
+		case in.Failed > 0:
 			m.WriteByte('!')
-		case s.Unknown > 0:
+		case in.Unknown > 0:
 			m.WriteByte('?')
 		default:
 			m.WriteByte(' ')
 		}
 	}
-	return b.String(), m.String(), most, sums[0].Seconds
+	var b strings.Builder
+	for _, r := range rates { // what is little is not shown as nothing
+		b.WriteRune(levels[int(math.Ceil(r/max(most, 1e-9)*float64(len(levels)-1)))])
+	}
+	return b.String(), m.String(), most, each
 }

@@ -150,7 +150,8 @@ func (p *phase) tickEvery() time.Duration {
 // collect takes what the workers recorded, window by window, until they have
 // ended, and once more then.
 func (p *phase) collect(done <-chan struct{}, stop context.CancelFunc) error {
-	ticks := time.NewTicker(p.tickEvery())
+	p.line.tick = p.tickEvery()
+	ticks := time.NewTicker(p.line.tick)
 	defer ticks.Stop()
 	from := p.began
 	for {
@@ -167,7 +168,7 @@ func (p *phase) collect(done <-chan struct{}, stop context.CancelFunc) error {
 			<-done
 			return err
 		}
-		p.line.add(ops, p.reported(), from.Sub(p.began), to.Sub(p.began))
+		p.line.add(ops, p.reported(), from.Sub(p.began), to.Sub(p.began), last)
 		p.window(ops, to.Sub(from), last)
 		if last {
 			p.line.silent(to.Sub(p.began))

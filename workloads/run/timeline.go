@@ -12,7 +12,9 @@ import (
 
 // timeline is how a phase went, interval by interval.
 type timeline struct {
+	tick      time.Duration // how often add is called, but for late and last calls
 	intervals []reports.Interval
+	full      float64       // length of an interval in seconds, if it is several ticks
 	last      time.Duration // end of the last operation that was ok
 	gap       reports.Gap
 	all       *hdr.Histogram // of all operations of an interval, for its quantile
@@ -23,14 +25,15 @@ type timeline struct {
 // ten minutes.
 const intervalsMost = 600
 
-// add enters what was recorded from one moment of the phase to another.
-func (t *timeline) add(ops []latency.Op, kind latency.Kind, from, to time.Duration) {
+// add enters what was recorded from one moment of the phase to another, the
+// last time at the phase's end.
+func (t *timeline) add(ops []latency.Op, kind latency.Kind, from, to time.Duration, last bool) {
 	in := reports.Interval{At: from.Seconds(), Seconds: (to - from).Seconds()}
 	if t.all == nil {
 		t.all = hdr.New(1, int64(latency.Highest), 3)
 	}
 	t.all.Reset()
-	var first, last time.Duration
+	var first, latest time.Duration
 	for i := range ops {
 		o := &ops[i]
 		in.Failed += o.Counts[latency.Failed]
@@ -42,7 +45,7 @@ func (t *timeline) add(ops []latency.Op, kind latency.Kind, from, to time.Durati
 		if in.OK == 0 || o.First < first {
 			first = o.First
 		}
-		last = max(last, o.Last)
+		latest = max(latest, o.Last)
 		in.OK += o.Counts[latency.OK]
 		t.all.Merge(o.Times[kind])
 		runtime.Gosched() // a merge takes 0.2 ms, and workers should not wait longer
@@ -50,9 +53,9 @@ func (t *timeline) add(ops []latency.Op, kind latency.Kind, from, to time.Durati
 	if in.OK > 0 {
 		in.P99, in.Max = t.all.ValueAtQuantile(99), t.all.Max()
 		t.silent(first)
-		t.last = max(t.last, last)
+		t.last = max(t.last, latest)
 	}
-	t.append(in)
+	t.append(in, last)
 }
 
 // silent ends a time without an operation that was ok. Such times that lie within
@@ -63,12 +66,16 @@ func (t *timeline) silent(until time.Duration) {
 	}
 }
 
-// append puts an interval at the end. What the end of a phase makes too short to
-// be compared belongs to the interval before.
-func (t *timeline) append(in reports.Interval) {
-	if n := len(t.intervals); n > 0 && in.Seconds < t.intervals[n-1].Seconds/2 {
-		t.intervals[n-1] = together(t.intervals[n-1], in)
-		return
+// append puts an interval at the end, or adds it to one that is not full yet.
+// What the end of a phase makes too short to be compared belongs to the interval
+// before. A tick that came late makes one long interval, and changes no other.
+func (t *timeline) append(in reports.Interval, last bool) {
+	if n := len(t.intervals); n > 0 {
+		end := &t.intervals[n-1]
+		if tick := t.tick.Seconds(); end.Seconds+tick/2 <= t.full || last && in.Seconds < max(tick, t.full)/2 {
+			*end = together(*end, in)
+			return
+		}
 	}
 	t.intervals = append(t.intervals, in)
 	if len(t.intervals) < intervalsMost {
@@ -78,7 +85,7 @@ func (t *timeline) append(in reports.Interval) {
 	for i := 0; i+1 < len(t.intervals); i += 2 {
 		half = append(half, together(t.intervals[i], t.intervals[i+1]))
 	}
-	t.intervals = half
+	t.intervals, t.full = half, 2*max(t.full, t.tick.Seconds())
 }
 
 func together(a, b reports.Interval) reports.Interval {
