@@ -4,7 +4,9 @@ import "testing"
 
 // A bar stands for as much time as any other, however long the intervals are.
 func TestSketch(t *testing.T) {
-	second := func(at float64, ok, failed int64) Interval { return Interval{At: at, Seconds: 1, OK: ok, Failed: failed} }
+	second := func(at float64, ok, failed int64) Interval {
+		return Interval{At: at, Seconds: 1, OK: ok, Failed: failed}
+	}
 	for _, c := range []struct {
 		name        string
 		timeline    []Interval
