@@ -206,6 +206,38 @@ func (p *Pattern) Args() []Arg {
 	return args
 }
 
+// Places says where each group of a call's arguments begins, in the order of
+// Args. In, Element, From, To and Limit are single arguments, and -1 where the
+// pattern has none; the other groups may be empty.
+type Places struct {
+	In, Element, Filter, From, To, After, Limit, Columns, If int
+}
+
+// Places returns where the arguments of a call begin.
+func (p *Pattern) Places() (at Places) {
+	next := len(p.By)
+	take := func(n int) int {
+		next += n
+		return next - n
+	}
+	one := func(present bool) int {
+		if present {
+			return take(1)
+		}
+		return -1
+	}
+	at.In = one(p.In != nil)
+	at.Element = one(p.Element != nil)
+	at.Filter = take(len(p.Filter))
+	at.From = one(p.From != nil)
+	at.To = one(p.To != nil)
+	at.After = take(len(p.After))
+	at.Limit = one(p.LimitArg)
+	at.Columns = next
+	at.If = len(p.Args()) - len(p.If)
+	return at
+}
+
 // elements is the type of the elements that an append or remove takes: a
 // removal from a map names keys only.
 func elements(t Type, k PatternKind) Type {

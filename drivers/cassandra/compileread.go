@@ -31,9 +31,9 @@ func (st *statement) compileRead() error {
 			continue
 		}
 		st.queries[with] = st.selection(func(b *cql) {
-			b.ends(p, with, st.from, st.to, with&withAfter != 0 && len(p.After) > 1)
+			b.ends(p, with, st.at.From, st.at.To, with&withAfter != 0 && len(p.After) > 1)
 			if with&withAfter != 0 {
-				b.after(p, st.after)
+				b.after(p, st.at.After)
 			}
 		})
 	}
@@ -66,7 +66,7 @@ func (st *statement) throughIndex() error {
 	if p.In != nil || len(p.Filter) > 0 {
 		return unsupported("index %s beside a list or a filter", x.Name)
 	}
-	st.shape, st.filter = &bound, last
+	st.shape, st.at.Filter = &bound, last
 	return nil
 }
 
@@ -105,10 +105,10 @@ func (st *statement) compileChain() {
 				continue
 			}
 			st.chains[given] = append(st.chains[given], st.selection(func(b *cql) {
-				b.equal(p.After[:i], st.after)
-				b.cond(quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.after+i))
+				b.equal(p.After[:i], st.at.After)
+				b.cond(quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.at.After+i))
 				if i == 0 {
-					b.ends(p, with, st.from, st.to, false)
+					b.ends(p, with, st.at.From, st.at.To, false)
 				}
 			}))
 		}
@@ -170,7 +170,7 @@ func (st *statement) selection(more func(b *cql)) *query {
 		b.write("COUNT(*)")
 	case p.Element != nil:
 		b.write(quote(p.Element.Name), "[?]")
-		b.binds = append(b.binds, bind(st.element))
+		b.binds = append(b.binds, bind(st.at.Element))
 		q.columns = []*schemas.Column{{Name: p.Element.Name, Type: *p.Element.Type.Elem}}
 	default:
 		if p.Static {
@@ -194,9 +194,9 @@ func (st *statement) selection(more func(b *cql)) *query {
 		}
 		key = append(key, bindElement)
 	case p.In != nil:
-		b.cond(quote(p.In.Name)+" IN ?", bind(st.in))
+		b.cond(quote(p.In.Name)+" IN ?", bind(st.at.In))
 	}
-	b.equal(p.Filter, st.filter)
+	b.equal(p.Filter, st.at.Filter)
 	more(b)
 	if p.Reverse && len(t.Clustering) > 0 {
 		b.write(" ORDER BY ", quote(t.Clustering[0].Name), direction(!t.Clustering[0].Desc))

@@ -45,23 +45,23 @@ func (st *statement) mutation(with bounds, timed bool) *query {
 	var b *cql
 	switch p.Kind {
 	case schemas.Put:
-		b = insert(t, p, st.columns, false, timed)
+		b = insert(t, p, st.at.Columns, false, timed)
 	case schemas.PutIf:
 		if p.Absent {
-			b = insert(t, p, st.columns, true, timed)
+			b = insert(t, p, st.at.Columns, true, timed)
 			break
 		}
-		b = update(t, p, st.columns, timed, func(c string) string { return c + " = ?" })
+		b = update(t, p, st.at.Columns, timed, func(c string) string { return c + " = ?" })
 		for i, c := range p.If {
 			b.write([]string{" IF ", " AND "}[min(i, 1)], quote(c.Name), " = ?")
-			b.binds = append(b.binds, bind(st.cond+i))
+			b.binds = append(b.binds, bind(st.at.If+i))
 		}
 	case schemas.Add, schemas.Append:
-		b = update(t, p, st.columns, timed, func(c string) string { return c + " = " + c + " + ?" })
+		b = update(t, p, st.at.Columns, timed, func(c string) string { return c + " = " + c + " + ?" })
 	case schemas.Remove:
-		b = update(t, p, st.columns, timed, func(c string) string { return c + " = " + c + " - ?" })
+		b = update(t, p, st.at.Columns, timed, func(c string) string { return c + " = " + c + " - ?" })
 	case schemas.Delete:
-		b = remove(t, p, with, st.from, st.to, timed)
+		b = remove(t, p, with, st.at.From, st.at.To, timed)
 	}
 	q := b.query(st.partition())
 	q.conditional = p.Kind == schemas.PutIf
@@ -84,7 +84,7 @@ func (st *statement) idempotent() (bool, []bind) {
 	var lists []bind
 	for i, c := range p.Columns {
 		if c.Type.Kind == schemas.List {
-			lists = append(lists, bind(st.columns+i))
+			lists = append(lists, bind(st.at.Columns+i))
 		}
 	}
 	return true, lists

@@ -19,9 +19,7 @@ type statement struct {
 	shape   *schemas.Pattern // the pattern as CQL takes it: what is selected beside its columns, an index as a filter
 	table   *table
 	args    []schemas.Arg
-
-	// Where the arguments begin, in the order of schemas.Pattern.Args; -1 is none.
-	in, element, filter, from, to, after, limit, columns, cond int
+	at      schemas.Places // of arguments
 
 	queries variants     // by the bounds that are given
 	chains  [2][]*query  // a page over columns of both directions: see compileChain
@@ -103,42 +101,17 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	if p.Kind == schemas.Batch {
 		return s.compileBatch(p)
 	}
-	st := &statement{store: s, pattern: p, shape: p, args: p.Args(), keys: len(p.By), inAt: -1, rowAt: -1}
+	st := &statement{store: s, pattern: p, shape: p, args: p.Args(), at: p.Places(), keys: len(p.By), inAt: -1, rowAt: -1}
 	var err error
 	if st.table, err = s.tableOf(p.Table); err != nil {
 		return nil, err
 	}
-	st.place()
 	if p.Kind.Reads() {
 		err = st.compileRead()
 	} else {
 		err = st.compileWrite()
 	}
 	return st, err
-}
-
-// place finds where each group of arguments begins.
-func (st *statement) place() {
-	p, at := st.pattern, len(st.pattern.By)
-	take := func(n int) int {
-		at += n
-		return at - n
-	}
-	one := func(present bool) int {
-		if present {
-			return take(1)
-		}
-		return -1
-	}
-	st.in = one(p.In != nil)
-	st.element = one(p.Element != nil)
-	st.filter = take(len(p.Filter))
-	st.from = one(p.From != nil)
-	st.to = one(p.To != nil)
-	st.after = take(len(p.After))
-	st.limit = one(p.LimitArg)
-	st.columns = at
-	st.cond = len(st.args) - len(p.If)
 }
 
 // add numbers a query.

@@ -57,8 +57,8 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 // limitOf returns how many rows the call may yield.
 func (st *statement) limitOf(args []drivers.Value) int64 {
 	switch {
-	case st.limit >= 0 && !args[st.limit].IsNull():
-		return args[st.limit].Int64()
+	case st.at.Limit >= 0 && !args[st.at.Limit].IsNull():
+		return args[st.at.Limit].Int64()
 	case st.pattern.Limit > 0:
 		return int64(st.pattern.Limit)
 	}
@@ -70,24 +70,24 @@ func (st *statement) limitOf(args []drivers.Value) int64 {
 func (st *statement) given(args []drivers.Value) bounds {
 	p := st.pattern
 	var with bounds
-	if st.from >= 0 && !args[st.from].IsNull() {
+	if st.at.From >= 0 && !args[st.at.From].IsNull() {
 		with |= withFrom
 	}
-	if st.to >= 0 && !args[st.to].IsNull() {
+	if st.at.To >= 0 && !args[st.at.To].IsNull() {
 		with |= withTo
 	}
-	if len(p.After) == 0 || args[st.after].IsNull() {
+	if len(p.After) == 0 || args[st.at.After].IsNull() {
 		return with
 	}
 	start := st.start()
 	if with&start == 0 {
 		return with | withAfter
 	}
-	bound, at := p.From, st.from
+	bound, at := p.From, st.at.From
 	if start == withTo {
-		bound, at = p.To, st.to
+		bound, at = p.To, st.at.To
 	}
-	c := compare(args[st.after], args[at])
+	c := compare(args[st.at.After], args[at])
 	if start == withTo {
 		c = -c
 	}
@@ -131,11 +131,11 @@ func (s *session) readRange(ctx context.Context, st *statement, args []drivers.V
 // range already.
 func (st *statement) beyondEnd(args []drivers.Value) bool {
 	p := st.pattern
-	bound, at := p.To, st.to
+	bound, at := p.To, st.at.To
 	if st.start() == withTo {
-		bound, at = p.From, st.from
+		bound, at = p.From, st.at.From
 	}
-	c := compare(args[st.after], args[at])
+	c := compare(args[st.at.After], args[at])
 	if st.start() == withTo {
 		c = -c
 	}

@@ -29,7 +29,7 @@ func (l *lane) collect(ctx context.Context, st *statement, c *call, o *origin) e
 // clustering order, each once; they are yielded in the list's order, so all of
 // them are read first.
 func (s *session) readListed(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
-	list := args[st.in].Elems()
+	list := args[st.at.In].Elems()
 	if len(list) == 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (s *session) inOrder(st *statement, list []drivers.Value, width int, limit 
 // allows, each with a request to its own replicas. A row is yielded when those
 // before it in the list have been; no more than so many are held.
 func (s *session) readSingles(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
-	list := args[st.in].Elems()
+	list := args[st.at.In].Elems()
 	lanes := s.side(min(st.pattern.Parallel, len(list)))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

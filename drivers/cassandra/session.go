@@ -111,7 +111,7 @@ func (st *statement) check(args []drivers.Value) error {
 		if err := fits(&st.args[i].Type, &args[i]); err != nil {
 			return fmt.Errorf("argument %s: %w", st.args[i].Name, err)
 		}
-		if args[i].IsNull() && (i < st.keys || i == st.in || i == st.element || st.pattern.Kind == schemas.Add) {
+		if args[i].IsNull() && (i < st.keys || i == st.at.In || i == st.at.Element || st.pattern.Kind == schemas.Add) {
 			return fmt.Errorf("argument %s: %w", st.args[i].Name, errNull)
 		}
 	}

@@ -33,18 +33,18 @@ func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value
 	if n == len(parts) {
 		return nil
 	}
-	if p.From != nil && !args[st.from].IsNull() {
-		if err := b.end(parts, n, args[st.from], !parts[n].desc, p.From.Open); err != nil {
+	if p.From != nil && !args[st.at.From].IsNull() {
+		if err := b.end(parts, n, args[st.at.From], !parts[n].desc, p.From.Open); err != nil {
 			return err
 		}
 	}
-	if p.To != nil && !args[st.to].IsNull() {
-		if err := b.end(parts, n, args[st.to], parts[n].desc, p.To.Open); err != nil {
+	if p.To != nil && !args[st.at.To].IsNull() {
+		if err := b.end(parts, n, args[st.at.To], parts[n].desc, p.To.Open); err != nil {
 			return err
 		}
 	}
 	if len(p.After) > 0 {
-		return b.after(st, parts, n, args[st.after:st.after+len(p.After)])
+		return b.after(st, parts, n, args[st.at.After:st.at.After+len(p.After)])
 	}
 	return nil
 }

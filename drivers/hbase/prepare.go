@@ -17,8 +17,8 @@ type statement struct {
 	pattern *schemas.Pattern
 	table   *table
 
-	// Where the arguments begin, in the order of schemas.Pattern.Args.
-	in, element, filter, from, to, after, limit, columns, cond, nargs int
+	at    schemas.Places // of arguments
+	nargs int
 
 	out     []output // one for each of the pattern's columns
 	view    view     // what is read of its rows
@@ -72,42 +72,17 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	if p.Kind == schemas.Batch {
 		return s.compileBatch(p)
 	}
-	st := &statement{store: s, pattern: p, nargs: len(p.Args())}
+	st := &statement{store: s, pattern: p, nargs: len(p.Args()), at: p.Places()}
 	if st.table = s.tableOf(p.Table); st.table == nil {
 		return nil, fmt.Errorf("table %s is not there: apply its schema to this store first", p.Table.Name)
 	}
 	if p.Index != nil {
 		return nil, fmt.Errorf("index %s: HBase has no indexes: %w", p.Index.Name, drivers.ErrUnsupported)
 	}
-	st.place()
 	if p.Kind.Reads() {
 		return st, st.compileRead()
 	}
 	return st, st.compileWrite()
-}
-
-// place finds where each group of arguments begins.
-func (st *statement) place() {
-	p, at := st.pattern, len(st.pattern.By)
-	take := func(n int) int {
-		at += n
-		return at - n
-	}
-	one := func(present bool) int {
-		if present {
-			return take(1)
-		}
-		return -1
-	}
-	st.in = one(p.In != nil)
-	st.element = one(p.Element != nil)
-	st.filter = take(len(p.Filter))
-	st.from = one(p.From != nil)
-	st.to = one(p.To != nil)
-	st.after = take(len(p.After))
-	st.limit = one(p.LimitArg)
-	st.columns = at
-	st.cond = st.nargs - len(p.If)
 }
 
 // family returns the family that the statement's rows lie in, with its columns.
@@ -213,10 +188,10 @@ func (st *statement) compileWrite() error {
 			return fmt.Errorf("column %s is counted up by no pattern of the schema that was applied", c.Name)
 		}
 		if c.Type.Kind == schemas.List && p.Kind == schemas.Remove {
-			st.lists = append(st.lists, wanted{name: c.Name, at: st.columns + i, typ: c.Type})
+			st.lists = append(st.lists, wanted{name: c.Name, at: st.at.Columns + i, typ: c.Type})
 			continue
 		}
-		st.write = append(st.write, operand{c, st.columns + i})
+		st.write = append(st.write, operand{c, st.at.Columns + i})
 	}
 	for _, c := range p.If {
 		st.conds = append(st.conds, slices.Index(columns, c))

@@ -20,21 +20,21 @@ func (r *reading) narrow() error {
 		parts = st.table.static
 	}
 	switch {
-	case st.element >= 0:
+	case st.at.Element >= 0:
 		return r.getElement()
-	case st.pattern.Kind == schemas.Get && st.in >= 0:
+	case st.pattern.Kind == schemas.Get && st.at.In >= 0:
 		return r.getMany(parts)
 	case st.pattern.Kind == schemas.Get:
 		return r.getOne(parts)
 	}
 	fixed := append(r.fixed[:0], r.args[:len(st.pattern.By)]...)
 	r.fixed = fixed
-	if st.in < 0 {
+	if st.at.In < 0 {
 		if err := r.slice(parts, fixed); err != nil {
 			return err
 		}
 	} else {
-		for _, v := range r.args[st.in].Elems() {
+		for _, v := range r.args[st.at.In].Elems() {
 			if r.left == 0 {
 				break
 			}
@@ -89,7 +89,7 @@ func (r *reading) filters() *pb.Filter {
 	family, columns := st.family()
 	var all []*pb.Filter
 	for i, at := range st.filters {
-		all = append(all, columnIs(family, columns[at].Name, r.args[st.filter+i]))
+		all = append(all, columnIs(family, columns[at].Name, r.args[st.at.Filter+i]))
 	}
 	return allOf(append(all, st.view.filter)...)
 }
@@ -132,7 +132,7 @@ func (r *reading) getElement() error {
 		return err
 	}
 	column := st.pattern.Element
-	key := r.args[st.element]
+	key := r.args[st.at.Element]
 	if key.Kind() != column.Type.Key.Kind {
 		return checkKind(&schemas.Column{Name: column.Name + "'s key", Type: *column.Type.Key}, key.Kind())
 	}
@@ -177,7 +177,7 @@ const maxGets = 256
 
 // getMany yields the rows of a list of keys, in its order.
 func (r *reading) getMany(parts []keyPart) error {
-	list := r.args[r.st.in].Elems()
+	list := r.args[r.st.at.In].Elems()
 	together, send := maxGets, r.sendTogether
 	if n := r.st.pattern.Parallel; n > 0 {
 		together, send = n, r.sendParallel

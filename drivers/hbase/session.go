@@ -158,8 +158,8 @@ func (s *session) rowKey(parts []keyPart, vals []drivers.Value) (err error) {
 
 // limitOf returns how many rows the call may yield; -1 is no limit.
 func limitOf(st *statement, args []drivers.Value) int64 {
-	if st.limit >= 0 && !args[st.limit].IsNull() {
-		return max(args[st.limit].Int64(), 0)
+	if st.at.Limit >= 0 && !args[st.at.Limit].IsNull() {
+		return max(args[st.at.Limit].Int64(), 0)
 	}
 	if st.pattern.Limit > 0 {
 		return int64(st.pattern.Limit)

@@ -28,10 +28,10 @@ func (r *reading) wide() error {
 
 func (r *reading) wideRows() error {
 	st, rows := r.st, len(r.st.table.row)
-	if st.in < 0 {
+	if st.at.In < 0 {
 		return r.wideSlice(r.fixed)
 	}
-	list := r.args[st.in].Elems()
+	list := r.args[st.at.In].Elems()
 	p := st.pattern
 	if len(p.By) >= rows && p.From == nil && p.To == nil && len(p.After) == 0 {
 		return r.wideMany(list)
@@ -125,7 +125,7 @@ func (r *reading) valueFilter() *pb.Filter {
 	st := r.st
 	var f *pb.Filter
 	if len(st.filters) > 0 {
-		f = valueIs(r.args[st.filter])
+		f = valueIs(r.args[st.at.Filter])
 	} else if st.pattern.Kind == schemas.Count {
 		f = keysOnly()
 	}
@@ -155,9 +155,9 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 		return nil
 	}
 	r.cells.keep = false
-	if n := rows - len(fixed); len(st.pattern.After) > n && !r.args[st.after].IsNull() {
+	if n := rows - len(fixed); len(st.pattern.After) > n && !r.args[st.at.After].IsNull() {
 		// The first cells of the first row were read already.
-		after := r.args[st.after : st.after+len(st.pattern.After)]
+		after := r.args[st.at.After : st.at.After+len(st.pattern.After)]
 		var err error
 		r.cells.skipRow = append(r.cells.skipRow, r.bounds.lower...)
 		if r.cells.skip, err = appendKey(r.cells.skip[:0], st.table.rest, after[n:]); err != nil {

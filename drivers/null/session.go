@@ -88,7 +88,7 @@ func (s *session) getElement(st *statement, rows []sample, args []drivers.Value,
 	}
 	v := pairs[1]
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i].Equal(args[st.elementArg]) {
+		if pairs[i].Equal(args[st.at.Element]) {
 			v = pairs[i+1]
 		}
 	}
@@ -111,7 +111,7 @@ func (st *statement) pick(rows []sample, last *drivers.Value) *sample {
 
 // slice yields the samples below a prefix, once for each element of its list.
 func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yield func([]drivers.Value) error) error {
-	if st.after >= 0 && !args[st.after].IsNull() {
+	if len(st.pattern.After) > 0 && !args[st.at.After].IsNull() {
 		return nil
 	}
 	limit, n := st.limitOf(args), 0
@@ -131,7 +131,7 @@ func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yiel
 		if n, err = s.pass(st, rows, args, nil, n, limit, yield); err != nil {
 			return err
 		}
-		if st.after < 0 || n == before || n >= min(limit, most) {
+		if len(st.pattern.After) == 0 || n == before || n >= min(limit, most) {
 			return nil
 		}
 	}
@@ -139,7 +139,7 @@ func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yiel
 
 // pass yields the samples of a slice once, after n rows, until there are limit.
 func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem *drivers.Value, n, limit int, yield func([]drivers.Value) error) (int, error) {
-	if st.after >= 0 {
+	if len(st.pattern.After) > 0 {
 		limit = min(limit, most)
 	}
 	for i := range rows {
@@ -170,13 +170,13 @@ func (st *statement) has(row *sample, args []drivers.Value) bool {
 		return true
 	}
 	v, p := row.vals[st.ranged].Int64(), st.pattern
-	if p.From != nil && !args[st.from].IsNull() {
-		if from := args[st.from].Int64(); v < from || v == from && p.From.Open {
+	if p.From != nil && !args[st.at.From].IsNull() {
+		if from := args[st.at.From].Int64(); v < from || v == from && p.From.Open {
 			return false
 		}
 	}
-	if p.To != nil && !args[st.to].IsNull() {
-		if to := args[st.to].Int64(); v > to || v == to && p.To.Open {
+	if p.To != nil && !args[st.at.To].IsNull() {
+		if to := args[st.at.To].Int64(); v > to || v == to && p.To.Open {
 			return false
 		}
 	}
@@ -207,8 +207,8 @@ func (s *session) project(st *statement, from *sample, args []drivers.Value, ele
 // limitOf returns how many rows a call may yield.
 func (st *statement) limitOf(args []drivers.Value) int {
 	switch {
-	case st.limit >= 0:
-		return int(min(max(args[st.limit].Int64(), 0), 1<<30))
+	case st.at.Limit >= 0:
+		return int(min(max(args[st.at.Limit].Int64(), 0), 1<<30))
 	case st.pattern.Limit > 0:
 		return st.pattern.Limit
 	}
@@ -232,7 +232,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	}
 	s.row = s.row[:0]
 	for i, c := range p.Columns {
-		v := args[st.columns+i]
+		v := args[st.at.Columns+i]
 		if p.Kind == schemas.Add {
 			v = drivers.Number(c.Type.Kind, s.store.numbers.Add(1))
 		}

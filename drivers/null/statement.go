@@ -21,7 +21,7 @@ type statement struct {
 	ranged  int   // position of the int or bigint bounded by from and to, or -1
 	up      bool  // rows come as they were written
 
-	elementArg, from, to, after, limit, columns int // where those arguments begin, or -1
+	at schemas.Places // of arguments
 
 	parts []*statement
 }
@@ -30,7 +30,7 @@ type statement struct {
 func (st *statement) Pattern() *schemas.Pattern { return st.pattern }
 
 func (s *store) compile(p *schemas.Pattern) *statement {
-	st := &statement{pattern: p, nargs: len(p.Args())}
+	st := &statement{pattern: p, nargs: len(p.Args()), at: p.Places()}
 	if p.Kind == schemas.Batch {
 		for _, part := range p.Parts {
 			st.parts = append(st.parts, s.compile(part.Pattern))
@@ -38,7 +38,6 @@ func (s *store) compile(p *schemas.Pattern) *statement {
 		return st
 	}
 	st.table = s.samplesOf(family{p.Table, p.Static})
-	st.place()
 	st.bound = st.positions(p.By)
 	if p.In != nil {
 		st.bound = append(st.bound, st.position(p.In))
@@ -79,36 +78,6 @@ func (st *statement) direct() {
 	if desc {
 		st.up = !st.up
 	}
-}
-
-// place finds where each group of arguments begins, in the order of
-// schemas.Pattern.Args.
-func (st *statement) place() {
-	p := st.pattern
-	at := len(p.By)
-	if p.In != nil {
-		at++
-	}
-	take := func(n int) int {
-		if n == 0 {
-			return -1
-		}
-		at += n
-		return at - n
-	}
-	one := func(present bool) int {
-		if present {
-			return take(1)
-		}
-		return -1
-	}
-	st.elementArg = one(p.Element != nil)
-	take(len(p.Filter))
-	st.from = one(p.From != nil)
-	st.to = one(p.To != nil)
-	st.after = take(len(p.After))
-	st.limit = one(p.LimitArg)
-	st.columns = at
 }
 
 // position returns where a sample has the column; -1 where its family has not:

@@ -33,18 +33,18 @@ func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value
 	b.prefix = prefix
 	b.lower = append(b.lower[:0], prefix...)
 	b.upper = keys.Successor(append(b.upper[:0], prefix...))
-	if p.From != nil && !args[st.from].IsNull() {
-		if err := b.end(prefix, cols[n], args[st.from], !cols[n].desc, p.From.Open); err != nil {
+	if p.From != nil && !args[st.at.From].IsNull() {
+		if err := b.end(prefix, cols[n], args[st.at.From], !cols[n].desc, p.From.Open); err != nil {
 			return err
 		}
 	}
-	if p.To != nil && !args[st.to].IsNull() {
-		if err := b.end(prefix, cols[n], args[st.to], cols[n].desc, p.To.Open); err != nil {
+	if p.To != nil && !args[st.at.To].IsNull() {
+		if err := b.end(prefix, cols[n], args[st.at.To], cols[n].desc, p.To.Open); err != nil {
 			return err
 		}
 	}
 	if len(p.After) > 0 {
-		return b.after(st, prefix, cols[n:], args[st.after:st.after+len(p.After)])
+		return b.after(st, prefix, cols[n:], args[st.at.After:st.at.After+len(p.After)])
 	}
 	return nil
 }

@@ -17,8 +17,8 @@ type statement struct {
 	fam     *family // what it reads or writes
 	path    *path   // the order it reads in: the family's own, or an index
 
-	// Where the arguments begin, in the order of schemas.Pattern.Args.
-	in, element, filter, from, to, after, limit, columns, cond, nargs int
+	at    schemas.Places // of arguments
+	nargs int
 
 	out       []output // one for each of the pattern's columns
 	filters   []int    // positions of the filtered columns in fam
@@ -71,7 +71,7 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	if p.Kind == schemas.Batch {
 		return s.compileBatch(p)
 	}
-	st := &statement{store: s, pattern: p, nargs: len(p.Args())}
+	st := &statement{store: s, pattern: p, nargs: len(p.Args()), at: p.Places()}
 	if st.table = s.tableOf(p.Table); st.table == nil {
 		return nil, fmt.Errorf("table %s is not there: apply its schema to this store first", p.Table.Name)
 	}
@@ -85,35 +85,10 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 			return nil, fmt.Errorf("index %s is over plain columns, and keeping it would read the old row on every write: %w", p.Index.Name, drivers.ErrUnsupported)
 		}
 	}
-	st.place()
 	if p.Kind.Reads() {
 		return st, st.compileRead()
 	}
 	return st, st.compileWrite()
-}
-
-// place finds where each group of arguments begins.
-func (st *statement) place() {
-	p, at := st.pattern, len(st.pattern.By)
-	take := func(n int) int {
-		at += n
-		return at - n
-	}
-	one := func(present bool) int {
-		if present {
-			return take(1)
-		}
-		return -1
-	}
-	st.in = one(p.In != nil)
-	st.element = one(p.Element != nil)
-	st.filter = take(len(p.Filter))
-	st.from = one(p.From != nil)
-	st.to = one(p.To != nil)
-	st.after = take(len(p.After))
-	st.limit = one(p.LimitArg)
-	st.columns = at
-	st.cond = st.nargs - len(p.If)
 }
 
 func (st *statement) compileRead() error {
@@ -174,7 +149,7 @@ func (st *statement) compileWrite() error {
 		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
 	}
 	for i, c := range p.Columns {
-		op := operand{slices.Index(st.fam.columns, c), st.columns + i}
+		op := operand{slices.Index(st.fam.columns, c), st.at.Columns + i}
 		if op.col < 0 {
 			return fmt.Errorf("column %s cannot be written with this key", c.Name)
 		}

@@ -111,10 +111,10 @@ func (s *session) closeIters() (err error) {
 func (s *session) get(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
 	n := len(st.pattern.By)
 	copy(s.keyVals, args[:n])
-	if st.in < 0 {
+	if st.at.In < 0 {
 		return s.getOne(st, args, yield)
 	}
-	for _, v := range args[st.in].Elems() {
+	for _, v := range args[st.at.In].Elems() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -134,12 +134,12 @@ func (s *session) getOne(st *statement, args []drivers.Value, yield func([]drive
 	if err != nil {
 		return named(st, err)
 	}
-	if st.element >= 0 {
-		return s.getElement(st, args[st.element], yield)
+	if st.at.Element >= 0 {
+		return s.getElement(st, args[st.at.Element], yield)
 	}
 	var data []byte
 	var found bool
-	if st.in < 0 {
+	if st.at.In < 0 {
 		data, found, err = s.lookup(key)
 	} else {
 		data, found, err = s.lookupNear(key)
@@ -188,11 +188,11 @@ func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield f
 // slice yields the rows of one range, or of one for each element of a list.
 func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
 	left := limitOf(st, args)
-	if st.in < 0 {
+	if st.at.In < 0 {
 		_, err := s.sliceOne(ctx, st, args, nil, left, yield)
 		return err
 	}
-	list := args[st.in].Elems()
+	list := args[st.at.In].Elems()
 	for i := range list {
 		n, err := s.sliceOne(ctx, st, args, &list[i], left, yield)
 		if err != nil {

@@ -132,7 +132,7 @@ func (s *session) project(st *statement) {
 // keep reports whether the row at hand passes the pattern's filter.
 func (s *session) keep(st *statement, args []drivers.Value) bool {
 	for i, at := range st.filters {
-		if !s.vals[at].Equal(args[st.filter+i]) {
+		if !s.vals[at].Equal(args[st.at.Filter+i]) {
 			return false
 		}
 	}
@@ -182,8 +182,8 @@ func (s *session) readStatics(st *statement) error {
 
 // limitOf returns how many rows the call may yield; -1 is no limit.
 func limitOf(st *statement, args []drivers.Value) int64 {
-	if st.limit >= 0 && !args[st.limit].IsNull() {
-		return max(args[st.limit].Int64(), 0)
+	if st.at.Limit >= 0 && !args[st.at.Limit].IsNull() {
+		return max(args[st.at.Limit].Int64(), 0)
 	}
 	if st.pattern.Limit > 0 {
 		return int64(st.pattern.Limit)

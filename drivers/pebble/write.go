@@ -52,7 +52,7 @@ func (s *session) writeHeld(st *statement, args []drivers.Value) (drivers.Result
 		if err != nil {
 			return res, err
 		}
-		if st.pattern.Kind == schemas.PutIf && !s.holds(st, present, args[st.cond:]) {
+		if st.pattern.Kind == schemas.PutIf && !s.holds(st, present, args[st.at.If:]) {
 			return s.refused(st, present), nil
 		}
 		switch {

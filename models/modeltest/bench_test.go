@@ -28,14 +28,14 @@ func allModels() []models.Model {
 
 // bench is a model on an engine with one account.
 type bench struct {
-	*testing.B
+	testing.TB
 	store   drivers.Store
 	mb      models.Mailbox
 	folders []*models.Folder // INBOX, Work
 	handle  [1]models.Handle
 }
 
-func open(b *testing.B, m models.Model, e drivers.Engine, wrap func(drivers.Session) drivers.Session) *bench {
+func open(b testing.TB, m models.Model, e drivers.Engine, wrap func(drivers.Session) drivers.Session) *bench {
 	b.Helper()
 	ctx := b.Context()
 	st, err := e.Open(ctx, drivers.Options{Dir: b.TempDir(), Durability: drivers.Process, CacheBytes: 512 << 20})
@@ -52,14 +52,14 @@ func open(b *testing.B, m models.Model, e drivers.Engine, wrap func(drivers.Sess
 	if wrap != nil {
 		s = wrap(s)
 	}
-	x := &bench{B: b, store: st, mb: bound.Mailbox(s)}
+	x := &bench{TB: b, store: st, mb: bound.Mailbox(s)}
 	a, err := x.mb.CreateUser(ctx, "ann@example.org", []string{"INBOX", "Work"})
 	must(b, err)
 	x.folders = a.Folders
 	return x
 }
 
-func must(b *testing.B, err error) {
+func must(b testing.TB, err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
@@ -89,7 +89,7 @@ func mailOf(size, n int) []*models.Message {
 }
 
 func (x *bench) deliver(m *models.Message) models.Handle {
-	must(x.B, x.mb.Deliver(context.Background(), m, x.folders[:1], x.handle[:]))
+	must(x.TB, x.mb.Deliver(context.Background(), m, x.folders[:1], x.handle[:]))
 	return x.handle[0]
 }
 
@@ -211,7 +211,7 @@ func BenchmarkPageGrowth(b *testing.B) {
 }
 
 func (x *bench) page() {
-	must(x.B, x.mb.List(context.Background(), x.folders[0], models.Handle{}, 25, discard))
+	must(x.TB, x.mb.List(context.Background(), x.folders[0], models.Handle{}, 25, discard))
 }
 
 // fill opens a model with n messages in its inbox, compacted.
