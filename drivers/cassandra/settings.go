@@ -15,10 +15,12 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
+const consistencies = "ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE"
+
 // settingList are the driver settings, with their defaults as they would be
 // written.
 var settingList = []drivers.Setting{
-	{Name: "consistency", Default: "LOCAL_QUORUM", Doc: "consistency of reads and writes: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE"},
+	{Name: "consistency", Default: "LOCAL_QUORUM", Doc: "consistency of reads and writes: " + consistencies},
 	{Name: "serial_consistency", Default: "LOCAL_SERIAL", Doc: "of the Paxos rounds of conditional writes: SERIAL or LOCAL_SERIAL"},
 	{Name: "replication", Doc: "replicas of each row in the local datacenter; without it 1 on one node, else 3, or all nodes if they are fewer"},
 	{Name: "local_dc", Doc: "the datacenter whose nodes are asked; without it the only one there is"},
@@ -88,13 +90,20 @@ func readSettings(given map[string]string) (*settings, error) {
 		}
 	}
 	read("consistency", func(v string) (err error) {
-		s.consistency, err = gocql.ParseConsistencyWrapper(v)
-		if err == nil && (s.consistency == gocql.Any) {
-			err = errors.New("ANY is for writes only")
+		if s.consistency, err = gocql.ParseConsistencyWrapper(v); err != nil {
+			return fmt.Errorf("%q; expected one of %s", v, consistencies)
 		}
-		return err
+		if s.consistency == gocql.Any {
+			return fmt.Errorf("ANY is for writes only; expected one of %s", consistencies)
+		}
+		return nil
 	})
-	read("serial_consistency", func(v string) error { return s.serial.UnmarshalText([]byte(strings.ToUpper(v))) })
+	read("serial_consistency", func(v string) error {
+		if s.serial.UnmarshalText([]byte(strings.ToUpper(v))) != nil {
+			return fmt.Errorf("%q; expected SERIAL or LOCAL_SERIAL", v)
+		}
+		return nil
+	})
 	read("replication", func(v string) error {
 		if v == "" {
 			return nil

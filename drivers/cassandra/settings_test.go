@@ -33,6 +33,8 @@ func TestSettings(t *testing.T) {
 		{"password", "secret", `unknown setting "password"`},
 		{"consistency", "MOST", "setting consistency:"},
 		{"consistency", "ANY", "for writes only"},
+		{"consistency", "MANY", `"MANY"; expected one of ONE, TWO, THREE, QUORUM`},
+		{"serial_consistency", "ALL", "expected SERIAL or LOCAL_SERIAL"},
 		{"serial_consistency", "QUORUM", "setting serial_consistency:"},
 		{"replication", "0", "setting replication:"},
 		{"connections", "none", "setting connections:"},

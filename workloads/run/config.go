@@ -82,7 +82,7 @@ type Progress struct {
 	Cell, Cells          int     // this combination of model, engine and trial, from 1
 	Done, Total          int64   // operations; Total 0: not known
 	Fraction             float64 // of the phase that is done, 0 to 1; negative: not known
-	Rate                 float64 // operations a second, lately
+	Rate                 float64 // operations a second: lately, or of a phase that has finished, in all
 	ETA                  time.Duration
 	Finished             bool // the phase has ended
 }

@@ -210,6 +210,9 @@ func (p *phase) window(ops []latency.Op, length time.Duration, last bool) {
 		p.windows = append(p.windows, score)
 		p.lags = append(p.lags, time.Duration(lag/max(1, lags)))
 	}
+	if last { // a window that ends with its phase says little: tell of all
+		done, length = p.operations, p.clock.now()
+	}
 	p.report(float64(done)/max(length.Seconds(), 1e-3), last)
 }
 
