@@ -46,6 +46,11 @@ func TestPartDecoder(t *testing.T) {
 		{models.Base64, "aGVsbG8=", "hello"},
 		{models.Base64, "aG Vs\r\n\tbG8", "hello"},
 		{models.Base64, "aGVsbA==\r\n", "hell"},
+		{models.Base64, "aGVsbG8g\r\nd29ybGQh\r\n", "hello world!"},
+		{models.Base64, "aGVs\rbG8g\rd29y\rbGQh\nSGk=", "hello world!Hi"},
+		{models.Base64, strings.Repeat("QUJD", 2000), strings.Repeat("ABC", 2000)}, // longer than its buffer
+		{models.Base64, strings.Repeat("QUJD\n", 20) + "QUJ\nD QUJD", strings.Repeat("ABC", 22)},
+		{models.Base64, "QUJDQUJD\nQUJ!QUJD\n", fails},
 		{models.Base64, "aGVsbA==aGVsbA==", "hellhell"},
 		{models.Base64, "aGVsb===", fails},
 		{models.Base64, "aGVsb", fails},
@@ -82,7 +87,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // What the standard readers accept decodes to the same bytes here.
 func FuzzPartDecoder(f *testing.F) {
-	for _, s := range []string{"a=3Db =\r\n c \r\n=", "aGVsbG8=", "= \t\r\r\n=4", "aGVs\nbG8", strings.Repeat("QUJD", 255) + "QQ==QUJD"} {
+	for _, s := range []string{"a=3Db =\r\n c \r\n=", "aGVsbG8=", "= \t\r\r\n=4", "aGVs\nbG8", strings.Repeat("QUJD", 255) + "QQ==QUJD", "QUJDQUJD\r\nQUJDQUJD\r\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {

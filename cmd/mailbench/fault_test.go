@@ -31,9 +31,6 @@ type victim struct {
 //	MAILBENCH_FAULT_MODELS=all go test -v -run Dies -timeout 30m ./cmd/mailbench
 func faultModels(t *testing.T, usual string) []string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a cluster of its own, and a minute of load")
-	}
 	if names := os.Getenv("MAILBENCH_FAULT_MODELS"); names != "" {
 		usual = names
 	}

@@ -96,8 +96,8 @@ type delivery struct {
 
 // testWorkersOneFolder lets all workers deliver to one folder, and then each
 // flag, move and delete messages of its own there. Over a network an outcome
-// may not be known, as when many compare-and-sets meet: what numbers then come
-// to is told, and not judged.
+// may not be known, as when many compare-and-sets meet: then lists are judged
+// within so many messages, and counters are told.
 func testWorkersOneFolder(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{OverflowAfter: 9})
 	c := &crowd{T: t, f: f, byWorker: make([][]delivery, workers)}
@@ -116,13 +116,13 @@ func testWorkersOneFolder(t *testing.T, s *suite) {
 	if err != nil {
 		t.Fatalf("audit: %v", err)
 	}
+	left := workers*deliveriesEach - moved - deleted
+	c.checkNumbers(c.in, models.Stats{Messages: left, Unread: left - seen})
+	c.checkNumbers(c.work, models.Stats{Messages: moved, Unread: moved})
 	if n := c.unknown.Load(); n > 0 {
 		t.Logf("%d outcomes are not known; audit is %+v", n, audit)
 		return
 	}
-	left := workers*deliveriesEach - moved - deleted
-	c.checkNumbers(c.in, models.Stats{Messages: left, Unread: left - seen})
-	c.checkNumbers(c.work, models.Stats{Messages: moved, Unread: moved})
 	for _, n := range broken(audit) {
 		if n.got != 0 {
 			t.Errorf("audit: %d %s", n.got, n.what)
@@ -217,19 +217,22 @@ func (c *crowd) change() (moved, deleted, seen int64) {
 	return counts[0].Load(), counts[1].Load(), counts[2].Load()
 }
 
-// checkNumbers compares a folder's numbers and the length of its list.
+// checkNumbers compares the length of a folder's list, which each call of
+// unknown outcome makes longer or shorter by one at most, and without any its
+// numbers.
 func (c *crowd) checkNumbers(f *models.Folder, want models.Stats) {
 	c.Helper()
+	unknown := c.unknown.Load()
+	es, err := pages(c.f.ctx, c.boxes[0], f, 25, 2*workers*deliveriesEach)
+	if n := int64(len(es)); err != nil || n < want.Messages-unknown || n > want.Messages+unknown {
+		c.Errorf("list %s: %d messages, want %d, and %d outcomes are not known (%v)", f.Name, n, want.Messages, unknown, err)
+	}
 	st, err := c.boxes[0].Stats(c.f.ctx, f)
 	if err != nil {
 		c.Fatalf("stats: %v", err)
 	}
-	if err := equalNumbers(st.Known&^models.KnowBytes, st, want); err != nil {
+	if err := equalNumbers(st.Known&^models.KnowBytes, st, want); err != nil && unknown == 0 {
 		c.Errorf("stats of %s: %v", f.Name, err)
-	}
-	es, err := pages(c.f.ctx, c.boxes[0], f, 25, 2*workers*deliveriesEach)
-	if err != nil || int64(len(es)) != want.Messages {
-		c.Errorf("list %s: %d messages, want %d (%v)", f.Name, len(es), want.Messages, err)
 	}
 }
 

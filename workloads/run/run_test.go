@@ -198,6 +198,32 @@ func TestFrozenEngine(t *testing.T) {
 	}
 }
 
+// What is said of a phase that has ended is about all of it, not about its last
+// window.
+func TestFinishedPhaseTellsItsMeanRate(t *testing.T) {
+	d := newDesk()
+	var n atomic.Int64
+	d.before = func(call string) error {
+		if call == "open" && n.Add(1) > 1000 { // 50/s at the end
+			time.Sleep(20 * time.Millisecond)
+		}
+		return nil
+	}
+	c := config(t, d, `
+  - measure: {clients: 1, operations: 1040, mix: {open: 1}}
+`)
+	var end Progress
+	c.Progress = func(p Progress) {
+		if p.Phase == "measure" && p.Finished {
+			end = p
+		}
+	}
+	m := phaseOf(t, runOK(t, c), "measure")
+	if mean := float64(end.Done) / m.Seconds; end.Done != 1040 || end.Rate < 0.8*mean || end.Rate > 1.2*mean {
+		t.Errorf("%d operations at %.0f/s, and the phase took %.3f s", end.Done, end.Rate, m.Seconds)
+	}
+}
+
 func TestTooLateIsDroppedAndCounted(t *testing.T) {
 	d := newDesk()
 	d.before = pause(20*time.Millisecond, "open") // 8 workers: 400/s

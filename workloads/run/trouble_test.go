@@ -82,8 +82,8 @@ func TestNodeDiesInAnOpenLoop(t *testing.T) {
 	if len(o.Errors) != 1 || o.Errors[0].Count != o.Failed || !strings.Contains(o.Errors[0].Text, "connection refused") {
 		t.Errorf("errors %+v, want one text, %d times", o.Errors, o.Failed)
 	}
-	if m.Gap == nil || m.Gap.Seconds < 1.3 || m.Gap.At < 0.4 {
-		t.Errorf("gap %+v, want at least the 1.5 s, once 200 were ok", m.Gap)
+	if m.Gap == nil || m.Gap.Seconds < 1.3 || m.Gap.At < 0.4 || m.Gap.At+m.Gap.Seconds > m.Seconds {
+		t.Fatalf("gap %+v in %v s, want at least the 1.5 s, once 200 were ok", m.Gap, m.Seconds)
 	}
 	var ok, failed int64
 	dead := 0
@@ -91,6 +91,9 @@ func TestNodeDiesInAnOpenLoop(t *testing.T) {
 		ok, failed = ok+in.OK, failed+in.Failed
 		if in.OK == 0 && in.Failed > 0 {
 			dead++
+		}
+		if in.OK > 0 && in.At > m.Gap.At && in.At+in.Seconds < m.Gap.At+m.Gap.Seconds {
+			t.Errorf("interval %+v has operations that were ok, within the gap %+v", in, m.Gap)
 		}
 		if i > 0 && (in.At < m.Timeline[i-1].At || in.OK > 0 && in.P99 == 0) {
 			t.Errorf("interval %+v after %+v", in, m.Timeline[i-1])
