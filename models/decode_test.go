@@ -50,6 +50,7 @@ func TestPartDecoder(t *testing.T) {
 		{models.Base64, "aGVs\rbG8g\rd29y\rbGQh\nSGk=", "hello world!Hi"},
 		{models.Base64, strings.Repeat("QUJD", 2000), strings.Repeat("ABC", 2000)}, // longer than its buffer
 		{models.Base64, strings.Repeat("QUJD\n", 20) + "QUJ\nD QUJD", strings.Repeat("ABC", 22)},
+		{models.Base64, strings.Repeat(strings.Repeat("QUJD", 19)+"\r\n", 100), strings.Repeat("ABC", 1900)},
 		{models.Base64, "QUJDQUJD\nQUJ!QUJD\n", fails},
 		{models.Base64, "aGVsbA==aGVsbA==", "hellhell"},
 		{models.Base64, "aGVsb===", fails},
