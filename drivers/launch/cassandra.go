@@ -17,9 +17,10 @@ import (
 // which listens on 127.0.0.1 only whatever the node's address is.
 type cassandra struct{}
 
-func (cassandra) facts() facts {
-	return facts{
-		name: "cassandra", version: "5.0.6", download: "66 MB", port: 9042, minNodes: 1, maxNodes: 3, unit: "node", protocol: "CQL",
+func (cassandra) facts() Facts {
+	return Facts{
+		Name: "cassandra", Port: 9042, Unit: "node", Nodes: "Cassandra nodes, on 127.0.0.1 and up", MinNodes: 1, MaxNodes: 3,
+		version: "5.0.6", download: "66 MB", protocol: "CQL", shell: "cqlsh",
 		heap: 512 * mib, overhead: 400 * mib, patience: 30 * time.Second, oneByOne: true,
 	}
 }

@@ -46,8 +46,8 @@ const (
 func (c *Config) check(e engine) error {
 	f := e.facts()
 	switch {
-	case c.Nodes < 0 || c.Nodes > f.maxNodes:
-		return usagef("%d %ss of %s: expected at most %d", c.Nodes, f.unit, f.name, f.maxNodes)
+	case c.Nodes < 0 || c.Nodes > f.MaxNodes:
+		return usagef("%d %ss of %s: expected at most %d", c.Nodes, f.Unit, f.Name, f.MaxNodes)
 	case c.Port != AnyPort && c.Port != 0 && (c.Port < 1024 || c.Port > maxPort):
 		return usagef("port %d: expected 1024 to %d", c.Port, maxPort)
 	case c.HeapBytes != 0 && (c.HeapBytes < minHeap || c.HeapBytes > maxHeap):

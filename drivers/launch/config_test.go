@@ -18,15 +18,15 @@ import (
 func TestLayouts(t *testing.T) {
 	for _, e := range engines {
 		f := e.facts()
-		for count := f.minNodes; count <= f.maxNodes; count++ {
+		for count := f.MinNodes; count <= f.MaxNodes; count++ {
 			seen := make(map[string]bool)
-			for _, n := range e.nodes(f.port, count) {
+			for _, n := range e.nodes(f.Port, count) {
 				if !slices.Contains(n.Listens, n.Address) {
-					t.Errorf("%s %d: %s listens on %q, without its address %s", f.name, count, n.Name, n.Listens, n.Address)
+					t.Errorf("%s %d: %s listens on %q, without its address %s", f.Name, count, n.Name, n.Listens, n.Address)
 				}
 				for _, address := range append(n.Listens, n.Name) {
 					if seen[address] {
-						t.Errorf("%s %d: %s has %s, as another does", f.name, count, n.Name, address)
+						t.Errorf("%s %d: %s has %s, as another does", f.Name, count, n.Name, address)
 					}
 					seen[address] = true
 				}
@@ -35,8 +35,8 @@ func TestLayouts(t *testing.T) {
 					must(t, err)
 					number, err := strconv.Atoi(port)
 					must(t, err)
-					if !net.ParseIP(host).IsLoopback() || number < f.port || number > f.port+65535-maxPort {
-						t.Errorf("%s %d: %s listens on %s", f.name, count, n.Name, address)
+					if !net.ParseIP(host).IsLoopback() || number < f.Port || number > f.Port+65535-maxPort {
+						t.Errorf("%s %d: %s listens on %s", f.Name, count, n.Name, address)
 					}
 				}
 			}
@@ -60,15 +60,15 @@ func TestPoms(t *testing.T) {
 		}
 		must(t, xml.Unmarshal(src, &pom))
 		if len(pom.Dependencies) == 0 || len(pom.Plugins) != 1 {
-			t.Fatalf("%s: %+v", f.name, pom)
+			t.Fatalf("%s: %+v", f.Name, pom)
 		}
 		for _, d := range pom.Dependencies {
 			if version, _, _ := strings.Cut(d.Version, "-"); version != f.version {
-				t.Errorf("%s: fetches %s %s, and tells of %s", f.name, d.ID, d.Version, f.version)
+				t.Errorf("%s: fetches %s %s, and tells of %s", f.Name, d.ID, d.Version, f.version)
 			}
 		}
 		if pom.Plugins[0].Version == "" {
-			t.Errorf("%s: the plugin's version is not pinned", f.name)
+			t.Errorf("%s: the plugin's version is not pinned", f.Name)
 		}
 	}
 }

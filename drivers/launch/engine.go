@@ -13,7 +13,7 @@ import (
 
 // engine is what launch has to know of one engine.
 type engine interface {
-	facts() facts
+	facts() Facts
 	// nodes lays out an instance's processes, in the order in which they are
 	// started.
 	nodes(port, count int) []Node
@@ -25,16 +25,19 @@ type engine interface {
 	probe(ctx context.Context, nodes []Node) error
 }
 
-// facts are constants of an engine.
-type facts struct {
-	name     string
+// Facts are constants of an engine.
+type Facts struct {
+	Name     string
+	Port     int    // usual first port
+	Unit     string // what Config.Nodes counts
+	Nodes    string // says it with its engine, for a help text
+	MinNodes int    // of Config.Nodes; 0 is one process
+	MaxNodes int
+
 	version  string // of what its pom fetches
 	download string // how much that is, about
-	port     int    // usual first port
-	minNodes int    // of Config.Nodes; 0 is one process
-	maxNodes int
-	unit     string // what Config.Nodes counts
 	protocol string // what Contact speaks
+	shell    string // the engine's own client, which takes a host and a port
 	heap     int64  // usual heap of a process
 	// overhead is what a process takes beside its heap, in bytes.
 	overhead int64
@@ -53,22 +56,24 @@ type command struct {
 
 var engines = []engine{cassandra{}, hbase{}}
 
-// Engines are the names of the engines that can be started.
-func Engines() []string {
-	var names []string
-	for _, e := range engines {
-		names = append(names, e.facts().name)
+// Engines are the engines that can be started.
+func Engines() []Facts {
+	all := make([]Facts, len(engines))
+	for i, e := range engines {
+		all[i] = e.facts()
 	}
-	return names
+	return all
 }
 
 func find(name string) (engine, error) {
+	var known []string
 	for _, e := range engines {
-		if e.facts().name == name {
+		if e.facts().Name == name {
 			return e, nil
 		}
+		known = append(known, e.facts().Name)
 	}
-	return nil, usagef("no engine %q to start; expected one of %s", name, strings.Join(Engines(), ", "))
+	return nil, usagef("no engine %q to start; expected one of %s", name, strings.Join(known, ", "))
 }
 
 //go:embed config

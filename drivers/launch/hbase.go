@@ -18,9 +18,11 @@ const (
 	master     = "master"
 )
 
-func (hbase) facts() facts {
-	return facts{
-		name: "hbase", version: "2.6.4", download: "117 MB", port: 2181, maxNodes: 2, unit: "region server", protocol: "ZooKeeper",
+func (hbase) facts() Facts {
+	return Facts{
+		Name: "hbase", Port: 2181, Unit: "region server", MaxNodes: 2,
+		Nodes:   "HBase region servers in processes of their own; 0 is one process for all of HBase",
+		version: "2.6.4", download: "117 MB", protocol: "ZooKeeper",
 		heap: 512 * mib, overhead: 200 * mib,
 		// Regions are closed in a second or two. In one process with its
 		// ZooKeeper, which is gone by then, HBase goes on for 20 s to sign off there.

@@ -103,10 +103,10 @@ func (in *Instance) plan(c Config) error {
 	if err := claim(in.dir); err != nil {
 		return err
 	}
-	in.state = &state{Engine: f.name, Version: f.version, Port: c.Port, HeapBytes: c.HeapBytes, Count: max(c.Nodes, f.minNodes)}
+	in.state = &state{Engine: f.Name, Version: f.version, Port: c.Port, HeapBytes: c.HeapBytes, Count: max(c.Nodes, f.MinNodes)}
 	switch c.Port {
 	case 0:
-		in.state.Port = f.port
+		in.state.Port = f.Port
 	case AnyPort:
 		var err error
 		if in.state.Port, err = freePorts(in.engine, in.state.Count); err != nil {
@@ -173,9 +173,9 @@ func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
 	}()
 	f := in.engine.facts()
 	for i, n := range nodes {
-		in.progress(fmt.Sprintf("starting %s %s on %s, log in %s", f.name, n.Name, n.Address, in.logPath(n)))
+		in.progress(fmt.Sprintf("starting %s %s on %s, log in %s", f.Name, n.Name, n.Address, in.logPath(n)))
 		if err := in.spawn(n, java, lib); err != nil {
-			return fmt.Errorf("start %s of %s: %w", n.Name, f.name, err)
+			return fmt.Errorf("start %s of %s: %w", n.Name, f.Name, err)
 		}
 		in.Started = append(in.Started, n.Name)
 		all = append(all, n)
@@ -272,6 +272,6 @@ func (in *Instance) nodes(alive bool) []*Node {
 	return found
 }
 
-func (in *Instance) name() string { return in.engine.facts().name }
+func (in *Instance) name() string { return in.engine.facts().Name }
 
 func (in *Instance) nodeDir(n *Node) string { return filepath.Join(in.dir, n.Name) }

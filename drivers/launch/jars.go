@@ -29,8 +29,8 @@ func jarsOf(e engine) (dir string, pom []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	pom, err = configFiles.ReadFile("config/" + f.name + ".pom.xml")
-	return filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", f.name, f.version, sha256.Sum256(pom))), pom, err
+	pom, err = configFiles.ReadFile("config/" + f.Name + ".pom.xml")
+	return filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", f.Name, f.version, sha256.Sum256(pom))), pom, err
 }
 
 // jars returns the folder of the engine's jars, which mvn fetches if they are
@@ -57,7 +57,7 @@ func jars(ctx context.Context, e engine, progress func(string)) (string, error) 
 		return "", err
 	}
 	f := e.facts()
-	progress(fmt.Sprintf("fetching the jars of %s %s with mvn, once: about %s, to %s", f.name, f.version, f.download, dir))
+	progress(fmt.Sprintf("fetching the jars of %s %s with mvn, once: about %s, to %s", f.Name, f.version, f.download, dir))
 	return dir, fetch(ctx, dir, pom)
 }
 

@@ -23,15 +23,24 @@ func (in *Instance) Dir() string { return in.dir }
 // String says what it is and where clients find it.
 func (in *Instance) String() string {
 	f := in.engine.facts()
-	size := plural(in.state.Count, f.unit, f.unit+"s")
+	size := plural(in.state.Count, f.Unit, f.Unit+"s")
 	if in.state.Count == 0 {
 		size = "1 process"
 	}
-	return fmt.Sprintf("%s %s, %s, %s on %s", f.name, in.state.Version, size, f.protocol, strings.Join(in.Contact(), ", "))
+	return fmt.Sprintf("%s %s, %s, %s on %s", f.Name, in.state.Version, size, f.protocol, strings.Join(in.Contact(), ", "))
 }
 
 // Usual says whether clients find it without being told where.
-func (in *Instance) Usual() bool { return in.state.Port == in.engine.facts().port }
+func (in *Instance) Usual() bool { return in.state.Port == in.engine.facts().Port }
+
+// Shell is what to type for the engine's own client; "" if it has none.
+func (in *Instance) Shell() string {
+	shell := in.engine.facts().shell
+	if shell == "" {
+		return ""
+	}
+	return shell + " " + strings.Replace(in.Contact()[0], ":", " ", 1)
+}
 
 // Nodes are the instance's processes, running or not.
 func (in *Instance) Nodes() []Node { return slices.Clone(in.state.Nodes) }

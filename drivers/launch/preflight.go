@@ -60,7 +60,7 @@ func checkMemory(e engine, heap int64, processes int) error {
 	f := e.facts()
 	if need := (heap + f.overhead) * int64(processes); need > available {
 		return fmt.Errorf("not enough memory: %s of %s need %s and %s is available; start fewer, or give each less with --heap",
-			plural(processes, "process", "processes"), f.name, formatBytes(need), formatBytes(available))
+			plural(processes, "process", "processes"), f.Name, formatBytes(need), formatBytes(available))
 	}
 	return nil
 }

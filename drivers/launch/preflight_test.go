@@ -31,9 +31,9 @@ func TestNoSuchAddress(t *testing.T) {
 
 func TestFreePorts(t *testing.T) {
 	for _, e := range engines {
-		port, err := freePorts(e, e.facts().maxNodes)
+		port, err := freePorts(e, e.facts().MaxNodes)
 		must(t, err)
-		must(t, checkPorts(e.nodes(port, e.facts().maxNodes)))
+		must(t, checkPorts(e.nodes(port, e.facts().MaxNodes)))
 	}
 }
 

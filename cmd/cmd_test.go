@@ -1,0 +1,197 @@
+package cmd
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mailbench/mailbench/drivers/launch"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"mailbench": func() { Main() }})
+}
+
+// TestScripts runs the scripts of testdata/script, each in a folder of its own
+// with a mailbench that is this test binary. Besides testscript's own commands
+// they have those below.
+func TestScripts(t *testing.T) {
+	cache, err := launch.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			// Where a real engine finds its jars, and mvn its settings.
+			env.Setenv("REAL_CACHE", cache)
+			env.Setenv("REAL_HOME", os.Getenv("HOME"))
+			env.Defer(func() { endEngines(t, env.WorkDir) })
+			return os.Setenv("GOTRACEBACK", "none") // a process that is to be killed says nothing
+		},
+		Condition: condition,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status": status, "refused": refused, "signal": signalled, "await": await,
+			"bytes": writeBytes, "pack": pack, "results": results,
+		},
+	})
+}
+
+// endEngines ends what a script that failed has left running.
+func endEngines(t *testing.T, dir string) {
+	states, err := filepath.Glob(filepath.Join(dir, "*", "mailbench-engine.json"))
+	if err != nil {
+		t.Error(err)
+	}
+	for _, state := range states {
+		for _, engine := range launch.Engines() {
+			in, err := launch.Open(engine.Name, filepath.Dir(state))
+			if err != nil {
+				continue // of the other engine, or meant to be damaged
+			}
+			if err := in.Down(context.Background(), true); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// condition knows [engines]: real engines can be started here. Where none may be
+// left out it is always true.
+func condition(name string) (bool, error) {
+	if name != "engines" {
+		return false, fmt.Errorf("unknown condition %s", name)
+	}
+	return os.Getenv("MAILBENCH_REQUIRE_ENGINES") != "" ||
+		errors.Join(launch.Available(context.Background(), "cassandra"), launch.Available(context.Background(), "hbase")) == nil, nil
+}
+
+// status N ARG... runs mailbench, which must end with exit status N and leave
+// nothing half-written. The commands stdout and stderr look at its output.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: status N ARG...")
+	}
+	err := ts.Exec("mailbench", args[1:]...)
+	checkStatus(ts, args[0], err)
+	checkClean(ts)
+}
+
+// refused N ARG... is status, of a command that writes nothing and says why in
+// one line.
+func refused(ts *testscript.TestScript, neg bool, args []string) {
+	status(ts, neg, args)
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("printed %q beside the error", out)
+	}
+	if line := ts.ReadFile("stderr"); !strings.HasPrefix(line, "mailbench: ") || strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, "\n") {
+		ts.Fatalf("the error is not one line: %q", line)
+	}
+}
+
+func checkStatus(ts *testscript.TestScript, want string, err error) {
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("mailbench: %v", err)
+	}
+	if strconv.Itoa(got) != want {
+		ts.Fatalf("exit status %d, want %s", got, want)
+	}
+}
+
+// checkClean looks for what a run leaves only while it runs.
+func checkClean(ts *testscript.TestScript) {
+	left, err := os.ReadDir(ts.Getenv("TMPDIR"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		ts.Fatalf("%v", err)
+	}
+	for _, f := range left {
+		ts.Fatalf("left in TMPDIR: %s", f.Name())
+	}
+	ts.Check(filepath.WalkDir(ts.MkAbs("."), func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".partial") || strings.HasSuffix(path, ".new") {
+			return fmt.Errorf("left half-written: %s", path)
+		}
+		return err
+	}))
+}
+
+// signal INT|KILL N FILE BYTES ARG... runs mailbench, sends it the signal once
+// FILE has grown to BYTES, and checks the exit status: -1 if it was killed.
+func signalled(ts *testscript.TestScript, neg bool, args []string) {
+	sig, ok := map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill}[args[0]]
+	if neg || !ok || len(args) < 5 {
+		ts.Fatalf("usage: signal INT|KILL N FILE BYTES ARG...")
+	}
+	var stderr bytes.Buffer
+	cmd := exec.Command("mailbench", args[4:]...)
+	cmd.Dir, cmd.Stderr = ts.MkAbs("."), &stderr
+	cmd.Env = append(os.Environ(), "TMPDIR="+ts.Getenv("TMPDIR"))
+	ts.Check(cmd.Start())
+	defer cmd.Process.Kill()
+	await(ts, false, args[2:4])
+	ts.Check(cmd.Process.Signal(sig))
+	checkStatus(ts, args[1], cmd.Wait())
+	ts.Logf("%s", stderr.String())
+}
+
+// await FILE BYTES waits until a file has grown to a size.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	size, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if f, err := os.Stat(ts.MkAbs(args[0])); err == nil && f.Size() >= size {
+			return
+		}
+	}
+	ts.Fatalf("%s has not grown to %d bytes", args[0], size)
+}
+
+// bytes FILE TEXT... writes a file of texts with Go's escapes; N*TEXT is TEXT N
+// times.
+func writeBytes(ts *testscript.TestScript, _ bool, args []string) {
+	var b strings.Builder
+	for _, arg := range args[1:] {
+		times, text, ok := strings.Cut(arg, "*")
+		n, err := strconv.Atoi(times)
+		if !ok || err != nil {
+			n, text = 1, arg
+		}
+		s, err := strconv.Unquote(`"` + text + `"`)
+		ts.Check(err)
+		b.WriteString(strings.Repeat(s, n))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
+}
+
+// pack FILE PACKED [BYTES] writes FILE with gzip, of which only the first
+// BYTES are kept.
+func pack(ts *testscript.TestScript, _ bool, args []string) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write([]byte(ts.ReadFile(args[0])))
+	ts.Check(errors.Join(err, w.Close()))
+	if len(args) > 2 {
+		n, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		b.Truncate(n)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.Bytes(), 0o644))
+}

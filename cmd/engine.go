@@ -1,0 +1,72 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/drivers/launch"
+)
+
+func newEngine(known registry) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "engine",
+		Short: "Start, watch and stop a real engine on loopback",
+		Long: `Start, watch and stop a real Cassandra or HBase on loopback, for tests and first
+runs. This needs Java 11 or 17, and Maven: mvn fetches the engine's jars once, with
+your own Maven settings, into mailbench's cache folder ($MAILBENCH_CACHE, or the
+folder mailbench in your user cache).`,
+		Example: `  mailbench engine up cassandra
+  mailbench engine status cassandra
+  mailbench engine down cassandra`,
+	}
+	cmd.AddCommand(newEngineUp(), newEngineDown(), newEngineStatus(), newEngineLogs(), newEngineClean(known))
+	return cmd
+}
+
+// openEngine returns the instance of a folder, or says how there would be one.
+func openEngine(engine, dir string) (*launch.Instance, error) {
+	in, err := launch.Open(engine, dir)
+	if errors.Is(err, launch.ErrAbsent) {
+		return nil, fmt.Errorf("%w; %s starts it", err, upCommand(engine, dir))
+	}
+	return in, err
+}
+
+func upCommand(engine, dir string) string {
+	if dir != "" {
+		engine += fmt.Sprintf(" --dir %q", dir)
+	}
+	return "mailbench engine up " + engine
+}
+
+// engineName checks the one argument of the commands that work on an instance.
+func engineName(cmd *cobra.Command, args []string) error {
+	var known []string
+	for _, f := range launch.Engines() {
+		known = append(known, f.Name)
+	}
+	switch {
+	case len(args) == 0:
+		return usagef("no engine named; expected %s; see %q", strings.Join(known, " or "), cmd.CommandPath()+" --help")
+	case len(args) == 1 && !slices.Contains(known, args[0]):
+		return usage(unknown("engine", args[0], known))
+	}
+	return cobra.ExactArgs(1)(cmd, args)
+}
+
+// launchError gives an error of launch the exit status that it leads to.
+func launchError(err error) error {
+	var fault launch.UsageError
+	switch {
+	case errors.As(err, &fault):
+		return usage(err)
+	case errors.Is(err, context.Canceled):
+		return statusError{exitInterrupted, errors.New("interrupted; what was started is stopped again")}
+	}
+	return err
+}

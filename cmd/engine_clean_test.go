@@ -1,0 +1,135 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// cluster is an engine over the network that holds nothing but namespaces.
+type cluster struct {
+	drivers.Store
+	namespaces map[string]bool
+	namespace  string // of this connection
+	opened     drivers.Options
+}
+
+func (c *cluster) engine(name string) drivers.Engine {
+	return drivers.Engine{
+		Name: name, Doc: "a cluster for tests", Remote: true,
+		Settings:    []drivers.Setting{{Name: "consistency", Default: "QUORUM", Doc: "ONE or QUORUM"}},
+		Environment: []drivers.Setting{{Name: "MAILBENCH_TEST_PASSWORD", Doc: "password"}},
+		Open: func(_ context.Context, o drivers.Options) (drivers.Store, error) {
+			c.namespace, c.opened = o.Namespace, o
+			return c, nil
+		},
+	}
+}
+
+func (c *cluster) Namespaces(context.Context) ([]string, error) {
+	return slices.Collect(maps.Keys(c.namespaces)), nil
+}
+
+func (c *cluster) Drop(context.Context) error {
+	if c.namespace == "stuck" {
+		return errors.New("a node is down")
+	}
+	delete(c.namespaces, c.namespace)
+	return nil
+}
+
+func (c *cluster) Close() error { return nil }
+
+func TestContact(t *testing.T) {
+	a, b, embedded := (&cluster{}).engine("a"), (&cluster{}).engine("b"), drivers.Engine{Name: "embedded"}
+	for _, tc := range []struct {
+		name    string
+		engines []drivers.Engine
+		hosts   []string
+		err     string
+	}{
+		{"none given", []drivers.Engine{a, b}, nil, ""},
+		{"one remote engine", []drivers.Engine{embedded, a}, []string{"h1", "h2:9042"}, ""},
+		{"no remote engine", []drivers.Engine{embedded}, []string{"h"}, "--contact h: none of the engines named is reached over the network; name one with --engine"},
+		{"two remote engines", []drivers.Engine{a, b}, []string{"h"}, "--contact h: which of a, b is there? say it for each with --set engines.NAME.contact=HOST"},
+		{"no port", []drivers.Engine{a}, []string{"h:x"}, `--contact: "h:x" has the port "x"; expected a number from 1 to 65535`},
+		{"a password", []drivers.Engine{a}, []string{"u:p@h"}, "--contact: an address holds no user and no password; those come from the environment"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := &workloads.Workload{Engines: map[string]*workloads.Engine{"a": {Settings: map[string]string{"consistency": "ONE"}}}}
+			err := contact(w, tc.engines, tc.hosts)
+			if tc.err != "" {
+				if err == nil || err.Error() != tc.err || exitStatus(err) != exitUsage {
+					t.Errorf("error %v, status %d; want %s", err, exitStatus(err), tc.err)
+				}
+				return
+			}
+			if got := w.Engines["a"]; err != nil || !slices.Equal(got.Contact, tc.hosts) || got.Settings["consistency"] != "ONE" {
+				t.Errorf("error %v, engine %+v", err, got)
+			}
+		})
+	}
+}
+
+func TestDescribeEngine(t *testing.T) {
+	e := (&cluster{}).engine("test")
+	var out bytes.Buffer
+	if err := describe(&out, &e); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"test: a cluster for tests",
+		"SETTING      DEFAULT       WHAT IT IS",
+		"contact      this machine  its nodes: HOST, HOST:PORT or a list of them; also --contact",
+		"consistency  QUORUM        ONE or QUORUM",
+		"MAILBENCH_TEST_PASSWORD  password",
+	} {
+		if !strings.Contains(out.String(), line+"\n") {
+			t.Errorf("no line %q in\n%s", line, out.String())
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	c := &cluster{namespaces: map[string]bool{}}
+	e, w := c.engine("test"), &workloads.Workload{Engines: map[string]*workloads.Engine{"test": {Contact: []string{"h:1"}}}}
+	cleaned := func(names ...string) (string, error) {
+		var out bytes.Buffer
+		cmd := &cobra.Command{}
+		cmd.SetOut(&out)
+		cmd.SetContext(t.Context())
+		err := clean(cmd, e, w, names)
+		return out.String(), err
+	}
+	if out, err := cleaned(); err != nil || out != "nothing of mailbench is on test\n" {
+		t.Errorf("of an empty cluster: %q, %v", out, err)
+	}
+	for _, name := range []string{"two", "one", "stuck"} {
+		c.namespaces[name] = true
+	}
+	if out, err := cleaned(); err != nil || out != "one\nstuck\ntwo\n" || c.opened.Contact[0] != "h:1" {
+		t.Errorf("list: %q, %v, opened with %+v", out, err, c.opened)
+	}
+	// A name that is not there drops none of the others.
+	if out, err := cleaned("one", "tow"); out != "" || exitStatus(err) != exitUsage || err.Error() != `unknown namespace of test "tow"; did you mean "two"?` {
+		t.Errorf("a misspelt name: %q, %v", out, err)
+	}
+	if len(c.namespaces) != 3 {
+		t.Errorf("dropped: %v are left", c.namespaces)
+	}
+	if out, err := cleaned("one"); err != nil || out != "dropped one\n" || c.namespaces["one"] || !c.namespaces["two"] {
+		t.Errorf("one: %q, %v, %v are left", out, err, c.namespaces)
+	}
+	if _, err := cleaned("stuck"); err == nil || err.Error() != "drop namespace stuck of test: a node is down" || exitStatus(err) != exitFailed {
+		t.Errorf("what cannot be dropped: %v", err)
+	}
+}

@@ -1,0 +1,128 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/drivers/launch"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// upFlags are the flags of engine up as they were given.
+type upFlags struct {
+	dir, heap string
+	nodes     map[string]*int // by engine: each counts its nodes with a flag of its own
+	port      int
+	check     bool
+}
+
+func newEngineUp() *cobra.Command {
+	f := upFlags{nodes: map[string]*int{}}
+	cmd := &cobra.Command{
+		Use:   "up ENGINE",
+		Short: "Start an engine, or those of its nodes that are not running",
+		Long: `Start Cassandra or HBase, and return when it serves: when each Cassandra node
+answers and sees all others, or when HBase has made, written and dropped a table.
+Nodes that run already are left as they are.
+
+The engine listens on loopback only and outlives this command; engine down stops
+it. It also uses ports above --port. Cassandra: --port is CQL, then come internode
+and one JMX port a node. HBase: --port is ZooKeeper, then come the master and the
+region servers.`,
+		Example: `  mailbench engine up cassandra
+  mailbench engine up cassandra --nodes 3
+  mailbench engine up hbase --regionservers 2
+  mailbench engine up cassandra --dir second --port 19042 --heap 2GiB`,
+		Args: engineName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.up(cmd, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	var ports []string
+	for _, e := range launch.Engines() {
+		usage := fmt.Sprintf("%s: `N` of %d to %d", e.Nodes, e.MinNodes, e.MaxNodes)
+		f.nodes[e.Name] = flags.Int(nodesFlag(e), e.MinNodes, usage)
+		ports = append(ports, fmt.Sprintf("%d for %s", e.Port, e.Name))
+	}
+	flags.StringVar(&f.dir, "dir", "", "the `DIR` of configuration, data and logs (default: one for each engine in mailbench's cache)")
+	flags.IntVar(&f.port, "port", 0, "the first `PORT`; 0 takes free ones (default "+strings.Join(ports, ", ")+")")
+	flags.StringVar(&f.heap, "heap", "", "the heap of each process: `SIZE` such as 1GiB (default 512MiB)")
+	flags.BoolVar(&f.check, "check", false, "start nothing; exit status 1 if this machine lacks the Java or Maven that it takes")
+	return cmd
+}
+
+// nodesFlag is the flag that counts an engine's nodes: nodes, regionservers.
+func nodesFlag(e launch.Facts) string { return strings.ReplaceAll(e.Unit, " ", "") + "s" }
+
+func (f *upFlags) up(cmd *cobra.Command, engine string) error {
+	c, err := f.config(cmd, engine)
+	if err != nil {
+		return err
+	}
+	if f.check {
+		return launch.Available(cmd.Context(), engine)
+	}
+	begin := time.Now()
+	c.Progress = func(line string) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%4.0fs  %s\n", time.Since(begin).Seconds(), line)
+	}
+	in, err := launch.Up(cmd.Context(), c)
+	if err != nil {
+		return launchError(err)
+	}
+	was := ""
+	if len(in.Started) == 0 {
+		was = " was up already"
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s%s (%s)\n", in, was, connect(in, engine))
+	return err
+}
+
+// config turns the flags into what launch is told.
+func (f *upFlags) config(cmd *cobra.Command, engine string) (launch.Config, error) {
+	changed := cmd.Flags().Changed
+	c := launch.Config{Engine: engine, Dir: f.dir, Port: f.port}
+	for _, e := range launch.Engines() {
+		flag, n := nodesFlag(e), *f.nodes[e.Name]
+		switch {
+		case !changed(flag):
+		case e.Name != engine:
+			return c, usagef("--%s is for %s; see %q", flag, e.Name, cmd.CommandPath()+" --help")
+		case n < e.MinNodes || n > e.MaxNodes:
+			return c, usagef("--%s %d: expected %d to %d", flag, n, e.MinNodes, e.MaxNodes)
+		default:
+			c.Nodes = n
+		}
+	}
+	switch {
+	case changed("port") && f.port == 0:
+		c.Port = launch.AnyPort
+	case f.port < 0:
+		return c, usagef("--port %d: expected 0 for any, or 1024 and up", f.port)
+	}
+	if f.heap != "" {
+		size, err := random.ParseSize(f.heap)
+		if err != nil {
+			return c, usagef("--heap: %w", err)
+		}
+		c.HeapBytes = int64(size)
+	}
+	return c, nil
+}
+
+// connect says what to type to use an engine.
+func connect(in *launch.Instance, engine string) string {
+	how := "mailbench run -e " + engine
+	if !in.Usual() {
+		how += " --contact " + in.Contact()[0]
+	}
+	if shell := in.Shell(); shell != "" {
+		how += "; " + shell
+	}
+	return how
+}

@@ -1,0 +1,69 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+func newEngines(known registry) *cobra.Command {
+	return &cobra.Command{
+		Use:   "engines [NAME]",
+		Short: "List the engines, or what one can be told",
+		Long: `List the engines, or the settings of one. Settings stand in a workload's section
+engines, or are given by --set engines.NAME.SETTING=VALUE; passwords come from the
+environment variables named.`,
+		Example: `  mailbench engines
+  mailbench engines embedded`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out := cmd.OutOrStdout()
+			if len(args) == 1 {
+				engines, err := known.pickEngines(args)
+				if err != nil {
+					return err
+				}
+				for _, e := range engines {
+					if err := describe(out, &e); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			var rows [][]string
+			for _, e := range known.engines {
+				rows = append(rows, []string{e.Name, e.Doc})
+			}
+			return table(out, []string{"ENGINE", "WHAT IT IS"}, rows)
+		},
+	}
+}
+
+// describe prints what an engine can be told.
+func describe(w io.Writer, e *drivers.Engine) error {
+	fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
+	var rows [][]string
+	if e.Remote {
+		rows = append(rows, []string{"contact", "this machine", "its nodes: HOST, HOST:PORT or a list of them; also --contact"})
+	}
+	for _, s := range e.Settings {
+		rows = append(rows, []string{s.Name, s.Default, s.Doc})
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(w, "It has no settings.")
+		return err
+	}
+	fmt.Fprintln(w)
+	if err := table(w, []string{"SETTING", "DEFAULT", "WHAT IT IS"}, rows); err != nil || len(e.Environment) == 0 {
+		return err
+	}
+	rows = nil
+	for _, v := range e.Environment {
+		rows = append(rows, []string{v.Name, v.Doc})
+	}
+	fmt.Fprintln(w)
+	return table(w, []string{"ENVIRONMENT", "WHAT IT IS"}, rows)
+}

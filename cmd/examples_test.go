@@ -1,0 +1,114 @@
+package cmd
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// small makes any bundled workload one of a moment.
+var small = []string{
+	"--set", "population={users: 2, folders: 2, messages: 2}",
+	"--set", "phases.warmup.duration=50ms", "--set", "phases.measure.duration=50ms", "--no-floor", "--quiet",
+}
+
+// TestExamples runs the examples of every command's help, with less work.
+func TestExamples(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var mbox bytes.Buffer
+	w := gzip.NewWriter(&mbox)
+	if _, err := io.WriteString(w, "From a@b\nSubject: one\n\nbody\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("archive.mbox.gz", mbox.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	quick, err := workloads.Bundled("quick")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("mine.yaml", quick.Source, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	root := newRoot(bundled())
+	engine, _, err := root.Find([]string{"engine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range slices.Concat([]*cobra.Command{root}, root.Commands(), engine.Commands()) {
+		if cmd.Name() == "help" || cmd.Name() == "completion" {
+			continue // cobra's own
+		}
+		if !strings.HasPrefix(cmd.Example, "  mailbench") {
+			t.Errorf("%s: no example", cmd.CommandPath())
+		}
+		for line := range strings.Lines(cmd.Example) {
+			example(t, strings.TrimSpace(line))
+		}
+	}
+}
+
+// example runs one line: commands joined by && whose output may go to a file,
+// and then, behind several spaces, what it is for.
+func example(t *testing.T, line string) {
+	t.Helper()
+	line, _, _ = strings.Cut(line, "   ")
+	for command := range strings.SplitSeq(line, " && ") {
+		command, file, _ := strings.Cut(command, " > ")
+		args := strings.Fields(command)
+		if args[0] != "mailbench" {
+			t.Errorf("example %q: not a command of mailbench", line)
+			return
+		}
+		args = args[1:]
+		if at := slices.Index(args, "--data"); at >= 0 {
+			args[at+1] = "data"
+		}
+		if len(args) > 0 && args[0] == "engine" {
+			understood(t, line, args)
+			continue
+		}
+		if len(args) > 0 && args[0] == "run" {
+			args = append(args, small...)
+			if !slices.Contains(args, "-m") {
+				args = append(args, "-m", "james") // the scripts run all models
+			}
+		}
+		var out, errs bytes.Buffer
+		if status := execute(bundled(), args, &out, &errs); status != exitOK || errs.Len() > 0 || out.Len() == 0 {
+			t.Errorf("example %q: status %d, %d bytes of output, and:\n%s", line, status, out.Len(), errs.Bytes())
+		}
+		if file != "" {
+			if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// understood checks an example that would start or stop a real engine: its
+// command, its flags and its arguments are known.
+func understood(t *testing.T, line string, args []string) {
+	t.Helper()
+	cmd, rest, err := newRoot(bundled()).Find(args)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err == nil {
+		err = cmd.Args(cmd, cmd.Flags().Args())
+	}
+	if err != nil {
+		t.Errorf("example %q: %v", line, err)
+	}
+}

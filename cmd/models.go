@@ -1,0 +1,27 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newModels(known registry) *cobra.Command {
+	return &cobra.Command{
+		Use:     "models",
+		Short:   "List the mailbox data models",
+		Example: "  mailbench models",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var rows [][]string
+			for _, m := range known.models {
+				s, err := m.Schema()
+				if err != nil {
+					return fmt.Errorf("schema of model %s: %w", m.Name, err)
+				}
+				rows = append(rows, []string{m.Name, s.Native, fmt.Sprintf("%d tables", len(s.Tables)), m.Doc})
+			}
+			return table(cmd.OutOrStdout(), []string{"MODEL", "WRITTEN FOR", "SCHEMA", "WHAT IT IS"}, rows)
+		},
+	}
+}

@@ -1,0 +1,76 @@
+package cmd
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+func TestRegistry(t *testing.T) {
+	var names []string
+	for _, m := range bundled().models {
+		if names = append(names, m.Name); m.Doc == "" {
+			t.Errorf("model %s has no line of its own", m.Name)
+		}
+	}
+	if got, want := slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(schemas.BundledNames())); !slices.Equal(got, want) {
+		t.Errorf("models %v, bundled schemas %v", got, want)
+	}
+	if len(bundled().engines) == 0 {
+		t.Error("no engines")
+	}
+	for _, e := range bundled().engines {
+		if !slices.Contains(schemas.EngineNames, e.Name) {
+			t.Errorf("engine %s is none that a schema may name: %v", e.Name, schemas.EngineNames)
+		}
+		if e.Doc == "" {
+			t.Errorf("engine %s has no line of its own", e.Name)
+		}
+	}
+}
+
+func TestPick(t *testing.T) {
+	for _, tc := range []struct {
+		names []string
+		want  []string
+		err   string
+	}{
+		{[]string{"oracle", "james"}, []string{"oracle", "james"}, ""},
+		{[]string{"all"}, []string{"elasticinbox", "james", "datastax", "oracle", "conversation"}, ""},
+		{[]string{"jams"}, nil, `unknown model "jams"; did you mean "james"?`},
+		{[]string{"oracle", "oracle"}, nil, "model oracle is named twice"},
+		{[]string{"oracle", "all"}, nil, "model all stands by itself, without others"},
+		{nil, nil, "no model named"},
+	} {
+		picked, err := bundled().pickModels(tc.names)
+		var got []string
+		for _, m := range picked {
+			got = append(got, m.Name)
+		}
+		if !slices.Equal(got, tc.want) || err == nil != (tc.err == "") || err != nil && err.Error() != tc.err {
+			t.Errorf("-m %v: %v, error %v; want %v, error %q", tc.names, got, err, tc.want, tc.err)
+		}
+		if err != nil && exitStatus(err) != exitUsage {
+			t.Errorf("-m %v: status %d", tc.names, exitStatus(err))
+		}
+	}
+}
+
+// TestOwnModel runs a model that the program of somebody else adds.
+func TestOwnModel(t *testing.T) {
+	mine := james.Model()
+	mine.Name, mine.Doc = "mine", "a model of somebody else's"
+	var out, errs bytes.Buffer
+	args := append([]string{"run", "-m", "mine", "-o", filepath.Join(t.TempDir(), "out")}, small...)
+	if status := execute(bundled(mine), args, &out, &errs); status != exitOK || !strings.Contains(out.String(), "mine") {
+		t.Errorf("run: status %d\n%s%s", status, out.String(), errs.String())
+	}
+	if execute(bundled(mine), []string{"models"}, &out, &errs); !strings.Contains(out.String(), mine.Doc) {
+		t.Errorf("the list of models lacks it:\n%s", out.String())
+	}
+}

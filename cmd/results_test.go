@@ -1,0 +1,115 @@
+package cmd
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+// results DIR OPERATIONS [MODEL/ENGINE...] checks a run directory: its files,
+// run.json against its JSON Schema, and that each model on each engine has
+// carried out OPERATIONS in phase measure.
+func results(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: results DIR OPERATIONS [MODEL/ENGINE...]")
+	}
+	dir := ts.MkAbs(args[0])
+	operations, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	files, err := os.ReadDir(dir)
+	ts.Check(err)
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name())
+	}
+	if want := []string{reports.BenchFile, reports.LatencyFile, reports.HTMLFile, reports.RunFile}; !slices.Equal(names, want) {
+		ts.Fatalf("files %v, want %v", names, want)
+	}
+	ts.Check(validate(filepath.Join(dir, reports.RunFile)))
+	r, err := reports.Open(dir)
+	ts.Check(err)
+	bench := ts.ReadFile(filepath.Join(dir, reports.BenchFile))
+	page := ts.ReadFile(filepath.Join(dir, reports.HTMLFile))
+	for _, pair := range args[2:] {
+		model, engine, _ := strings.Cut(pair, "/")
+		at := slices.IndexFunc(r.Cells, func(c reports.Cell) bool {
+			return c.Model == model && c.Engine == engine && c.Phase == "measure"
+		})
+		if at < 0 {
+			ts.Fatalf("no cell of %s, phase measure", pair)
+		}
+		checkCell(ts, &r.Cells[at], operations)
+		if !strings.Contains(bench, "BenchmarkMail/model="+model+"/engine="+engine+"/phase=measure/op=") {
+			ts.Fatalf("%s has no line of %s", reports.BenchFile, pair)
+		}
+		if !strings.Contains(page, model) {
+			ts.Fatalf("%s does not name %s", reports.HTMLFile, model)
+		}
+	}
+	if len(args) > 2 {
+		log, err := os.Open(filepath.Join(dir, reports.LatencyFile))
+		ts.Check(err)
+		defer log.Close()
+		curves, err := reports.ReadCurves(r, log)
+		ts.Check(err)
+		if len(curves) < len(args)-2 {
+			ts.Fatalf("%d curves in %s", len(curves), reports.LatencyFile)
+		}
+	}
+}
+
+// checkCell adds up what a cell says of its operations.
+func checkCell(ts *testscript.TestScript, c *reports.Cell, operations int64) {
+	if c.Verdict == reports.Failed {
+		ts.Fatalf("%s on %s failed: %s", c.Model, c.Engine, c.Reason)
+	}
+	var all int64
+	for name, o := range c.Ops {
+		all += o.Count + o.NotFound + o.Failed + o.Unknown + o.Dropped + o.TooLarge
+		l := o.Service
+		switch {
+		case o.Failed+o.Unknown > 0:
+			ts.Fatalf("%s of %s on %s: %v", name, c.Model, c.Engine, o.Errors)
+		case o.Support == reports.Native && o.Count > 0 && o.Store.Calls <= 0:
+			ts.Fatalf("%s of %s on %s made no store calls: %+v", name, c.Model, c.Engine, o)
+		case o.Count > 0 && (l.P50 <= 0 || l.P50 > l.P90 || l.P90 > l.P99 || l.P99 > l.P999 || l.P999 > l.Max || l.Mean <= 0):
+			ts.Fatalf("%s of %s on %s has the service times %+v", name, c.Model, c.Engine, l)
+		}
+	}
+	if operations >= 0 && all != operations {
+		ts.Fatalf("%s on %s: %d operations, want %d", c.Model, c.Engine, all, operations)
+	}
+}
+
+// validate checks run.json against the schema that mailbench publishes for it.
+func validate(name string) error {
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(reports.Schema))
+	if err != nil {
+		return err
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("run.schema.json", schema); err != nil {
+		return err
+	}
+	compiled, err := compiler.Compile("run.schema.json")
+	if err != nil {
+		return err
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	run, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(run)
+}

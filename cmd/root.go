@@ -1,0 +1,110 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func newRoot(known registry) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mailbench",
+		Short: "Benchmark and validate mailbox data models",
+		Long: `mailbench compares mailbox data models: what each mail operation costs in each
+model on each engine, and whether what is stored is right.
+
+Exit status: 0 all well; 1 it could not be done; 2 wrong usage or input;
+4 data wrong or lost; 130 interrupted (what was measured is saved).`,
+		Example: `  mailbench run                          the quick workload, all five models, embedded engine
+  mailbench run delivery -m james        one workload, one model
+  mailbench workloads                    what else can be run`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       versionLine(),
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(flagError(cmd, err))
+	})
+	root.AddCommand(newRun(known), newModels(known), newEngines(known), newWorkloads(), newEngine(known), newVersion())
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	refuseArguments(root)
+	return root
+}
+
+// refuseArguments makes a command and all below it refuse arguments that mean
+// nothing to them, with the status of wrong usage.
+func refuseArguments(cmd *cobra.Command) {
+	switch check := cmd.Args; {
+	case cmd.Name() == "help":
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if found, _, err := cmd.Root().Find(args); err == nil && found != cmd.Root() {
+				return nil
+			}
+			return unknownCommand(cmd.Root(), args)
+		}
+	case cmd.HasSubCommands():
+		cmd.Args = unknownCommand
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	default:
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			var own statusError
+			if errors.As(err, &own) {
+				return err
+			}
+			if err != nil {
+				return usagef("too many arguments: %q; see %q", strings.Join(args, " "), cmd.CommandPath()+" --help")
+			}
+			return nil
+		}
+	}
+	for _, c := range cmd.Commands() {
+		refuseArguments(c)
+	}
+}
+
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			known = append(known, c.Name())
+		}
+	}
+	return usage(unknown("command", args[0], known))
+}
+
+// flagError says which flag or which value was probably meant.
+func flagError(cmd *cobra.Command, err error) error {
+	see := fmt.Sprintf("; see %q", cmd.CommandPath()+" --help")
+	var value *pflag.InvalidValueError
+	if errors.As(err, &value) {
+		expected := "a whole number"
+		switch value.GetFlag().Value.Type() {
+		case "duration":
+			expected = "a duration such as 500ms"
+		case "bool":
+			expected = "true or false"
+		}
+		return fmt.Errorf("--%s %q: expected %s%s", value.GetFlag().Name, value.GetValue(), expected, see)
+	}
+	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !ok {
+		return fmt.Errorf("%w%s", err, see)
+	}
+	return unknown("flag", "--"+name, flagNames(cmd))
+}
+
+// flagNames lists a command's flags as they are typed.
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	return names
+}

@@ -1,0 +1,126 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/workloads/run"
+)
+
+// runFlags are the flags of run as they were given.
+type runFlags struct {
+	workloadFlags
+	models, engines []string
+	mail            string
+	seed            uint64
+	trials          int
+	audit           string
+	output, data    string
+	durability      string
+	cache           string
+	workers         int
+	maxLag          time.Duration
+	noFloor, quiet  bool
+}
+
+func newRun(known registry) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [WORKLOAD|FILE.yaml]",
+		Short: "Run a workload: models × engines, measured and reported",
+		Long: `Run a workload with each model on each engine. Without arguments: the bundled
+workload quick, all models, the embedded engine, in well under a minute.
+
+The results are a folder: run.json (everything, versioned), latency.hlog (HDR
+interval log), bench.txt (for benchstat) and report.html. Ctrl-C ends a run and
+saves what was measured so far.
+
+Where an engine over the network is, and how it is used, stands in the workload's
+section engines or is said here; "mailbench engines NAME" lists what there is to
+say. What a run makes there has names of its own and is dropped at the end, unless
+--data keeps it.
+
+  mailbench run -e cassandra --contact 10.0.0.1,10.0.0.2 --set engines.cassandra.consistency=QUORUM`,
+		Example: `  mailbench run
+  mailbench run workday -m james,datastax --set phases.measure.rate=200/s
+  mailbench run delivery --mail archive.mbox.gz --durability process
+  mailbench run churn -m elasticinbox --data /var/tmp/mb --audit
+  mailbench run -m elasticinbox --data /var/tmp/mb --audit=only   after a crash: is it all there?
+  mailbench run mine.yaml --trials 5 -o results/mine`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := "quick"
+			if len(args) == 1 {
+				name = args[0]
+			}
+			return f.run(cmd, known, name)
+		},
+	}
+	f.bind(cmd.Flags())
+	return cmd
+}
+
+func (f *runFlags) bind(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	flags.StringSliceVarP(&f.models, "model", "m", []string{"all"}, "`MODELS`, by comma (mailbench models lists them)")
+	flags.StringSliceVarP(&f.engines, "engine", "e", []string{"embedded"}, "`ENGINES`, by comma (mailbench engines lists them)")
+	f.workloadFlags.bind(flags)
+	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) in place of generated ones")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything that is drawn (default: the workload's)")
+	flags.IntVar(&f.trials, "trials", 1, "run each model on each engine so often, each time on a fresh store")
+	flags.StringVarP(&f.output, "output", "o", "", "the results' `DIR` (default results/WORKLOAD-TIME)")
+	flags.StringVar(&f.data, "data", "", "keep stores and ledgers in `DIR` and use a data set that is there again (default: a temporary folder)")
+	flags.StringVar(&f.audit, "audit", "no", "`WHEN` to prove that every acknowledged delivery is there: no, after the run, or --audit=only (of --data, without a run)")
+	flags.Lookup("audit").NoOptDefVal = run.AuditAfter.String()
+	flags.StringVar(&f.durability, "durability", "default", "`CLASS` of what an acknowledged write survives: memory, process, power or default (the engine's own)")
+	flags.StringVar(&f.cache, "cache", "", "block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
+	flags.IntVar(&f.workers, "workers", run.DefaultWorkers, "most operations at once in open-loop phases and in the load")
+	flags.DurationVar(&f.maxLag, "max-lag", run.DefaultMaxLag, "an operation that could not be started so long after it was due is dropped, and counted")
+	flags.BoolVar(&f.noFloor, "no-floor", false, "leave out the measurement of the harness's own cost")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
+}
+
+// run carries the command out: everything that can be wrong with the input is
+// found before the first operation.
+func (f *runFlags) run(cmd *cobra.Command, known registry, name string) error {
+	ctx := cmd.Context()
+	c, err := f.config(known, name, cmd.Flags().Changed("seed"))
+	if err != nil {
+		return err
+	}
+	if f.mail != "" {
+		source, err := openMail(ctx, f.mail)
+		if err != nil {
+			return err
+		}
+		defer source.Close()
+		c.Mail = source
+	}
+	path := f.outputDir(c.Workload.Name)
+	dir, err := reports.Create(path)
+	if err != nil {
+		return err
+	}
+	c.LatencyLog = dir.LatencyLog()
+	bar := newProgress(cmd.ErrOrStderr(), f.quiet)
+	c.Progress = bar.update
+	result, err := run.Run(ctx, *c)
+	bar.close()
+	if err != nil {
+		return errors.Join(err, dir.Abort())
+	}
+	if err := dir.Commit(result); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if err := reports.WriteText(out, result, width(out)); err != nil {
+		return fmt.Errorf("print the results, which are saved in %s: %w", path, err)
+	}
+	fmt.Fprintf(out, "\nResults: %s (report.html, run.json, latency.hlog, bench.txt)\n", path)
+	return verdict(result)
+}

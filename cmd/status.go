@@ -1,0 +1,80 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/mail"
+)
+
+// Exit statuses of every command.
+const (
+	exitOK          = 0
+	exitFailed      = 1 // it could not be done: engine unreachable, I/O
+	exitUsage       = 2 // wrong usage or input
+	exitData        = 4 // data wrong or lost
+	exitInterrupted = 130
+)
+
+// statusError is an error with the exit status it leads to.
+type statusError struct {
+	status int
+	error
+}
+
+func (e statusError) Unwrap() error { return e.error }
+
+// usage marks an error as one of wrong usage or input.
+func usage(err error) error { return statusError{exitUsage, err} }
+
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+// missing gives an error about a file that is not there, or is a folder, the
+// status of wrong input.
+func missing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) {
+		return usage(err)
+	}
+	return err
+}
+
+// exitStatus is the status that a command's error leads to.
+func exitStatus(err error) int {
+	var status statusError
+	var faults strict.Errors
+	var format *mail.FormatError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &status):
+		return status.status
+	case errors.As(err, &faults), errors.As(err, &format):
+		return exitUsage
+	default:
+		return exitFailed
+	}
+}
+
+// unknown says that a word is not one of the known, and which one was probably meant.
+func unknown(what, word string, known []string) error {
+	if near := strict.Nearest(word, known); near != "" {
+		return fmt.Errorf("unknown %s %q; did you mean %q?", what, word, near)
+	}
+	return fmt.Errorf("unknown %s %q; expected one of %s", what, word, strings.Join(known, ", "))
+}
+
+// parseWord returns the one of the values that is written like word.
+func parseWord[T fmt.Stringer](what, word string, values ...T) (T, error) {
+	known := make([]string, len(values))
+	for i, v := range values {
+		if known[i] = v.String(); known[i] == word {
+			return v, nil
+		}
+	}
+	var none T
+	return none, usage(unknown("value of --"+what, word, known))
+}
