@@ -16,13 +16,12 @@ type Prepared struct {
 }
 
 // PrepareAll prepares every pattern that the schema declares. Where the engine
-// cannot run one, the pattern's declared fallback for that engine is prepared
-// in its place; where there is none, asking for the pattern fails, and no
-// sooner: a model may live without it.
+// cannot run one, its declared fallback is prepared in its place. Where there
+// is none either, only asking for the pattern fails: a model may live without it.
 func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, error) {
 	set := &Prepared{schema: s, engine: st.Capabilities().Engine, byName: make(map[string]Statement, len(s.Patterns))}
 	for _, p := range s.Patterns {
-		stmt, err := prepare(ctx, st, p, set.engine)
+		stmt, err := prepare(ctx, st, p)
 		switch {
 		case errors.Is(err, ErrUnsupported):
 		case err != nil:
@@ -34,17 +33,16 @@ func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, er
 	return set, nil
 }
 
-func prepare(ctx context.Context, st Store, p *schemas.Pattern, engine string) (Statement, error) {
+func prepare(ctx context.Context, st Store, p *schemas.Pattern) (Statement, error) {
 	stmt, err := st.Prepare(ctx, p)
 	if err == nil || !errors.Is(err, ErrUnsupported) {
 		return stmt, err
 	}
-	fb := p.Fallback[engine]
-	if fb == nil {
+	if p.Fallback == nil {
 		return nil, err
 	}
-	if stmt, err = st.Prepare(ctx, fb); err != nil {
-		return nil, fmt.Errorf("fallback %s: %w", fb.Name, err)
+	if stmt, err = st.Prepare(ctx, p.Fallback); err != nil {
+		return nil, fmt.Errorf("fallback %s: %w", p.Fallback.Name, err)
 	}
 	return fallback{stmt, p}, nil
 }

@@ -54,8 +54,9 @@
 // arguments of a call stand. Where a list has one name, the name alone will do.
 //
 //	doc, addition   any kind
-//	fallback        any kind: {ENGINE: PATTERN}, of the same arguments and columns;
-//	                those of after may stand in the order in which it sorts
+//	fallback        any kind: the pattern that runs in its place on an engine that
+//	                cannot run this one. Arguments and columns are the same;
+//	                those of after may stand in the order in which it sorts.
 //	by              get, put, put-if, add, append, remove: the whole primary key
 //	                unless it says otherwise (and it may not say less; before in,
 //	                what comes before in; with static, the partition key).

@@ -104,33 +104,29 @@ func (r *patternReader) atomic() {
 	r.Atomic = Atomicity(i)
 }
 
-// fallbacks reads what runs in the pattern's place, engine by engine.
-func (r *patternReader) fallbacks(byName map[string]*patternReader, known []string) {
+// fallback reads what runs in the pattern's place.
+func (r *patternReader) fallback(byName map[string]*patternReader, known []string) {
 	e, ok := r.fields["fallback"]
 	if !ok {
 		return
 	}
-	r.Fallback = make(map[string]*Pattern)
-	for _, f := range r.Mapping(e.Value, "fallback of "+r.where) {
-		r.engine(f.Key, f.Name, "in fallback of "+r.where)
-		name, ok := r.Text(f.Value, "fallback of "+r.where)
-		if !ok {
-			continue
-		}
-		fb := byName[name]
-		switch {
-		case fb == nil:
-			r.Unknown(f.Value, "pattern", name, "in fallback of "+r.where, known)
-			continue
-		case fb.has("fallback"):
-			r.Fail(f.Value, "%s: its fallback %s has a fallback itself; expected one that runs as it is", r.where, name)
-		case r.ok && fb.ok:
-			if why := differs(r.Pattern, fb.Pattern); why != "" {
-				r.Fail(f.Value, "%s: %s cannot stand in for it: %s", r.where, name, why)
-			}
-		}
-		r.Fallback[f.Name] = fb.Pattern
+	name, ok := r.Text(e.Value, "fallback of "+r.where)
+	if !ok {
+		return
 	}
+	fb := byName[name]
+	switch {
+	case fb == nil:
+		r.Unknown(e.Value, "pattern", name, "in fallback of "+r.where, known)
+		return
+	case fb.has("fallback"):
+		r.Fail(e.Value, "%s: its fallback %s has a fallback itself; expected one that runs as it is", r.where, name)
+	case r.ok && fb.ok:
+		if why := differs(r.Pattern, fb.Pattern); why != "" {
+			r.Fail(e.Value, "%s: %s cannot stand in for it: %s", r.where, name, why)
+		}
+	}
+	r.Fallback = fb.Pattern
 }
 
 // differs says why a caller of p could not call fb in its place, or "".

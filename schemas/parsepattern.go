@@ -89,7 +89,7 @@ func (p *parser) patterns(n *yaml.Node) {
 		}
 	}
 	for _, r := range readers {
-		r.fallbacks(byName, names)
+		r.fallback(byName, names)
 	}
 }
 

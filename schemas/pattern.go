@@ -154,9 +154,9 @@ type Pattern struct {
 	Atomic   Atomicity
 	Parts    []Part
 
-	// Fallback names, for an engine that cannot run this pattern, the pattern
-	// to run in its place; the report then says "emulated".
-	Fallback map[string]*Pattern
+	// Fallback runs in place of this pattern on an engine that cannot run it,
+	// or is nil; the report then says "emulated".
+	Fallback *Pattern
 	Addition string // why mailbench adds it to its document, or ""
 	Pos      Pos
 }

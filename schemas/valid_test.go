@@ -74,7 +74,7 @@ func TestValidDetails(t *testing.T) {
 	check("returns", []Returns{s.Pattern("rename").Returns, s.Pattern("grow").Returns, s.Pattern("put").Returns},
 		[]Returns{ReturnsOld, ReturnsNew, ReturnsNothing})
 	check("static", []bool{s.Pattern("retitle").Static, s.Pattern("titles").Static, s.Pattern("put").Static}, []bool{true, true, false})
-	check("fallback", s.Pattern("grow").Fallback["cassandra"] == s.Pattern("resize"), true)
+	check("fallback", s.Pattern("grow").Fallback == s.Pattern("resize"), true)
 	move := s.Pattern("move")
 	check("atomic", move.Atomic, AtomicPartition)
 	check("parts", []Part{{s.Pattern("drop"), ""}, {s.Pattern("put"), "message"}}, move.Parts)

@@ -75,8 +75,8 @@ func statements(t *testing.T, st *Store, s *schemas.Schema) string {
 		switch {
 		case errors.Is(err, drivers.ErrUnsupported):
 			instead := "nothing stands in for it"
-			if fb := p.Fallback[engineName]; fb != nil {
-				instead = fb.Name + " stands in for it"
+			if p.Fallback != nil {
+				instead = p.Fallback.Name + " stands in for it"
 			}
 			fmt.Fprintf(&b, "%s: %v: %s\n", p.Name, err, instead)
 			continue

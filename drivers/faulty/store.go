@@ -65,8 +65,8 @@ func (s *store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statem
 	st, changed := s.change(p)
 	var err error
 	st.Statement, err = s.Store.Prepare(ctx, changed)
-	if fb := p.Fallback[s.Capabilities().Engine]; s.fault.emulates && errors.Is(err, drivers.ErrUnsupported) && fb != nil {
-		st.Statement, err = s.Store.Prepare(ctx, fb)
+	if s.fault.emulates && errors.Is(err, drivers.ErrUnsupported) && p.Fallback != nil {
+		st.Statement, err = s.Store.Prepare(ctx, p.Fallback)
 	}
 	if err != nil || s.fault.beside == nil || p.Kind == schemas.Batch {
 		return st, err

@@ -151,7 +151,7 @@ func TestUnsupported(t *testing.T) {
 		for _, p := range s.Patterns {
 			if _, err := st.Prepare(t.Context(), p); err != nil {
 				got = append(got, name+" "+p.Name)
-				if p.Fallback["hbase"] == nil {
+				if p.Fallback == nil {
 					t.Errorf("schema %s: pattern %s has no fallback: %v", name, p.Name, err)
 				}
 			}

@@ -85,7 +85,7 @@ func (s *lesser) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.State
 		return nil, fmt.Errorf("pattern %s: %s: %w", p.Name, why, drivers.ErrUnsupported)
 	}
 	if p.Index != nil {
-		p = p.Fallback[s.Store.Capabilities().Engine] // as if an index answered
+		p = p.Fallback // as if an index answered
 	}
 	return s.Store.Prepare(ctx, p)
 }
