@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -58,6 +60,40 @@ func (s *Prepared) Get(name string) (Statement, error) {
 		return nil, fmt.Errorf("schema %s declares no pattern %q", s.schema.Name, name)
 	}
 	return nil, fmt.Errorf("pattern %s of schema %s on %s: %w", name, s.schema.Name, s.engine, ErrUnsupported)
+}
+
+// Fill sets each statement to that of the pattern it is named for. The error
+// names the first pattern, in alphabetical order, that is not there.
+func (s *Prepared) Fill(byName map[string]*Statement) (err error) {
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		if *byName[name], err = s.Get(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Emulated reports whether the fallback of a pattern runs in its place.
+func (s *Prepared) Emulated(name string) bool {
+	stmt := s.byName[name]
+	return stmt != nil && Emulated(stmt) != nil
+}
+
+// Arg returns where calls of a pattern have the argument of that name, or -1.
+// A fallback may take those of after in another order than what it stands in for.
+func (s *Prepared) Arg(name, arg string) int {
+	stmt := s.byName[name]
+	if stmt == nil {
+		return -1
+	}
+	return slices.IndexFunc(stmt.Pattern().Args(), func(a schemas.Arg) bool { return a.Name == arg })
+}
+
+// Conditional reports whether a pattern writes only if a condition holds, which
+// its calls then give: a compare-and-set may stand in for an add.
+func (s *Prepared) Conditional(name string) bool {
+	stmt := s.byName[name]
+	return stmt != nil && stmt.Pattern().Kind == schemas.PutIf
 }
 
 // fallback is the statement of a fallback that runs in place of instead.

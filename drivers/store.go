@@ -58,9 +58,10 @@ type Store interface {
 	Apply(ctx context.Context, s *schemas.Schema) error
 	// Inspect returns the schema of that name as the engine has it.
 	Inspect(ctx context.Context, name string) (*schemas.Schema, error)
-	// Prepare compiles one pattern of an applied schema, or returns
-	// ErrUnsupported (wrapped, with the reason). A Statement may be used by
-	// all sessions of the store.
+	// Prepare compiles one pattern of a schema, or returns ErrUnsupported
+	// (wrapped, with the reason). The pattern's table must be one of the
+	// Schema that Apply was called with on this store; else it is an error.
+	// A Statement may be used by all sessions of the store.
 	Prepare(ctx context.Context, p *schemas.Pattern) (Statement, error)
 	// Session opens a session for one goroutine.
 	Session() (Session, error)

@@ -26,8 +26,8 @@ type Model struct {
 	Name   string
 	Doc    string                          // one line for the list of models
 	Schema func() (*schemas.Schema, error) // its bundled schema file
-	// Bind prepares the model's patterns on a store to which its schema was applied.
-	Bind func(ctx context.Context, st drivers.Store, o Options) (Bound, error)
+	// Bind gives the model its statements, as prepared on one store.
+	Bind func(ctx context.Context, p *drivers.Prepared, o Options) (Bound, error)
 }
 
 // Options are what a model can be told. The zero Options are the documents' own
@@ -44,6 +44,14 @@ type Options struct {
 	// OverflowAfter is how many messages one folder label takes before
 	// deliveries go to an overflow label (datastax); 0 is its default.
 	OverflowAfter int
+}
+
+// Clock returns Now, or time.Now if that is nil.
+func (o Options) Clock() func() time.Time {
+	if o.Now != nil {
+		return o.Now
+	}
+	return time.Now
 }
 
 // Bound is a model on a store. Mailbox returns the mailbox of one worker, which

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"sync"
 
 	"github.com/mailbench/mailbench/schemas/strict"
 )
@@ -29,16 +28,9 @@ func BundledNames() []string {
 	return names
 }
 
-// parsed keeps what Bundled returned: schema name → *Schema.
-var parsed sync.Map
-
 // Bundled returns the schema of that name that mailbench brings along. The
-// file is named for its schema. All callers share one Schema, since a store
-// knows the tables that were applied to it by identity.
+// file is named for its schema.
 func Bundled(name string) (*Schema, error) {
-	if s, ok := parsed.Load(name); ok {
-		return s.(*Schema), nil
-	}
 	file := name + ".yaml"
 	src, err := bundled.ReadFile(file)
 	if err != nil {
@@ -48,10 +40,5 @@ func Bundled(name string) (*Schema, error) {
 		}
 		return nil, fmt.Errorf("unknown schema %q; expected one of %s", name, strings.Join(known, ", "))
 	}
-	s, err := Parse(path.Join("schemas", file), src)
-	if err != nil {
-		return nil, err
-	}
-	first, _ := parsed.LoadOrStore(name, s)
-	return first.(*Schema), nil
+	return Parse(path.Join("schemas", file), src)
 }

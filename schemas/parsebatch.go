@@ -146,9 +146,9 @@ func differs(p, fb *Pattern) string {
 	return ""
 }
 
-// afterByName returns the pattern with the columns of its after sorted by name: what
-// stands in for a page may sort by them in another order, and its caller has
-// to look at the pattern that runs.
+// afterByName returns the pattern with the columns of its after sorted by name:
+// what stands in for a page may sort by them in another order. Its caller asks
+// where they stand in the pattern that runs.
 func afterByName(p *Pattern) *Pattern {
 	sorted := *p
 	sorted.After = slices.SortedFunc(slices.Values(p.After), func(a, b *Column) int { return strings.Compare(a.Name, b.Name) })

@@ -39,7 +39,9 @@ func start(t testing.TB) *world {
 		}
 	})
 	w.must(w.store.Apply(t.Context(), s))
-	b, err := Model().Bind(t.Context(), w.store, models.Options{Now: func() time.Time { return w.now }})
+	p, err := drivers.PrepareAll(t.Context(), w.store, s)
+	w.must(err)
+	b, err := Model().Bind(t.Context(), p, models.Options{Now: func() time.Time { return w.now }})
 	w.must(err)
 	session, err := w.store.Session()
 	w.must(err)

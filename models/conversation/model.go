@@ -73,23 +73,10 @@ type bound struct {
 	ids *models.TimeUUIDs
 }
 
-func bind(ctx context.Context, st drivers.Store, o models.Options) (models.Bound, error) {
-	s, err := schemas.Bundled("conversation")
-	if err != nil {
-		return nil, err
-	}
-	p, err := drivers.PrepareAll(ctx, st, s)
-	if err != nil {
+func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
+	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node)}
+	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind conversation: %w", err)
-	}
-	b := &bound{now: o.Now, ids: models.NewTimeUUIDs(o.Node)}
-	if b.now == nil {
-		b.now = time.Now
-	}
-	for name, stmt := range b.byName() {
-		if *stmt, err = p.Get(name); err != nil {
-			return nil, fmt.Errorf("bind conversation: %w", err)
-		}
 	}
 	return b, nil
 }

@@ -52,9 +52,16 @@ func start(t testing.TB, o models.Options) *world {
 func (w *world) bind(o models.Options) *mailbox {
 	w.Helper()
 	o.Now = func() time.Time { return time.Unix(0, w.now.Load()) }
-	b, err := Model().Bind(w.Context(), w.store, o)
+	return w.worker(w.bound(o))
+}
+
+func (w *world) bound(o models.Options) models.Bound {
+	w.Helper()
+	p, err := drivers.PrepareAll(w.Context(), w.store, w.schema)
 	w.must(err)
-	return w.worker(b)
+	b, err := Model().Bind(w.Context(), p, o)
+	w.must(err)
+	return b
 }
 
 func (w *world) worker(b models.Bound) *mailbox {

@@ -25,6 +25,7 @@
 package datastax
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -102,29 +103,10 @@ type bound struct {
 	limit int64 // emails a label takes
 }
 
-func bind(ctx context.Context, st drivers.Store, o models.Options) (models.Bound, error) {
-	s, err := schemas.Bundled("datastax")
-	if err != nil {
-		return nil, err
-	}
-	p, err := drivers.PrepareAll(ctx, st, s)
-	if err != nil {
+func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
+	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), chunk: cmp.Or(o.ChunkSize, chunkSize), limit: int64(cmp.Or(o.OverflowAfter, overflowAfter))}
+	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind datastax: %w", err)
-	}
-	b := &bound{now: o.Now, ids: models.NewTimeUUIDs(o.Node), chunk: o.ChunkSize, limit: int64(o.OverflowAfter)}
-	if b.now == nil {
-		b.now = time.Now
-	}
-	if b.chunk == 0 {
-		b.chunk = chunkSize
-	}
-	if b.limit == 0 {
-		b.limit = overflowAfter
-	}
-	for name, stmt := range b.byName() {
-		if *stmt, err = p.Get(name); err != nil {
-			return nil, fmt.Errorf("bind datastax: %w", err)
-		}
 	}
 	return b, nil
 }

@@ -162,8 +162,7 @@ func TestRollOver(t *testing.T) {
 	var boxes []*mailbox
 	var folders []*models.Folder
 	for range 2 {
-		b, err := Model().Bind(t.Context(), w.store, models.Options{OverflowAfter: limit})
-		w.must(err)
+		b := w.bound(models.Options{OverflowAfter: limit})
 		a, err := w.worker(b).Login(t.Context(), "a@example.org")
 		w.must(err)
 		for range workers / 2 {

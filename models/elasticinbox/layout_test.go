@@ -16,7 +16,7 @@ import (
 )
 
 func TestPatterns(t *testing.T) {
-	s, err := schema()
+	s, err := Model().Schema()
 	if err != nil {
 		t.Fatal(err)
 	}

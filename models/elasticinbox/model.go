@@ -33,9 +33,9 @@
 package elasticinbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -60,13 +60,10 @@ func Model() models.Model {
 	return models.Model{
 		Name:   "elasticinbox",
 		Doc:    "labels as time-ordered indexes of super columns, raw mail in blocks, counters",
-		Schema: schema,
+		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("elasticinbox") },
 		Bind:   bind,
 	}
 }
-
-// schema parses the bundled file once: the store knows tables by what was applied.
-var schema = sync.OnceValues(func() (*schemas.Schema, error) { return schemas.Bundled("elasticinbox") })
 
 // statements are the patterns that the model runs, by the schema's names.
 type statements struct {
@@ -96,26 +93,10 @@ type bound struct {
 	blockSize int
 }
 
-func bind(ctx context.Context, st drivers.Store, o models.Options) (models.Bound, error) {
-	s, err := schema()
-	if err != nil {
-		return nil, err
-	}
-	p, err := drivers.PrepareAll(ctx, st, s)
-	if err != nil {
+func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
+	b := &bound{now: o.Clock(), uuids: models.NewTimeUUIDs(o.Node), blockSize: cmp.Or(o.ChunkSize, blockSize)}
+	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind elasticinbox: %w", err)
-	}
-	b := &bound{now: o.Now, uuids: models.NewTimeUUIDs(o.Node), blockSize: o.ChunkSize}
-	if b.now == nil {
-		b.now = time.Now
-	}
-	if b.blockSize == 0 {
-		b.blockSize = blockSize
-	}
-	for name, stmt := range b.byName() {
-		if *stmt, err = p.Get(name); err != nil {
-			return nil, fmt.Errorf("bind elasticinbox: %w", err)
-		}
 	}
 	return b, nil
 }

@@ -18,11 +18,12 @@ import (
 // the store are counted.
 type world struct {
 	*testing.T
-	store drivers.Store
-	meter *drivers.Meter
-	mb    *mailbox
-	now   time.Time
-	a     *models.Account
+	store  drivers.Store
+	schema *schemas.Schema
+	meter  *drivers.Meter
+	mb     *mailbox
+	now    time.Time
+	a      *models.Account
 }
 
 func newWorld(t *testing.T, o models.Options) *world {
@@ -32,16 +33,18 @@ func newWorld(t *testing.T, o models.Options) *world {
 	w.store, err = pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir(), Durability: drivers.Process})
 	w.must(err)
 	t.Cleanup(func() { w.store.Close() })
-	s, err := schema()
+	w.schema, err = Model().Schema()
 	w.must(err)
-	w.must(w.store.Apply(t.Context(), s))
+	w.must(w.store.Apply(t.Context(), w.schema))
 	session, err := w.store.Session()
 	w.must(err)
 	t.Cleanup(func() { session.Close() })
 	w.meter = drivers.NewMeter(session)
 	o.Node = 1
 	o.Now = func() time.Time { return w.now }
-	b, err := bind(t.Context(), w.store, o)
+	p, err := drivers.PrepareAll(t.Context(), w.store, w.schema)
+	w.must(err)
+	b, err := Model().Bind(t.Context(), p, o)
 	w.must(err)
 	w.mb = b.Mailbox(w.meter).(*mailbox)
 	w.a, err = w.mb.CreateUser(t.Context(), "ann@example.org", []string{"INBOX", "Work"})
@@ -92,9 +95,7 @@ func (w *world) audit() models.Audit {
 // rows reads a table behind the model's back: each row's values as they print.
 func (w *world) rows(table string) [][]drivers.Value {
 	w.Helper()
-	s, err := schema()
-	w.must(err)
-	st, err := w.store.Prepare(w.Context(), schemas.ScanOf(s.Table(table)))
+	st, err := w.store.Prepare(w.Context(), schemas.ScanOf(w.schema.Table(table)))
 	w.must(err)
 	var rows [][]drivers.Value
 	w.must(w.meter.Session.Read(w.Context(), st, nil, func(row []drivers.Value) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/modeltest"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // patience is how long a test may take, so that an engine that does not answer
@@ -23,6 +24,7 @@ type world struct {
 	ctx       context.Context
 	model     models.Model
 	store     drivers.Store
+	schema    *schemas.Schema
 	namespace string
 	now       time.Time // what the model takes for the time
 	mailbox   models.Mailbox
@@ -48,9 +50,9 @@ func newWorld(t *testing.T, engine drivers.Engine, contact string, model models.
 			t.Errorf("close: %v", err)
 		}
 	})
-	s, err := model.Schema()
+	w.schema, err = model.Schema()
 	w.must(err)
-	w.must(w.store.Apply(ctx, s))
+	w.must(w.store.Apply(ctx, w.schema))
 	w.mailbox = w.bind(o)
 	return w
 }
@@ -62,7 +64,9 @@ func newNamespace() string { return fmt.Sprintf("f%08x", rand.Uint32()) }
 func (w *world) bind(o models.Options) models.Mailbox {
 	w.Helper()
 	o.Now = func() time.Time { return w.now }
-	bound, err := w.model.Bind(w.ctx, w.store, o)
+	p, err := drivers.PrepareAll(w.ctx, w.store, w.schema)
+	w.must(err)
+	bound, err := w.model.Bind(w.ctx, p, o)
 	w.must(err)
 	s, err := w.store.Session()
 	w.must(err)

@@ -13,9 +13,7 @@ import (
 // put writes one column of a message behind the model's back.
 func (w *world) put(f *models.Folder, h models.Handle, column string, v drivers.Value) {
 	w.Helper()
-	s, err := schema()
-	w.must(err)
-	table := s.Table("JAMES_MESSAGES")
+	table := w.schema.Table("JAMES_MESSAGES")
 	p := &schemas.Pattern{Name: "damage", Kind: schemas.Put, Table: table, By: table.Key(), Columns: []*schemas.Column{table.Column(column)}}
 	st, err := w.store.Prepare(w.Context(), p)
 	w.must(err)

@@ -12,7 +12,7 @@ import (
 )
 
 func TestPatterns(t *testing.T) {
-	s, err := schema()
+	s, err := Model().Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +107,7 @@ func TestRangeReads(t *testing.T) {
 		}
 	}
 	// A message keeps the chunk size it was written with.
-	b, err := bind(t.Context(), w.store, models.Options{ChunkSize: 7})
-	w.must(err)
+	b := w.bind(models.Options{ChunkSize: 7})
 	var got bytes.Buffer
 	if _, err := b.Mailbox(w.meter).Raw(t.Context(), f, h, &got); err != nil || !bytes.Equal(got.Bytes(), raw) {
 		t.Errorf("with another chunk size the message does not come back: %v", err)

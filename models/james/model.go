@@ -27,9 +27,9 @@
 package james
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -49,13 +49,10 @@ func Model() models.Model {
 	return models.Model{
 		Name:   "james",
 		Doc:    "a row a message, newest first, metadata and chunked data in two families, UIDs by increment",
-		Schema: schema,
+		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("james") },
 		Bind:   bind,
 	}
 }
-
-// schema parses the bundled file once: the store knows tables by what was applied.
-var schema = sync.OnceValues(func() (*schemas.Schema, error) { return schemas.Bundled("james") })
 
 // statements are the patterns that the model runs, by the schema's names.
 type statements struct {
@@ -94,29 +91,16 @@ type bound struct {
 	now       func() time.Time
 	uuids     *models.TimeUUIDs
 	chunkSize int
+	// casUID and casCount: the number is changed by compare-and-set, not by an increment.
+	casUID, casCount bool
 }
 
-func bind(ctx context.Context, st drivers.Store, o models.Options) (models.Bound, error) {
-	s, err := schema()
-	if err != nil {
-		return nil, err
-	}
-	p, err := drivers.PrepareAll(ctx, st, s)
-	if err != nil {
+func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
+	b := &bound{now: o.Clock(), uuids: models.NewTimeUUIDs(o.Node), chunkSize: cmp.Or(o.ChunkSize, chunkSize)}
+	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind james: %w", err)
 	}
-	b := &bound{now: o.Now, uuids: models.NewTimeUUIDs(o.Node), chunkSize: o.ChunkSize}
-	if b.now == nil {
-		b.now = time.Now
-	}
-	if b.chunkSize == 0 {
-		b.chunkSize = chunkSize
-	}
-	for name, stmt := range b.byName() {
-		if *stmt, err = p.Get(name); err != nil {
-			return nil, fmt.Errorf("bind james: %w", err)
-		}
-	}
+	b.casUID, b.casCount = p.Conditional("next_uid"), p.Conditional("count")
 	return b, nil
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // A handle is the UID and the size of the message, both big-endian. The size
@@ -35,7 +34,7 @@ const (
 
 // reserve takes n UIDs of a mailbox and returns the first.
 func (m *mailbox) reserve(ctx context.Context, f *models.Folder, n int64) (int64, error) {
-	last, err := m.increment(ctx, f, m.nextUID, lastUID, n)
+	last, err := m.increment(ctx, f, m.nextUID, m.casUID, lastUID, n)
 	if err != nil {
 		return 0, fmt.Errorf("reserve a UID: %w", err)
 	}
@@ -47,7 +46,7 @@ func (m *mailbox) countMessages(ctx context.Context, f *models.Folder, n int64) 
 	if n == 0 {
 		return nil
 	}
-	if _, err := m.increment(ctx, f, m.count, messageCount, n); err != nil {
+	if _, err := m.increment(ctx, f, m.count, m.casCount, messageCount, n); err != nil {
 		return fmt.Errorf("count messages: %w", err)
 	}
 	return nil
@@ -57,12 +56,12 @@ func (m *mailbox) countMessages(ctx context.Context, f *models.Folder, n int64) 
 // known is made once more: it may have run into many others at once.
 const casAttempts = 5
 
-// increment adds n to a number of the mailbox row. What the statement returns
-// is passed on: for UIDs, the new value. Where the fallback runs, it is a
-// compare-and-set of what was read before, until that still holds. A UID that
+// increment adds n to a number of the mailbox row. It returns what the statement
+// returns: for UIDs, the new value. With cas it reads the number and writes the
+// sum by compare-and-set, until nobody else has changed it in between. A UID that
 // was perhaps taken is one that nobody gets; a count is not made twice.
-func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.Statement, number int, n int64) (int64, error) {
-	if stmt.Pattern().Kind != schemas.PutIf {
+func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.Statement, cas bool, number int, n int64) (int64, error) {
+	if !cas {
 		res, err := m.s.Write(ctx, stmt, m.with(key(f), drivers.Bigint(n)))
 		if err != nil || len(res.Row) == 0 {
 			return 0, err

@@ -18,11 +18,12 @@ import (
 // the store are counted.
 type world struct {
 	*testing.T
-	store drivers.Store
-	bound models.Bound
-	meter *drivers.Meter
-	mb    *mailbox
-	a     *models.Account
+	store  drivers.Store
+	schema *schemas.Schema
+	bound  models.Bound
+	meter  *drivers.Meter
+	mb     *mailbox
+	a      *models.Account
 }
 
 // newWorld binds the model to what wrap makes of the store; nil is the store.
@@ -35,18 +36,26 @@ func newWorld(t *testing.T, o models.Options, wrap func(drivers.Store) drivers.S
 	if w.store = st; wrap != nil {
 		w.store = wrap(st)
 	}
-	s, err := schema()
+	w.schema, err = Model().Schema()
 	w.must(err)
-	w.must(w.store.Apply(t.Context(), s))
+	w.must(w.store.Apply(t.Context(), w.schema))
 	o.Node = 1
 	o.Now = func() time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC) }
-	w.bound, err = bind(t.Context(), w.store, o)
-	w.must(err)
+	w.bound = w.bind(o)
 	w.meter = drivers.NewMeter(w.session())
 	w.mb = w.bound.Mailbox(w.meter).(*mailbox)
 	w.a, err = w.mb.CreateUser(t.Context(), "ann@example.org", []string{"INBOX", "Work", "Archive"})
 	w.must(err)
 	return w
+}
+
+func (w *world) bind(o models.Options) models.Bound {
+	w.Helper()
+	p, err := drivers.PrepareAll(w.Context(), w.store, w.schema)
+	w.must(err)
+	b, err := Model().Bind(w.Context(), p, o)
+	w.must(err)
+	return b
 }
 
 func (w *world) session() drivers.Session {
@@ -107,9 +116,7 @@ func (w *world) audit() models.Audit {
 // rows reads a table behind the model's back.
 func (w *world) rows(table string) (rows [][]drivers.Value) {
 	w.Helper()
-	s, err := schema()
-	w.must(err)
-	st, err := w.store.Prepare(w.Context(), schemas.ScanOf(s.Table(table)))
+	st, err := w.store.Prepare(w.Context(), schemas.ScanOf(w.schema.Table(table)))
 	w.must(err)
 	w.must(w.session().Read(w.Context(), st, nil, func(row []drivers.Value) error {
 		var r []drivers.Value

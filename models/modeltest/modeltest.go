@@ -173,7 +173,11 @@ func (s *suite) start(t testing.TB, o models.Options) *fixture {
 // bind binds the model once more to the same store, as another process would.
 func (f *fixture) bind(o models.Options) models.Bound {
 	f.t.Helper()
-	b, err := f.model.Bind(f.ctx, f.store, o)
+	p, err := drivers.PrepareAll(f.ctx, f.store, f.schema)
+	if err != nil {
+		f.t.Fatalf("prepare %s: %v", f.model.Name, err)
+	}
+	b, err := f.model.Bind(f.ctx, p, o)
 	if err != nil {
 		f.t.Fatalf("bind %s: %v", f.model.Name, err)
 	}

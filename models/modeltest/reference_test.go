@@ -56,11 +56,17 @@ var offers = map[string]func(*reference) models.Mailbox{
 
 func referenceModel(tr traits, offer func(*reference) models.Mailbox) models.Model {
 	return models.Model{
-		Name:   "reference",
-		Schema: func() (*schemas.Schema, error) { return &schemas.Schema{Name: "reference"}, nil },
-		Bind: func(_ context.Context, st drivers.Store, o models.Options) (models.Bound, error) {
+		Name: "reference",
+		Schema: func() (*schemas.Schema, error) {
+			return &schemas.Schema{Name: "reference", Patterns: []*schemas.Pattern{{Name: "all"}}}, nil
+		},
+		Bind: func(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
+			st, err := p.Get("all")
+			if err != nil {
+				return nil, err
+			}
 			// Whoever binds the same store finds the same mail in it.
-			s := st.(*referenceStore)
+			s := st.(referenceStatement).referenceStore
 			if s.ref == nil {
 				s.ref = newReference(tr, o.Now)
 			}
@@ -80,6 +86,18 @@ type referenceStore struct {
 }
 
 func (s *referenceStore) Capabilities() drivers.Capabilities { return drivers.Capabilities{} }
+
+func (s *referenceStore) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	return referenceStatement{s, p}, nil
+}
+
+// referenceStatement leads to its store.
+type referenceStatement struct {
+	*referenceStore
+	pattern *schemas.Pattern
+}
+
+func (s referenceStatement) Pattern() *schemas.Pattern { return s.pattern }
 
 func (s *referenceStore) Session() (drivers.Session, error) { return referenceSession{}, nil }
 

@@ -24,6 +24,7 @@ func sharedSuite(t *testing.T, m models.Model, st drivers.Store) *suite {
 	if err := st.Apply(t.Context(), schema); err != nil {
 		t.Fatalf("apply schema %s: %v", schema.Name, err)
 	}
+	m.Schema = func() (*schemas.Schema, error) { return schema, nil } // the one that was applied
 	return &suite{model: m, traits: traitsOf(m.Name), shared: true, open: func(t testing.TB, s *schemas.Schema) drivers.Store {
 		if err := empty(t.Context(), st, s); err != nil {
 			t.Fatalf("empty the tables of %s: %v", s.Name, err)

@@ -72,26 +72,16 @@ type bound struct {
 	statements
 	now func() time.Time
 	ids *models.TimeUUIDs
+	// afterDate and afterID are where the arguments of inbox stand that a page begins after.
+	afterDate, afterID int
 }
 
-func bind(ctx context.Context, st drivers.Store, o models.Options) (models.Bound, error) {
-	s, err := schemas.Bundled("oracle")
-	if err != nil {
-		return nil, err
-	}
-	p, err := drivers.PrepareAll(ctx, st, s)
-	if err != nil {
+func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
+	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node)}
+	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind oracle: %w", err)
 	}
-	b := &bound{now: o.Now, ids: models.NewTimeUUIDs(o.Node)}
-	if b.now == nil {
-		b.now = time.Now
-	}
-	for name, stmt := range b.byName() {
-		if *stmt, err = p.Get(name); err != nil {
-			return nil, fmt.Errorf("bind oracle: %w", err)
-		}
-	}
+	b.afterDate, b.afterID = p.Arg("inbox", "createdDate"), p.Arg("inbox", "messageId")
 	return b, nil
 }
 

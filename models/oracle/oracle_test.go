@@ -44,7 +44,9 @@ func start(t testing.TB) *world {
 		}
 	})
 	w.must(w.store.Apply(t.Context(), w.schema))
-	b, err := Model().Bind(t.Context(), w.store, models.Options{Now: func() time.Time { return w.now }})
+	p, err := drivers.PrepareAll(t.Context(), w.store, w.schema)
+	w.must(err)
+	b, err := Model().Bind(t.Context(), p, models.Options{Now: func() time.Time { return w.now }})
 	w.must(err)
 	s, err := w.store.Session()
 	w.must(err)

@@ -16,16 +16,12 @@ const knownOfRow = models.KnowFrom | models.KnowSubject | models.KnowDate | mode
 // List implements models.Mailbox: a page of the inbox by arrival.
 func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
 	r := ref(f)
-	var created, id drivers.Value
+	args := m.with(drivers.Text(r.userID), drivers.Text(r.folderID), drivers.Value{}, drivers.Value{}, drivers.Bigint(int64(limit)))
 	if !after.IsZero() {
 		m.key.set(after)
-		created, id = drivers.Timestamp(m.key.created), drivers.TextBytes(m.key.text[:])
-	}
-	if m.inbox.Pattern().Index == nil { // the fallback runs, which sorts by the id
-		created, id = id, created
+		args[m.afterDate], args[m.afterID] = drivers.Timestamp(m.key.created), drivers.TextBytes(m.key.text[:])
 	}
 	m.yield, m.folder = yield, r
-	args := m.with(drivers.Text(r.userID), drivers.Text(r.folderID), created, id, drivers.Bigint(int64(limit)))
 	if err := m.s.Read(ctx, m.inbox, args, m.onInbox); err != nil {
 		return failed("list", f, err)
 	}

@@ -48,7 +48,7 @@ func (d *desk) model(name string) models.Model {
 	return models.Model{
 		Name:   name,
 		Schema: func() (*schemas.Schema, error) { return &schemas.Schema{Name: name, Source: []byte("schema: 1")}, nil },
-		Bind:   func(context.Context, drivers.Store, models.Options) (models.Bound, error) { return d, nil },
+		Bind:   func(context.Context, *drivers.Prepared, models.Options) (models.Bound, error) { return d, nil },
 	}
 }
 

@@ -103,7 +103,10 @@ func (c *cell) open(ctx context.Context) (err error) {
 		return fmt.Errorf("apply schema %s: %w", c.schema.Name, err)
 	}
 	if err := within(ctx, applyAtMost, func(ctx context.Context) (err error) {
-		c.bound, err = c.model.Bind(ctx, c.store, c.config.Model)
+		p, err := drivers.PrepareAll(ctx, c.store, c.schema)
+		if err == nil {
+			c.bound, err = c.model.Bind(ctx, p, c.config.Model)
+		}
 		return err
 	}); err != nil {
 		return fmt.Errorf("bind %s to %s: %w", c.model.Name, c.engine.Name, err)
