@@ -11,7 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/mail"
+	"github.com/mailbench/mailbench/workloads/messages"
 )
 
 // workloadFlags change a workload: single values of it, and where its engine is.
@@ -108,8 +108,8 @@ func contact(w *workloads.Workload, engines []drivers.Engine, addresses []string
 	return nil
 }
 
-func openMail(ctx context.Context, path string) (*mail.File, error) {
-	source, err := mail.Open(ctx, path, "")
+func openMail(ctx context.Context, path string) (messages.Source, error) {
+	source, err := messages.Open(ctx, path, "")
 	if err != nil {
 		return nil, missing(err)
 	}

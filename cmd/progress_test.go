@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/workloads/mail"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/workloads/mail"
 )
 
 // Exit statuses of every command.

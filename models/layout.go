@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // Layout is what a model that keeps raw messages stores beside each, so that
@@ -19,7 +21,7 @@ type Layout struct {
 // how many bytes it has once Encoding is undone (Size).
 type LayoutPart struct {
 	Name, Type           []byte
-	Encoding             Encoding
+	Encoding             mail.Encoding
 	Offset, Length, Size int64
 }
 
@@ -32,7 +34,7 @@ func Checksum(sum uint32, b []byte) uint32 { return crc32.Update(sum, castagnoli
 
 // AppendLayout appends the layout of m in its stored form: the checksum, then
 // the body and each attachment as varints and strings led by their length.
-func AppendLayout(dst []byte, m *Message, checksum uint32) []byte {
+func AppendLayout(dst []byte, m *mail.Message, checksum uint32) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, checksum)
 	dst = appendPart(dst, &m.Body)
 	for i := range m.Attachments {
@@ -41,7 +43,7 @@ func AppendLayout(dst []byte, m *Message, checksum uint32) []byte {
 	return dst
 }
 
-func appendPart(dst []byte, p *Part) []byte {
+func appendPart(dst []byte, p *mail.Part) []byte {
 	dst = appendString(appendString(dst, p.Name), p.Type)
 	dst = append(dst, byte(p.Encoding))
 	dst = binary.AppendUvarint(dst, uint64(p.Offset))
@@ -89,7 +91,7 @@ type layoutReader struct {
 func (r *layoutReader) part() (p LayoutPart) {
 	p.Name, p.Type = r.take(r.number()), r.take(r.number())
 	if e := r.take(1); len(e) == 1 {
-		p.Encoding = Encoding(e[0])
+		p.Encoding = mail.Encoding(e[0])
 	}
 	p.Offset, p.Length, p.Size = r.number(), r.number(), r.number()
 	return p

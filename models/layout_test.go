@@ -6,14 +6,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 func TestLayoutComesBack(t *testing.T) {
-	m := &models.Message{
-		Body: models.Part{Type: "text/plain", Encoding: models.QuotedPrintable, Offset: 300, Length: 1 << 40, Content: models.BytesContent("body")},
-		Attachments: []models.Part{
-			{Name: "a\n\x00ü", Type: "image/png", Encoding: models.Base64, Offset: 1, Length: 2, Content: models.BytesContent("xyz")},
-			{Name: "b", Content: models.BytesContent(nil)},
+	m := &mail.Message{
+		Body: mail.Part{Type: "text/plain", Encoding: mail.QuotedPrintable, Offset: 300, Length: 1 << 40, Content: mail.BytesContent("body")},
+		Attachments: []mail.Part{
+			{Name: "a\n\x00ü", Type: "image/png", Encoding: mail.Base64, Offset: 1, Length: 2, Content: mail.BytesContent("xyz")},
+			{Name: "b", Content: mail.BytesContent(nil)},
 		},
 	}
 	b := models.AppendLayout(nil, m, 0xfffffff1)
@@ -25,9 +26,9 @@ func TestLayoutComesBack(t *testing.T) {
 	}
 	want := models.Layout{
 		Checksum: 0xfffffff1,
-		Body:     models.LayoutPart{Name: []byte{}, Type: []byte("text/plain"), Encoding: models.QuotedPrintable, Offset: 300, Length: 1 << 40, Size: 4},
+		Body:     models.LayoutPart{Name: []byte{}, Type: []byte("text/plain"), Encoding: mail.QuotedPrintable, Offset: 300, Length: 1 << 40, Size: 4},
 		Attachments: []models.LayoutPart{
-			{Name: []byte("a\n\x00ü"), Type: []byte("image/png"), Encoding: models.Base64, Offset: 1, Length: 2, Size: 3},
+			{Name: []byte("a\n\x00ü"), Type: []byte("image/png"), Encoding: mail.Base64, Offset: 1, Length: 2, Size: 3},
 			{Name: []byte("b"), Type: []byte{}},
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -92,7 +93,7 @@ type Mailbox interface {
 	// accounts, as a rule) and sets handles[i] for to[i]. It is acknowledged,
 	// by returning nil, when body, index and counters are written. The same
 	// folder must not be named twice.
-	Deliver(ctx context.Context, m *Message, to []*Folder, handles []Handle) error
+	Deliver(ctx context.Context, m *mail.Message, to []*Folder, handles []Handle) error
 	// List yields up to limit entries after the one named (the zero Handle:
 	// from the newest). An entry is valid until yield returns. The message
 	// named need not be there any more.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // ErrBroken says that what is stored is not the message that was delivered.
@@ -25,7 +27,7 @@ type RawReader struct {
 	from, to, want int64  // bytes of the chunk to pass on, and how long it must be
 	found          bool   // it is there
 	sum            uint32 // of what was passed on
-	dec            PartDecoder
+	dec            mail.Decoder
 }
 
 // NewRawReader returns a reader of chunks that fetch hands to Chunk: chunk n,
@@ -100,7 +102,7 @@ func (r *RawReader) Part(ctx context.Context, p *LayoutPart, w io.Writer) (int64
 		n, err = r.dec.Close()
 	}
 	switch {
-	case errors.Is(err, errBase64):
+	case errors.Is(err, mail.ErrBase64):
 		return 0, fmt.Errorf("%w: a part is %w", ErrBroken, err)
 	case err != nil:
 		return 0, err

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // TestRawReader reads a message whose chunks are damaged one by one.
 func TestRawReader(t *testing.T) {
 	raw := []byte("header\n\nQUJD and the rest")
-	m := &models.Message{Body: models.Part{Encoding: models.Base64, Offset: 8, Length: 4, Content: models.BytesContent("ABC")}}
+	m := &mail.Message{Body: mail.Part{Encoding: mail.Base64, Offset: 8, Length: 4, Content: mail.BytesContent("ABC")}}
 	layout := models.AppendLayout(nil, m, models.Checksum(0, raw))
 	const chunk = 5
 	var chunks [][]byte

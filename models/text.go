@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // textMarker begins a text column whose content is not its bytes but their
@@ -15,9 +17,9 @@ import (
 const textMarker = "=?base64?"
 
 // EncodeText appends c to dst as what a text column can hold.
-func EncodeText(dst []byte, c Content) ([]byte, error) {
+func EncodeText(dst []byte, c mail.Content) ([]byte, error) {
 	at := len(dst)
-	dst, err := AppendContent(dst, c)
+	dst, err := mail.AppendContent(dst, c)
 	if err != nil {
 		return dst, err
 	}

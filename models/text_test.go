@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // checkText encodes b behind other bytes and gets it back in both ways.
@@ -16,7 +18,7 @@ func checkText(t interface {
 ) {
 	t.Helper()
 	const before = "before"
-	text, err := EncodeText([]byte(before), BytesContent(b))
+	text, err := EncodeText([]byte(before), mail.BytesContent(b))
 	if err != nil {
 		t.Fatalf("encode %q: %v", b, err)
 	}
@@ -52,7 +54,7 @@ func TestText(t *testing.T) {
 		checkText(t, b)
 	}
 	for _, plain := range []string{"", "plain", "Grüße", "=?base64"} {
-		if text, _ := EncodeText(nil, BytesContent(plain)); string(text) != plain {
+		if text, _ := EncodeText(nil, mail.BytesContent(plain)); string(text) != plain {
 			t.Errorf("%q is text and is kept as %q", plain, text)
 		}
 	}

@@ -1,9 +1,9 @@
 // Package workloads is the workload language: YAML that says which mail there
 // is, who has it, and which operations run in which phases at which rate. It
 // holds the parsed types, the plans and schedules that are functions of
-// (seed, n), and the bundled workloads. Messages are package workloads/mail's,
-// distributions package workloads/random's; running a workload is package
-// workloads/run.
+// (seed, n), and the bundled workloads. Messages are made by package workloads/messages,
+// what is random is drawn by workloads/random, and workloads/run runs a
+// workload.
 //
 //	version: 1
 //	name: workday

@@ -12,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
 )
 
@@ -75,7 +76,7 @@ func (w *world) user(address string, folders ...string) *models.Account {
 func (w *world) post(from, text string, to *models.Folder) models.Handle {
 	w.Helper()
 	h := make([]models.Handle, 1)
-	d := modeltest.Draft{From: models.Address{Address: from}, Text: []byte(text)}
+	d := modeltest.Draft{From: mail.Address{Address: from}, Text: []byte(text)}
 	w.must(w.mb.Deliver(w.Context(), d.Message(), []*models.Folder{to}, h))
 	return h[0]
 }

@@ -6,10 +6,11 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // Deliver implements models.Mailbox: a post in each conversation.
-func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	content, err := m.load(msg)
 	if err == nil {
 		err = m.postAll(ctx, msg, content, to, handles)
@@ -24,9 +25,9 @@ func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models
 
 // load makes text of the body, which it returns, and of the attachments. All
 // of it is then in memory: a row is written whole.
-func (m *mailbox) load(msg *models.Message) ([]byte, error) {
+func (m *mailbox) load(msg *mail.Message) ([]byte, error) {
 	m.sizes, m.files, m.recipients = m.sizes[:0], m.files[:0], m.recipients[:0]
-	for _, as := range [...][]models.Address{msg.To, msg.Cc, msg.Bcc} {
+	for _, as := range [...][]mail.Address{msg.To, msg.Cc, msg.Bcc} {
 		for i := range as {
 			m.recipients = append(m.recipients, drivers.Text(as[i].Address))
 		}
@@ -51,7 +52,7 @@ func (m *mailbox) load(msg *models.Message) ([]byte, error) {
 
 // postAll posts to all conversations at once, but large messages one by one:
 // many copies of one would be in memory.
-func (m *mailbox) postAll(ctx context.Context, msg *models.Message, content []byte, to []*models.Folder, handles []models.Handle) error {
+func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, content []byte, to []*models.Folder, handles []models.Handle) error {
 	now := m.now()
 	m.calls.Reset()
 	for i, f := range to {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -28,14 +29,14 @@ func (f failing) Batch(ctx context.Context, st drivers.Statement, parts []driver
 }
 
 // hidden is content that the model cannot see to lie in memory.
-type hidden struct{ models.Content }
+type hidden struct{ mail.Content }
 
 func (w *world) deliverFile(f *models.Folder, content []byte) models.Handle {
 	w.Helper()
 	h := make([]models.Handle, 1)
-	m := &models.Message{
-		Raw: models.BytesContent(nil), Body: models.Part{Content: models.BytesContent("text")},
-		Attachments: []models.Part{{Name: "f", Content: hidden{models.BytesContent(content)}}},
+	m := &mail.Message{
+		Raw: mail.BytesContent(nil), Body: mail.Part{Content: mail.BytesContent("text")},
+		Attachments: []mail.Part{{Name: "f", Content: hidden{mail.BytesContent(content)}}},
 	}
 	w.must(w.mb.Deliver(w.Context(), m, []*models.Folder{f}, h))
 	return h[0]

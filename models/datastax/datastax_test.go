@@ -12,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -96,7 +97,7 @@ func (w *world) deliverTo(mb *mailbox, to ...*models.Folder) []models.Handle {
 	w.Helper()
 	w.now.Add(int64(time.Second))
 	hs := make([]models.Handle, len(to))
-	d := modeltest.Draft{Date: time.Unix(0, 0), From: models.Address{Address: "ann@sender.example"}, Subject: "s", Text: []byte("text")}
+	d := modeltest.Draft{Date: time.Unix(0, 0), From: mail.Address{Address: "ann@sender.example"}, Subject: "s", Text: []byte("text")}
 	w.must(mb.Deliver(w.Context(), d.Message(), to, hs))
 	return hs
 }

@@ -8,11 +8,12 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // Deliver implements models.Mailbox. The email and its attachments are written
 // first, once; then what shows them, in one batch; then the counters.
-func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	id := m.ids.Next(m.now())
 	err := m.putAttachments(ctx, id, msg.Attachments)
 	if err == nil {
@@ -27,9 +28,9 @@ func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models
 	return nil
 }
 
-func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *models.Message) error {
+func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *mail.Message) error {
 	m.elems = m.elems[:0]
-	for _, as := range [...][]models.Address{msg.To, msg.Cc, msg.Bcc} {
+	for _, as := range [...][]mail.Address{msg.To, msg.Cc, msg.Bcc} {
 		for i := range as {
 			m.elems = append(m.elems, drivers.Text(as[i].Address))
 		}
@@ -49,7 +50,7 @@ func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *models.Message)
 }
 
 // showAll makes a label of each folder show the email, unread.
-func (m *mailbox) showAll(ctx context.Context, id [16]byte, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+func (m *mailbox) showAll(ctx context.Context, id [16]byte, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	m.calls.Reset()
 	m.deltas = m.deltas[:0]
 	for i, f := range to {
@@ -71,7 +72,7 @@ func (m *mailbox) showAll(ctx context.Context, id [16]byte, msg *models.Message,
 
 // putAttachments writes the chunks of all attachments, a window of them at a
 // time, so that no more than a window is in memory.
-func (m *mailbox) putAttachments(ctx context.Context, id [16]byte, parts []models.Part) error {
+func (m *mailbox) putAttachments(ctx context.Context, id [16]byte, parts []mail.Part) error {
 	if len(parts) == 0 {
 		return nil
 	}
@@ -109,9 +110,9 @@ func (m *mailbox) flushChunks(ctx context.Context) error {
 
 // readChunk returns the chunk of c at off: c's own bytes where it lies in
 // memory, else a copy in a buffer that is good until the window is written.
-func (m *mailbox) readChunk(c models.Content, off int64) ([]byte, error) {
+func (m *mailbox) readChunk(c mail.Content, off int64) ([]byte, error) {
 	n := min(c.Size()-off, int64(m.chunk))
-	if b, ok := c.(models.BytesContent); ok {
+	if b, ok := c.(mail.BytesContent); ok {
 		return b[off : off+n], nil
 	}
 	buf := &m.window[len(m.calls.List)]

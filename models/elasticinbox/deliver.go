@@ -9,11 +9,12 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // Deliver implements models.Mailbox. Each recipient has metadata, index
 // entries, counters and blocks of his own.
-func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	for i, f := range to {
 		id, err := m.deliver(ctx, msg, f)
 		if err != nil {
@@ -28,7 +29,7 @@ func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models
 }
 
 // deliver stores the blocks, then what shows the message, then counts it.
-func (m *mailbox) deliver(ctx context.Context, msg *models.Message, f *models.Folder) (id [16]byte, err error) {
+func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Folder) (id [16]byte, err error) {
 	m.reset()
 	id = m.uuids.Next(msg.Date)
 	sum, err := m.putBlocks(ctx, id, msg.Raw)
@@ -46,9 +47,9 @@ func (m *mailbox) deliver(ctx context.Context, msg *models.Message, f *models.Fo
 }
 
 // putBlocks writes the raw message in windows of blocks and returns its checksum.
-func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw models.Content) (sum uint32, err error) {
+func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw mail.Content) (sum uint32, err error) {
 	size, each := raw.Size(), int64(m.blockSize)
-	memory, inMemory := raw.(models.BytesContent)
+	memory, inMemory := raw.(mail.BytesContent)
 	if need := min(size, window*each); !inMemory && int64(len(m.buffer)) < need {
 		m.buffer = make([]byte, need)
 	}
@@ -76,7 +77,7 @@ func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw models.Content
 	return sum, nil
 }
 
-func readAt(raw models.Content, b []byte, off int64) error {
+func readAt(raw mail.Content, b []byte, off int64) error {
 	n, err := raw.ReadAt(b, off)
 	if n == len(b) {
 		return nil
@@ -88,7 +89,7 @@ func readAt(raw models.Content, b []byte, off int64) error {
 }
 
 // putMetadata writes the super column and its index entries.
-func (m *mailbox) putMetadata(ctx context.Context, id [16]byte, msg *models.Message, f *models.Folder, sum uint32) error {
+func (m *mailbox) putMetadata(ctx context.Context, id [16]byte, msg *mail.Message, f *models.Folder, sum uint32) error {
 	key, message, l := drivers.Text(f.Account.Address), drivers.TimeUUID(id), labelOf(f)
 	m.calls.Reset()
 	at := len(m.text)
@@ -124,14 +125,14 @@ func (m *mailbox) blocksOf(size int64) int {
 }
 
 // countMessage tallies a delivery, or with sign -1 its withdrawal.
-func (m *mailbox) countMessage(f *models.Folder, msg *models.Message, sign int64) {
+func (m *mailbox) countMessage(f *models.Folder, msg *mail.Message, sign int64) {
 	m.add(all, sign, sign, sign*msg.Raw.Size())
 	m.add(labelOf(f), sign, sign, 0)
 }
 
 // withdraw takes back what a delivery that failed has written, so that it is
 // nowhere, and returns why it failed: with ErrUnknown, if it may be somewhere.
-func (m *mailbox) withdraw(ctx context.Context, why error, msg *models.Message, f *models.Folder, id [16]byte, counted bool) error {
+func (m *mailbox) withdraw(ctx context.Context, why error, msg *mail.Message, f *models.Folder, id [16]byte, counted bool) error {
 	if errors.Is(why, drivers.ErrUnknown) {
 		return why
 	}

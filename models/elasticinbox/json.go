@@ -4,7 +4,7 @@ import (
 	"errors"
 	"unicode/utf8"
 
-	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // Addresses are kept as the document keeps them, as JSON: [["Name","a@b"],…].
@@ -13,7 +13,7 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-func appendAddresses(dst []byte, as ...models.Address) []byte {
+func appendAddresses(dst []byte, as ...mail.Address) []byte {
 	dst = append(dst, '[')
 	for i, a := range as {
 		if i > 0 {

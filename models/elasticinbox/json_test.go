@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // FuzzAddresses checks that any names and addresses come back, and that what
@@ -15,7 +15,7 @@ func FuzzAddresses(f *testing.F) {
 	f.Add("\x00\x1f\"\\\u2028\u202e", `"odd \" one"@x`, "\t")
 	f.Fuzz(func(t *testing.T, name, address, other string) {
 		name, address, other = strings.ToValidUTF8(name, "?"), strings.ToValidUTF8(address, "?"), strings.ToValidUTF8(other, "?")
-		list := appendAddresses([]byte("kept"), models.Address{Name: name, Address: address}, models.Address{Name: other, Address: "x"})[len("kept"):]
+		list := appendAddresses([]byte("kept"), mail.Address{Name: name, Address: address}, mail.Address{Name: other, Address: "x"})[len("kept"):]
 		var pairs [][2]string
 		if err := json.Unmarshal(list, &pairs); err != nil || len(pairs) != 2 || pairs[0] != [2]string{name, address} || pairs[1][0] != other {
 			t.Errorf("%s reads as %q (%v)", list, pairs, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
 )
 
@@ -98,7 +99,7 @@ func TestBlocks(t *testing.T) {
 	if want := []int{blockSize, blockSize, blockSize, blockSize, int(m.Raw.Size() - 4*blockSize)}; !slices.Equal(sizes, want) {
 		t.Errorf("blocks of %v bytes, want %v", sizes, want)
 	}
-	raw := []byte(m.Raw.(models.BytesContent))
+	raw := []byte(m.Raw.(mail.BytesContent))
 	for _, r := range []struct{ off, n, blocks int64 }{
 		{0, 1, 1},
 		{blockSize - 1, 1, 1},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // TestNotQuadratic: the original updated the markers of all messages once for
@@ -16,7 +17,7 @@ func TestNotQuadratic(t *testing.T) {
 	cost := map[int][]drivers.Cost{}
 	for _, n := range []int{10, 20} {
 		w := newWorld(t, models.Options{})
-		var ms []*models.Message
+		var ms []*mail.Message
 		for i := range n {
 			ms = append(ms, draft(i).Message())
 		}

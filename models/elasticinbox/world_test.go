@@ -10,6 +10,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -62,14 +63,14 @@ func (w *world) must(err error) {
 func draft(n int) modeltest.Draft {
 	return modeltest.Draft{
 		Date:    time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC),
-		From:    models.Address{Name: "EI Test", Address: "test@elasticinbox.com"},
-		To:      []models.Address{{Name: "Ann", Address: "ann@example.org"}},
+		From:    mail.Address{Name: "EI Test", Address: "test@elasticinbox.com"},
+		To:      []mail.Address{{Name: "Ann", Address: "ann@example.org"}},
 		Subject: "Hello world!",
 		Text:    []byte("text"),
 	}
 }
 
-func (w *world) deliver(ms ...*models.Message) []models.Handle {
+func (w *world) deliver(ms ...*mail.Message) []models.Handle {
 	w.Helper()
 	hs := make([]models.Handle, len(ms))
 	for i, m := range ms {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/conversation"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
 )
 
@@ -50,11 +51,11 @@ func TestConversation(t *testing.T) {
 	for _, s := range said {
 		c.now = clock(s.at).Add(-time.Minute)
 		d := modeltest.Draft{
-			From: models.Address{Address: s.sender}, To: []models.Address{{Address: "ann@example.org"}, {Address: "tom@example.org"}},
+			From: mail.Address{Address: s.sender}, To: []mail.Address{{Address: "ann@example.org"}, {Address: "tom@example.org"}},
 			Text: []byte(s.content),
 		}
 		if s.content == "in Istanbul" {
-			d.To = append(d.To, models.Address{Address: "zoe@example.org"})
+			d.To = append(d.To, mail.Address{Address: "zoe@example.org"})
 			d.Files = []modeltest.File{{Name: "map.txt", Content: []byte("turn left")}}
 		}
 		to := []*models.Folder{chat}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/datastax"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
 )
 
@@ -32,15 +33,15 @@ func TestDataStax(t *testing.T) {
 	c := onCassandra(t, datastax.Model(), models.Options{})
 	ann, bob := c.user("ann@example.org", "inbox", "work", "archive"), c.user("bob@example.org", "inbox")
 	inbox, work, archive := ann.Folders[0], ann.Folders[1], ann.Folders[2]
-	carl := models.Address{Name: "Carl", Address: "carl@example.org"}
+	carl := mail.Address{Name: "Carl", Address: "carl@example.org"}
 	one, three := noise(530*kb), noise(2416*kb)
 
 	_, report := c.deliver(modeltest.Draft{
-		From: carl, To: []models.Address{{Address: "ann@example.org"}, {Address: "bob@example.org"}},
+		From: carl, To: []mail.Address{{Address: "ann@example.org"}, {Address: "bob@example.org"}},
 		Subject: "report", Text: []byte("Read this.\n"),
 		Files: []modeltest.File{
-			{Name: "notes.pdf", Encoding: models.Base64, Content: one},
-			{Name: "film.mp4", Encoding: models.Base64, Content: three},
+			{Name: "notes.pdf", Encoding: mail.Base64, Content: one},
+			{Name: "film.mp4", Encoding: mail.Base64, Content: three},
 		},
 	}, inbox, bob.Folders[0])
 	_, lunch := c.deliver(modeltest.Draft{From: carl, Subject: "lunch", Text: []byte("At one?")}, inbox)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/elasticinbox"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
 )
 
@@ -37,8 +38,8 @@ func TestElasticInbox(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 2, n, 12, 0, 0, 0, time.UTC) }
 	draft := func(date time.Time, subject string, text []byte) modeltest.Draft {
 		return modeltest.Draft{
-			Date: date, From: models.Address{Name: "EI Test", Address: "test@example.org"},
-			To: []models.Address{{Name: "Me", Address: user}, {Address: "you@example.org"}}, Subject: subject, Text: text,
+			Date: date, From: mail.Address{Name: "EI Test", Address: "test@example.org"},
+			To: []mail.Address{{Name: "Me", Address: user}, {Address: "you@example.org"}}, Subject: subject, Text: text,
 		}
 	}
 	// Delivered in another order than that of their dates, which counts.

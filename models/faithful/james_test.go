@@ -13,6 +13,7 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
 )
 
@@ -50,7 +51,7 @@ func TestJames(t *testing.T) {
 		rows := h.messages(id, of(metadata))
 		h.areKeys(rows, rowKey(id, 3), rowKey(id, 1))
 		h.sameUIDs(inbox, id)
-		for i, m := range []*models.Message{third, first} {
+		for i, m := range []*mail.Message{third, first} {
 			got := rows[i].family(metadata)
 			delete(got, "properties") // an addition
 			want := map[string][]byte{
@@ -75,7 +76,7 @@ func TestJames(t *testing.T) {
 	})
 	h.in("data", func(h *hbshell) {
 		rows := h.messages(id, of(data))
-		for i, m := range []*models.Message{third, first} {
+		for i, m := range []*mail.Message{third, first} {
 			var whole []byte
 			for n, c := range rows[i].cells {
 				if !bytes.Equal(c.Qualifier, number(int64(n+1))) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -103,7 +104,7 @@ func (w *world) login(address string) *models.Account {
 }
 
 // deliver delivers a draft a minute after the one before.
-func (w *world) deliver(d modeltest.Draft, to ...*models.Folder) (*models.Message, []models.Handle) {
+func (w *world) deliver(d modeltest.Draft, to ...*models.Folder) (*mail.Message, []models.Handle) {
 	w.Helper()
 	w.now = w.now.Add(time.Minute)
 	if d.Date.IsZero() {
@@ -161,7 +162,7 @@ func (w *world) raw(f *models.Folder, h models.Handle) []byte {
 }
 
 // rawOf returns the bytes of a message that a draft made.
-func rawOf(m *models.Message) []byte { return m.Raw.(models.BytesContent) }
+func rawOf(m *mail.Message) []byte { return m.Raw.(mail.BytesContent) }
 
 // noise returns n bytes that are not text.
 func noise(n int) []byte {

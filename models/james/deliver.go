@@ -8,10 +8,11 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // Deliver implements models.Mailbox. Each recipient has a copy of the message.
-func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	for i, f := range to {
 		uid, err := m.deliver(ctx, msg, f)
 		if err != nil {
@@ -27,7 +28,7 @@ func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models
 
 // deliver is an append: a UID, the chunks, the metadata that makes the message
 // visible, and the mailbox's count.
-func (m *mailbox) deliver(ctx context.Context, msg *models.Message, f *models.Folder) (int64, error) {
+func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Folder) (int64, error) {
 	uid, err := m.reserve(ctx, f, 1)
 	if err != nil {
 		return 0, err
@@ -41,7 +42,7 @@ func (m *mailbox) deliver(ctx context.Context, msg *models.Message, f *models.Fo
 	return uid, err
 }
 
-func (m *mailbox) write(ctx context.Context, msg *models.Message, f *models.Folder, uid int64) error {
+func (m *mailbox) write(ctx context.Context, msg *mail.Message, f *models.Folder, uid int64) error {
 	r := record{date: m.now(), size: msg.Raw.Size(), chunkSize: int64(m.chunkSize)}
 	m.calls.Reset()
 	sum, err := m.writeChunks(ctx, msg.Raw, f, uid)
@@ -65,9 +66,9 @@ func (m *mailbox) write(ctx context.Context, msg *models.Message, f *models.Fold
 
 // writeChunks writes the message in chunks, one put after another, and returns
 // its checksum. A single chunk is left in m.calls: it goes with the metadata.
-func (m *mailbox) writeChunks(ctx context.Context, raw models.Content, f *models.Folder, uid int64) (sum uint32, err error) {
+func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.Folder, uid int64) (sum uint32, err error) {
 	size, each := raw.Size(), int64(m.chunkSize)
-	memory, inMemory := raw.(models.BytesContent)
+	memory, inMemory := raw.(mail.BytesContent)
 	if !inMemory {
 		m.room(min(size, each))
 	}
@@ -99,7 +100,7 @@ func (m *mailbox) room(n int64) {
 	}
 }
 
-func readAt(raw models.Content, b []byte, off int64) error {
+func readAt(raw mail.Content, b []byte, off int64) error {
 	n, err := raw.ReadAt(b, off)
 	if n == len(b) {
 		return nil

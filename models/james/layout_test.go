@@ -8,6 +8,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
 )
 
@@ -52,7 +53,7 @@ func TestRows(t *testing.T) {
 	if len(want) < 12 || !slices.Equal(numbers, want) {
 		t.Errorf("chunks are named %v, want %v", numbers, want)
 	}
-	if !bytes.Equal(data, m.Raw.(models.BytesContent)) {
+	if !bytes.Equal(data, m.Raw.(mail.BytesContent)) {
 		t.Error("the chunks put together are not the message")
 	}
 }
@@ -69,7 +70,7 @@ func TestAppendCalls(t *testing.T) {
 			t.Errorf("a message of %d bytes is appended in %d calls, want %d", head+x.text, c, x.calls)
 		}
 	}
-	empty := &models.Message{Raw: models.BytesContent(nil), Body: models.Part{Content: models.BytesContent(nil)}}
+	empty := &mail.Message{Raw: mail.BytesContent(nil), Body: mail.Part{Content: mail.BytesContent(nil)}}
 	h := w.deliver(empty, w.a.Folders[0])[0]
 	n, err := w.mb.Raw(t.Context(), w.a.Folders[0], h, &bytes.Buffer{})
 	if err != nil || n != 0 {
@@ -85,7 +86,7 @@ func TestRangeReads(t *testing.T) {
 	const chunk = 100
 	w := newWorld(t, models.Options{ChunkSize: chunk}, nil)
 	m, f := message(1000), w.a.Folders[0]
-	h, raw := w.deliver(m, f)[0], []byte(m.Raw.(models.BytesContent))
+	h, raw := w.deliver(m, f)[0], []byte(m.Raw.(mail.BytesContent))
 	for _, r := range []struct{ off, n, chunks int64 }{
 		{0, 1, 1},
 		{chunk - 1, 1, 1},

@@ -10,6 +10,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -74,16 +75,16 @@ func (w *world) must(err error) {
 }
 
 // message returns a message whose text has n bytes.
-func message(n int) *models.Message {
+func message(n int) *mail.Message {
 	return modeltest.Draft{
 		Date:    time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		From:    models.Address{Address: "bob@example.org"},
+		From:    mail.Address{Address: "bob@example.org"},
 		Subject: "hello",
 		Text:    bytes.Repeat([]byte("0123456789abcde\n"), n/16+1)[:n],
 	}.Message()
 }
 
-func (w *world) deliver(m *models.Message, to ...*models.Folder) []models.Handle {
+func (w *world) deliver(m *mail.Message, to ...*models.Folder) []models.Handle {
 	w.Helper()
 	hs := make([]models.Handle, len(to))
 	w.must(w.mb.Deliver(w.Context(), m, to, hs))

@@ -18,15 +18,15 @@ func TestAllocations(t *testing.T) {
 			}
 			t.Run(m.Name+"/"+op.name, func(t *testing.T) {
 				x := open(t, m, null.Engine(), nil)
-				mail := mailOf(8<<10, 4)
+				messages := mailOf(8<<10, 4)
 				var hs []models.Handle
 				for i := range warm + runs + 1 {
-					hs = append(hs, x.deliver(mail[i%len(mail)]))
+					hs = append(hs, x.deliver(messages[i%len(messages)]))
 				}
 				var err error
 				i := 0
 				next := func() {
-					if e := op.run(x, i, hs, mail); e != nil {
+					if e := op.run(x, i, hs, messages); e != nil {
 						err = e
 					}
 					i++

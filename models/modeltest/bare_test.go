@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
+	bare "github.com/cockroachdb/pebble/v2"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
-	"github.com/mailbench/mailbench/models"
-
-	bare "github.com/cockroachdb/pebble/v2"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // recorder notes the payload bytes of every row that is written, batch by
@@ -99,14 +99,14 @@ func BenchmarkDeliverVersusBare(b *testing.B) {
 				rec.Session = s
 				return rec
 			})
-			mail := mailOf(8<<10, 64)
-			for _, msg := range mail { // until what is made only once is made
+			messages := mailOf(8<<10, 64)
+			for _, msg := range messages { // until what is made only once is made
 				x.deliver(msg)
 			}
 			rec.on = true
-			x.deliver(mail[0])
+			x.deliver(messages[0])
 			rec.on = false
-			payload, err := models.AppendContent(nil, mail[1].Raw)
+			payload, err := mail.AppendContent(nil, messages[1].Raw)
 			must(b, err)
 			payload = append(payload, payload...)
 
@@ -121,7 +121,7 @@ func BenchmarkDeliverVersusBare(b *testing.B) {
 				n := min(round, b.N-done)
 				begin := time.Now()
 				for i := range n {
-					x.deliver(mail[i%len(mail)])
+					x.deliver(messages[i%len(messages)])
 				}
 				must(b, x.store.(drivers.Settler).Settle(b.Context()))
 				between := time.Now()

@@ -18,6 +18,7 @@ import (
 	"github.com/mailbench/mailbench/models/datastax"
 	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
 	"github.com/mailbench/mailbench/models/oracle"
 )
@@ -69,9 +70,9 @@ func must(b testing.TB, err error) {
 }
 
 // mailOf returns messages of about so many bytes; text compresses about 2:1.
-func mailOf(size, n int) []*models.Message {
+func mailOf(size, n int) []*mail.Message {
 	words := strings.Fields("the message arrived late but nobody at the office had been waiting for it anyway 7f3a 91c2 e05b d4a8")
-	ms := make([]*models.Message, n)
+	ms := make([]*mail.Message, n)
 	for i := range ms {
 		var text strings.Builder
 		for x := uint32(i + 1); text.Len() < size-350; {
@@ -81,8 +82,8 @@ func mailOf(size, n int) []*models.Message {
 		}
 		ms[i] = modeltest.Draft{
 			Date:    time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC),
-			From:    models.Address{Name: "Ann Sender", Address: "ann@sender.example"},
-			To:      []models.Address{{Name: "Bob", Address: "bob@example.org"}},
+			From:    mail.Address{Name: "Ann Sender", Address: "ann@sender.example"},
+			To:      []mail.Address{{Name: "Bob", Address: "bob@example.org"}},
 			Subject: "message " + strconv.Itoa(i),
 			Text:    []byte(text.String()),
 		}.Message()
@@ -90,7 +91,7 @@ func mailOf(size, n int) []*models.Message {
 	return ms
 }
 
-func (x *bench) deliver(m *models.Message) models.Handle {
+func (x *bench) deliver(m *mail.Message) models.Handle {
 	must(x.TB, x.mb.Deliver(context.Background(), m, x.folders[:1], x.handle[:]))
 	return x.handle[0]
 }
@@ -106,10 +107,10 @@ func BenchmarkModel(b *testing.B) {
 				}
 				b.Run(fmt.Sprintf("%s/%s/%s", e.Name, m.Name, op.name), func(b *testing.B) {
 					x := open(b, m, e, nil)
-					mail := mailOf(8<<10, 64)
+					messages := mailOf(8<<10, 64)
 					var hs []models.Handle
 					for i := range max(100, op.needs(b.N)) {
-						hs = append(hs, x.deliver(mail[i%len(mail)]))
+						hs = append(hs, x.deliver(messages[i%len(messages)]))
 					}
 					if s, ok := x.store.(drivers.Settler); ok {
 						must(b, s.Settle(b.Context()))
@@ -117,7 +118,7 @@ func BenchmarkModel(b *testing.B) {
 					b.ReportAllocs()
 					b.ResetTimer()
 					for i := range b.N {
-						must(b, op.run(x, i, hs, mail))
+						must(b, op.run(x, i, hs, messages))
 					}
 				})
 			}
@@ -134,25 +135,25 @@ var opened models.Opened
 var operations = []struct {
 	name  string
 	needs func(n int) int
-	run   func(x *bench, i int, hs []models.Handle, mail []*models.Message) error
+	run   func(x *bench, i int, hs []models.Handle, messages []*mail.Message) error
 }{
-	{"deliver", none, func(x *bench, i int, _ []models.Handle, mail []*models.Message) error {
-		return x.mb.Deliver(context.Background(), mail[i%len(mail)], x.folders[:1], x.handle[:])
+	{"deliver", none, func(x *bench, i int, _ []models.Handle, messages []*mail.Message) error {
+		return x.mb.Deliver(context.Background(), messages[i%len(messages)], x.folders[:1], x.handle[:])
 	}},
-	{"list", none, func(x *bench, i int, _ []models.Handle, _ []*models.Message) error {
+	{"list", none, func(x *bench, i int, _ []models.Handle, _ []*mail.Message) error {
 		return x.mb.List(context.Background(), x.folders[0], models.Handle{}, 25, discard)
 	}},
-	{"open", none, func(x *bench, i int, hs []models.Handle, _ []*models.Message) error {
+	{"open", none, func(x *bench, i int, hs []models.Handle, _ []*mail.Message) error {
 		return x.mb.Open(context.Background(), x.folders[0], hs[i%len(hs)], &opened)
 	}},
-	{"raw", none, func(x *bench, i int, hs []models.Handle, _ []*models.Message) error {
+	{"raw", none, func(x *bench, i int, hs []models.Handle, _ []*mail.Message) error {
 		_, err := x.mb.Raw(context.Background(), x.folders[0], hs[i%len(hs)], io.Discard)
 		return err
 	}},
-	{"flag", none, func(x *bench, i int, hs []models.Handle, _ []*models.Message) error {
+	{"flag", none, func(x *bench, i int, hs []models.Handle, _ []*mail.Message) error {
 		return x.mb.Flag(context.Background(), x.folders[0], hs[i%len(hs)], models.Seen, i/len(hs)%2 == 0)
 	}},
-	{"move", none, func(x *bench, i int, hs []models.Handle, _ []*models.Message) error {
+	{"move", none, func(x *bench, i int, hs []models.Handle, _ []*mail.Message) error {
 		if x.store.Capabilities().Discards { // nothing is kept, so nothing has moved
 			return x.mb.Move(context.Background(), x.folders[0], x.folders[1], hs[i%len(hs):i%len(hs)+1], x.handle[:])
 		}
@@ -161,10 +162,10 @@ var operations = []struct {
 		h := hs[i%len(hs) : i%len(hs)+1]
 		return x.mb.Move(context.Background(), x.folders[from], x.folders[1-from], h, h)
 	}},
-	{"delete", func(n int) int { return n }, func(x *bench, i int, hs []models.Handle, _ []*models.Message) error {
+	{"delete", func(n int) int { return n }, func(x *bench, i int, hs []models.Handle, _ []*mail.Message) error {
 		return x.mb.Delete(context.Background(), x.folders[0], hs[i:i+1])
 	}},
-	{"stats", none, func(x *bench, i int, _ []models.Handle, _ []*models.Message) error {
+	{"stats", none, func(x *bench, i int, _ []models.Handle, _ []*mail.Message) error {
 		_, err := x.mb.Stats(context.Background(), x.folders[0])
 		return err
 	}},
@@ -220,9 +221,9 @@ func (x *bench) page() {
 func fill(b *testing.B, m models.Model, n int) *bench {
 	b.Helper()
 	x := open(b, m, pebble.Engine(), nil)
-	mail := mailOf(1<<10, 256)
+	messages := mailOf(1<<10, 256)
 	for i := range n {
-		msg := *mail[i%len(mail)]
+		msg := *messages[i%len(messages)]
 		msg.Date = msg.Date.Add(time.Duration(i) * time.Second)
 		x.deliver(&msg)
 	}

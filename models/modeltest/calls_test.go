@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // TestCalls pins the store calls of every operation of every model, and what
@@ -152,12 +153,12 @@ func (sc *script) deliveries() {
 	sc.deliver("3 recipients, no attachment", letter(1), sc.in, sc.bob.Folders[0], sc.cat.Folders[0])
 	files := letter(2)
 	files.Files = []File{
-		{Name: "a.txt", Type: "text/plain", Encoding: models.QuotedPrintable, Content: []byte("Grüße\n")},
-		{Name: "b.bin", Encoding: models.Base64, Content: noise(3000, 2)},
+		{Name: "a.txt", Type: "text/plain", Encoding: mail.QuotedPrintable, Content: []byte("Grüße\n")},
+		{Name: "b.bin", Encoding: mail.Base64, Content: noise(3000, 2)},
 	}
 	sc.deliver("2 recipients, 2 small attachments", files, sc.in, sc.bob.Folders[0])
 	big := letter(3)
-	big.Files = []File{{Name: "big.bin", Encoding: models.Base64, Content: noise(2_416_000, 3)}}
+	big.Files = []File{{Name: "big.bin", Encoding: mail.Base64, Content: noise(2_416_000, 3)}}
 	sc.deliver("1 recipient, attachment of 2416 KB", big, sc.in)
 	for n := 4; n < 30; n++ {
 		sc.clock.advance(time.Second)

@@ -90,7 +90,7 @@ func (tw *twin) checkFolder(f *folder, page int) {
 }
 
 // checkOrder compares a list, newest first, with what should be in it.
-func (tw *twin) checkOrder(name string, entries []models.Entry, want []mail) {
+func (tw *twin) checkOrder(name string, entries []models.Entry, want []message) {
 	tw.t.Helper()
 	if len(entries) != len(want) {
 		var got, wanted []string
@@ -106,7 +106,7 @@ func (tw *twin) checkOrder(name string, entries []models.Entry, want []mail) {
 		w := want[i]
 		if tw.order == byDate && e.Handle != w.got {
 			// Messages of one date stand in any order among themselves.
-			j := slices.IndexFunc(want, func(m mail) bool { return m.got == e.Handle })
+			j := slices.IndexFunc(want, func(m message) bool { return m.got == e.Handle })
 			if j >= 0 && tw.refOf(want[j]).Date.Equal(tw.refOf(w).Date) {
 				w = want[j]
 			}
@@ -123,8 +123,8 @@ func (tw *twin) checkOrder(name string, entries []models.Entry, want []mail) {
 	}
 }
 
-// refOf returns the message behind a mail of the reference.
-func (tw *twin) refOf(m mail) *refMail {
+// refOf returns the message behind a message.
+func (tw *twin) refOf(m message) *refMail {
 	return tw.ref.lookup(m.ref).state.mail
 }
 
@@ -154,9 +154,9 @@ func pages(ctx context.Context, mb models.Mailbox, f *models.Folder, page, limit
 }
 
 // equalEntry compares what the model could tell of a message.
-func (tw *twin) equalEntry(e *models.Entry, m mail) error {
+func (tw *twin) equalEntry(e *models.Entry, m message) error {
 	r := tw.ref.lookup(m.ref)
-	want, mail := r.entry(), r.state.mail
+	want, ref := r.entry(), r.state.mail
 	switch {
 	case e.Known.Has(models.KnowFrom) && string(e.From) != string(want.From):
 		return fmt.Errorf("from %q, want %q", e.From, want.From)
@@ -166,8 +166,8 @@ func (tw *twin) equalEntry(e *models.Entry, m mail) error {
 		return fmt.Errorf("size %d, want %d", e.Size, want.Size)
 	case e.Known.Has(models.KnowSeen) && e.Seen != want.Seen:
 		return fmt.Errorf("seen %v, want %v", e.Seen, want.Seen)
-	case e.Known.Has(models.KnowDate) && !sameMilli(e.Date, want.Date) && !sameMilli(e.Date, mail.at):
-		return fmt.Errorf("date %v, want the message's %v or its delivery's %v", e.Date, want.Date, mail.at)
+	case e.Known.Has(models.KnowDate) && !sameMilli(e.Date, want.Date) && !sameMilli(e.Date, ref.at):
+		return fmt.Errorf("date %v, want the message's %v or its delivery's %v", e.Date, want.Date, ref.at)
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func sameMilli(a, b time.Time) bool {
 }
 
 // checkMessage opens a message and streams all that can be streamed of it.
-func (tw *twin) checkMessage(m mail) {
+func (tw *twin) checkMessage(m message) {
 	tw.t.Helper()
 	r := tw.ref.lookup(m.ref)
 	want := r.state.mail

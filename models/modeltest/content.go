@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
-func equalContent(got []byte, want models.Content) error {
+func equalContent(got []byte, want mail.Content) error {
 	w := contentChecker{want: want}
 	n, err := w.Write(got)
 	return w.done(int64(n), err)
@@ -17,7 +17,7 @@ func equalContent(got []byte, want models.Content) error {
 // contentChecker is a writer that compares what it is given with what it
 // should be, holding neither.
 type contentChecker struct {
-	want models.Content
+	want mail.Content
 	at   int64
 	buf  [4096]byte
 }

@@ -56,10 +56,10 @@ func entries(t *testing.T, list func(yield func(*models.Entry) error) error) []m
 }
 
 // mails pairs what the reference listed with the model's handles.
-func (tw *twin) mails(f *folder, es []models.Entry) []mail {
-	var ms []mail
+func (tw *twin) mails(f *folder, es []models.Entry) []message {
+	var ms []message
 	for _, e := range es {
-		ms = append(ms, mail{f, tw.handles[e.Handle], e.Handle})
+		ms = append(ms, message{f, tw.handles[e.Handle], e.Handle})
 	}
 	return ms
 }

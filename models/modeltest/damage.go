@@ -8,6 +8,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -153,7 +154,7 @@ func testDamage(t *testing.T, s *suite, d damage) {
 	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
 	for n := range 4 {
 		l := letter(n)
-		l.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(3500, n)}}
+		l.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(3500, n)}}
 		tw.deliver(l.Message(), a.folders[n%2], b.folders[0])
 	}
 	tw.flag(tw.live(a.folders[0])[0], models.Seen, true)

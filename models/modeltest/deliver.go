@@ -9,6 +9,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 func testDeliver(t *testing.T, s *suite) {
@@ -21,7 +22,7 @@ func testDeliver(t *testing.T, s *suite) {
 	for n := range 6 {
 		d := letter(n)
 		for i := range n * 3 {
-			d.Files = append(d.Files, File{Name: fmt.Sprintf("file %d.bin", i), Encoding: models.Base64, Content: noise(i*41, n)})
+			d.Files = append(d.Files, File{Name: fmt.Sprintf("file %d.bin", i), Encoding: mail.Base64, Content: noise(i*41, n)})
 		}
 		tw.deliver(d.Message(), inboxes[:1+n%3]...)
 	}
@@ -59,12 +60,12 @@ func testBytes(t *testing.T, s *suite) {
 		[]byte(strings.Repeat("a long line ", 1000)),
 	}
 	for i, text := range texts {
-		for _, enc := range []models.Encoding{models.Identity, models.Base64, models.QuotedPrintable} {
+		for _, enc := range []mail.Encoding{mail.Identity, mail.Base64, mail.QuotedPrintable} {
 			d := letter(i*3 + int(enc))
 			d.Text, d.TextEncoding, d.LF = text, enc, i%2 == 0
 			if i%3 == 0 {
 				html := File{
-					Name: "part-2.html", Type: "text/html", Encoding: models.QuotedPrintable,
+					Name: "part-2.html", Type: "text/html", Encoding: mail.QuotedPrintable,
 					Content: []byte("<p>Grüße &amp; <b>more</b></p>\r\n"),
 				}
 				d.Files = []File{html, {Name: "same.bin", Encoding: enc, Content: text}}
@@ -75,7 +76,7 @@ func testBytes(t *testing.T, s *suite) {
 	// More than the 64 KB where some engines' short types end.
 	big := letter(50)
 	big.Text = []byte(strings.Repeat("More than 64 KB of text. ", 4000))
-	big.Files = []File{{Name: "big.bin", Encoding: models.Base64, Content: noise(100_000, 3)}}
+	big.Files = []File{{Name: "big.bin", Encoding: mail.Base64, Content: noise(100_000, 3)}}
 	tw.deliver(big.Message(), in)
 	for i, raw := range [][]byte{nil, {0}, []byte("\n"), all, noise(3000, 2), []byte("no header at all")} {
 		tw.deliver(unparsable(start.Add(time.Duration(i)*time.Hour), raw), in)
@@ -91,7 +92,7 @@ func testChunkSeams(t *testing.T, s *suite) {
 	d := letter(0)
 	for i, size := range []int{0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk, 2*chunk + 1, 7*chunk + 500} {
 		tw.deliver(unparsable(start.Add(time.Duration(i)*time.Minute), noise(size, i)), in)
-		d.Files = append(d.Files, File{Name: fmt.Sprint(size), Encoding: models.Encoding(i % 3), Content: noise(size, i+50)})
+		d.Files = append(d.Files, File{Name: fmt.Sprint(size), Encoding: mail.Encoding(i % 3), Content: noise(size, i+50)})
 	}
 	tw.deliver(d.Message(), in)
 	tw.check()
@@ -159,16 +160,16 @@ func testOddNames(t *testing.T, s *suite) {
 	a := tw.user(tw.at("o'brien+tag"), append([]string{"INBOX"}, names...)...)
 	for i, f := range a.folders {
 		d := letter(i)
-		d.From = models.Address{Name: "\u202eno\tname \"x\" \\ <y>", Address: "odd\"@'sender\\.example"}
+		d.From = mail.Address{Name: "\u202eno\tname \"x\" \\ <y>", Address: "odd\"@'sender\\.example"}
 		d.Subject = "{\"json\": [1]} \t\\u0000 \u2028 💌 \x7f" + long
 		d.To = nil
 		for j, name := range names {
-			d.Files = append(d.Files, File{Name: name, Encoding: models.Base64, Content: noise(j, j)})
+			d.Files = append(d.Files, File{Name: name, Encoding: mail.Base64, Content: noise(j, j)})
 		}
 		tw.deliver(d.Message(), f)
 	}
 	d := letter(30)
-	d.From, d.Subject = models.Address{}, ""
+	d.From, d.Subject = mail.Address{}, ""
 	tw.deliver(d.Message(), a.folders[0])
 	tw.check()
 }

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 var errBroken = errors.New("broken content")
 
 // brokenContent cannot be read from some byte on.
 type brokenContent struct {
-	models.Content
+	mail.Content
 	from int64
 	hit  func() error
 }
@@ -30,9 +31,9 @@ func (c brokenContent) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // breakContent makes a copy of m whose every content breaks at half its size.
-func breakContent(m *models.Message, hit func() error) *models.Message {
+func breakContent(m *mail.Message, hit func() error) *mail.Message {
 	c := *m
-	half := func(x models.Content) models.Content { return brokenContent{x, x.Size() / 2, hit} }
+	half := func(x mail.Content) mail.Content { return brokenContent{x, x.Size() / 2, hit} }
 	c.Raw, c.Body.Content = half(m.Raw), half(m.Body.Content)
 	c.Attachments = nil
 	for _, p := range m.Attachments {
@@ -49,7 +50,7 @@ func testDeliveryFails(t *testing.T, s *suite) {
 	tw.deliver(letter(0).Message(), a.folders[0], b.folders[0])
 	d := letter(1)
 	d.Text = noise(2500, 1)
-	d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(4200, 2)}}
+	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(4200, 2)}}
 	broken := breakContent(d.Message(), func() error { return errBroken })
 	err := tw.got.Deliver(tw.ctx, broken, []*models.Folder{a.folders[0].got, b.folders[0].got}, make([]models.Handle, 2))
 	if !errors.Is(err, errBroken) {
@@ -68,7 +69,7 @@ func testCancelled(t *testing.T, s *suite) {
 	in, work := a.folders[0], a.folders[1]
 	d := letter(1)
 	d.Text = noise(3300, 1)
-	d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(4200, 2)}}
+	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(4200, 2)}}
 	m := tw.deliver(d.Message(), in)[0]
 
 	done, cancel := context.WithCancel(tw.ctx)
@@ -150,7 +151,7 @@ func testStopEarly(t *testing.T, s *suite) {
 	a := tw.user(tw.at("ann"), "INBOX", "Work")
 	in := a.folders[0]
 	d := letter(0)
-	d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(5000, 1)}}
+	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(5000, 1)}}
 	for range 5 {
 		tw.deliver(d.Message(), in)
 	}

@@ -143,7 +143,7 @@ func testPagesWhileDelivering(t *testing.T, s *suite) {
 }
 
 // checkPages checks that what was there before came once, in order.
-func checkPages(t *testing.T, seen []models.Handle, before []mail) {
+func checkPages(t *testing.T, seen []models.Handle, before []message) {
 	t.Helper()
 	sorted := slices.SortedFunc(slices.Values(seen), func(a, b models.Handle) int { return slices.Compare(a[:], b[:]) })
 	if n := len(slices.Compact(sorted)); n != len(seen) {

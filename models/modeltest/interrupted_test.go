@@ -13,6 +13,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -114,9 +115,9 @@ func newVictim(t *testing.T, s *suite) *victim {
 }
 
 // bulky is a message of several chunks.
-func bulky(n int) *models.Message {
+func bulky(n int) *mail.Message {
 	d := letter(n)
-	d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(1500, n)}}
+	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(1500, n)}}
 	return d.Message()
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 func testLabels(t *testing.T, s *suite) {
@@ -14,12 +15,12 @@ func testLabels(t *testing.T, s *suite) {
 	in, work, todo := a.folders[0], a.folders[1], a.folders[2]
 	for n := range 8 {
 		d := letter(n)
-		d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(300, n)}}
+		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(300, n)}}
 		tw.deliver(d.Message(), in, b.folders[0])
 	}
 	ms := tw.live(in)
 	tw.flag(ms[1], models.Seen, true)
-	var labelled []mail
+	var labelled []message
 	for _, m := range ms[:4] {
 		l, _ := tw.label(m, work, true)
 		labelled = append(labelled, l)
@@ -58,7 +59,7 @@ func testPurge(t *testing.T, s *suite) {
 	in, work := a.folders[0], a.folders[1]
 	for n := range 10 {
 		d := letter(n)
-		d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(3000, n)}}
+		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(3000, n)}}
 		tw.deliver(d.Message(), in, b.folders[0])
 	}
 	ms := tw.live(in)

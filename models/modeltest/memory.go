@@ -9,6 +9,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // bigAttachment makes a message of 25 MB once it is base64: the largest that
@@ -109,7 +110,7 @@ func (w watchedWriter) Write(p []byte) (int, error) {
 
 func testBoundedMemory(t *testing.T, s *suite) {
 	d := letter(0)
-	d.Files = []File{{Name: "big.bin", Encoding: models.Base64, Content: noise(bigAttachment, 1)}}
+	d.Files = []File{{Name: "big.bin", Encoding: mail.Base64, Content: noise(bigAttachment, 1)}}
 	m := d.Message()
 	testDeliveryHeap(t, s, m)
 
@@ -163,7 +164,7 @@ func leastHeap(t *testing.T, f *fixture, what string, call func(mb models.Mailbo
 }
 
 // testDeliveryHeap delivers to an engine that is spared the bodies.
-func testDeliveryHeap(t *testing.T, s *suite, m *models.Message) {
+func testDeliveryHeap(t *testing.T, s *suite, m *mail.Message) {
 	f := s.start(t, models.Options{})
 	h := &heap{}
 	mb := f.bound.Mailbox(&thinSession{f.session(), h})
@@ -172,9 +173,9 @@ func testDeliveryHeap(t *testing.T, s *suite, m *models.Message) {
 		t.Fatal(err)
 	}
 	opaque := *m
-	opaque.Raw = struct{ models.Content }{m.Raw} // as if it lay in a file
-	opaque.Attachments = []models.Part{m.Attachments[0]}
-	opaque.Attachments[0].Content = struct{ models.Content }{m.Attachments[0].Content}
+	opaque.Raw = struct{ mail.Content }{m.Raw} // as if it lay in a file
+	opaque.Attachments = []mail.Part{m.Attachments[0]}
+	opaque.Attachments[0].Content = struct{ mail.Content }{m.Attachments[0].Content}
 	*h = *newHeap()
 	if err := mb.Deliver(f.ctx, &opaque, a.Folders, make([]models.Handle, 1)); err != nil {
 		t.Fatalf("deliver 25 MB: %v", err)

@@ -9,18 +9,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // Draft is a message before it is written out. Message keeps the rules that
-// models.Message states, whatever bytes the draft holds.
+// mail.Message states, whatever bytes the draft holds.
 type Draft struct {
 	Date         time.Time
-	From         models.Address
-	To, Cc       []models.Address
+	From         mail.Address
+	To, Cc       []mail.Address
 	Subject      string
 	Text         []byte
-	TextEncoding models.Encoding
+	TextEncoding mail.Encoding
 	Files        []File
 	LF           bool // lines end in a bare LF
 }
@@ -29,7 +29,7 @@ type Draft struct {
 type File struct {
 	Name     string
 	Type     string // "" is application/octet-stream
-	Encoding models.Encoding
+	Encoding mail.Encoding
 	Content  []byte
 }
 
@@ -37,8 +37,8 @@ type File struct {
 const boundary = "=_modeltest_7f3a91"
 
 // Message writes the draft out.
-func (d Draft) Message() *models.Message {
-	m := &models.Message{
+func (d Draft) Message() *mail.Message {
+	m := &mail.Message{
 		Date:      d.Date,
 		MessageID: fmt.Sprintf("<%d.%s@modeltest.example>", d.Date.UnixNano(), strings.ReplaceAll(d.From.Address, "@", ".")),
 		From:      d.From, To: d.To, Cc: d.Cc, Subject: d.Subject,
@@ -74,11 +74,11 @@ func (d Draft) Message() *models.Message {
 		w.line("")
 		w.line("--" + boundary + "--")
 	}
-	m.Raw = models.BytesContent(w.buf.Bytes())
+	m.Raw = mail.BytesContent(w.buf.Bytes())
 	return m
 }
 
-func addresses(as ...models.Address) string {
+func addresses(as ...mail.Address) string {
 	var b strings.Builder
 	for i, a := range as {
 		if i > 0 {
@@ -100,7 +100,7 @@ type rawWriter struct {
 
 func (w *rawWriter) line(s string) { w.buf.WriteString(s + w.eol) }
 
-func (w *rawWriter) part(f File) models.Part {
+func (w *rawWriter) part(f File) mail.Part {
 	if f.Type == "" {
 		f.Type = "application/octet-stream"
 	}
@@ -116,16 +116,16 @@ func (w *rawWriter) part(f File) models.Part {
 	w.line("")
 	at := w.buf.Len()
 	w.encode(f)
-	return models.Part{
+	return mail.Part{
 		Name: f.Name, Type: f.Type, Encoding: f.Encoding,
 		Offset: int64(at), Length: int64(w.buf.Len() - at),
-		Content: models.BytesContent(f.Content),
+		Content: mail.BytesContent(f.Content),
 	}
 }
 
 func (w *rawWriter) encode(f File) {
 	switch f.Encoding {
-	case models.Base64:
+	case mail.Base64:
 		const line = 57 // bytes that make the 76 characters RFC 2045 allows
 		enc := make([]byte, 0, 80)
 		for b := f.Content; len(b) > 0; {
@@ -134,7 +134,7 @@ func (w *rawWriter) encode(f File) {
 			w.buf.WriteString(w.eol)
 			b = b[n:]
 		}
-	case models.QuotedPrintable:
+	case mail.QuotedPrintable:
 		var b bytes.Buffer
 		q := quotedprintable.NewWriter(&b)
 		q.Binary = true // line ends of the content are encoded too, so that it comes back byte for byte
@@ -148,11 +148,11 @@ func (w *rawWriter) encode(f File) {
 }
 
 // unparsable is mail of which nothing could be read: its body is all of it.
-func unparsable(date time.Time, raw []byte) *models.Message {
-	return &models.Message{
+func unparsable(date time.Time, raw []byte) *mail.Message {
+	return &mail.Message{
 		Date:      date,
-		Raw:       models.BytesContent(raw),
-		Body:      models.Part{Type: "text/plain", Length: int64(len(raw)), Content: models.BytesContent(raw)},
+		Raw:       mail.BytesContent(raw),
+		Body:      mail.Part{Type: "text/plain", Length: int64(len(raw)), Content: mail.BytesContent(raw)},
 		Malformed: "no header",
 	}
 }
@@ -163,8 +163,8 @@ func unparsable(date time.Time, raw []byte) *models.Message {
 func letter(n int) Draft {
 	return Draft{
 		Date:    start.Add(-24*time.Hour + time.Duration(n*617%1440)*time.Minute + time.Duration(n/1440)*time.Second),
-		From:    models.Address{Name: "Ann Sender", Address: fmt.Sprintf("ann%d@sender.example", n%5)},
-		To:      []models.Address{{Name: "Bob", Address: "bob@example.org"}},
+		From:    mail.Address{Name: "Ann Sender", Address: fmt.Sprintf("ann%d@sender.example", n%5)},
+		To:      []mail.Address{{Name: "Bob", Address: "bob@example.org"}},
 		Subject: fmt.Sprintf("letter %d", n),
 		Text:    fmt.Appendf(nil, "Dear Bob,\r\n\r\nthis is letter %d.\r\n%s", n, strings.Repeat(".", n%97)),
 	}

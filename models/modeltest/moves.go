@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 func testFlags(t *testing.T, s *suite) {
@@ -33,7 +34,7 @@ func testMove(t *testing.T, s *suite) {
 	in, work, archive := a.folders[0], a.folders[1], a.folders[2]
 	for n := range 8 {
 		d := letter(n)
-		d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(n*700, n)}}
+		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(n*700, n)}}
 		tw.deliver(d.Message(), in)
 	}
 	ms := tw.live(in)
@@ -88,7 +89,7 @@ func testDelete(t *testing.T, s *suite) {
 	in := a.folders[0]
 	for n := range 9 {
 		d := letter(n)
-		d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(2500, n)}}
+		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(2500, n)}}
 		tw.deliver(d.Message(), in, b.folders[0])
 	}
 	ms := tw.live(in)
@@ -136,8 +137,8 @@ func testMany(t *testing.T, s *suite) {
 	}
 	tw.checkFolder(in, 300)
 	tw.checkAudit()
-	var moved []mail
-	inSteps(tw.live(in), func(ms ...mail) error {
+	var moved []message
+	inSteps(tw.live(in), func(ms ...message) error {
 		to, err := tw.move(in, work, ms...)
 		moved = append(moved, to...)
 		tw.checkFolder(in, 300)
@@ -150,14 +151,14 @@ func testMany(t *testing.T, s *suite) {
 	case models.UIDs:
 		tw.expungeUIDs(work, [2]uint64{}, [2]uint64{})
 	case models.Purger:
-		inSteps(moved, func(ms ...mail) error { return tw.delete(work, ms...) })
+		inSteps(moved, func(ms ...message) error { return tw.delete(work, ms...) })
 		tw.checkAudit()
 		tw.clock.advance(time.Hour)
 		if n := tw.purge(a, tw.clock.now()); n != many {
 			t.Errorf("purged %d, want %d", n, many)
 		}
 	default:
-		inSteps(moved, func(ms ...mail) error { return tw.delete(work, ms...) })
+		inSteps(moved, func(ms ...message) error { return tw.delete(work, ms...) })
 	}
 	tw.check()
 }
@@ -169,7 +170,7 @@ func testStaleHandles(t *testing.T, s *suite) {
 	a := tw.user(tw.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
 	d := letter(0)
-	d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(100, 1)}}
+	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(100, 1)}}
 	for range 4 {
 		tw.deliver(d.Message(), in)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/cassandra"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // quorumRules are the rules that are run once more on three nodes. They are
@@ -107,7 +108,7 @@ func fill(f *fixture) *twin {
 	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
 	for n := range 12 {
 		d := letter(n)
-		d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(n*500, n)}}
+		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(n*500, n)}}
 		tw.deliver(d.Message(), a.folders[0], b.folders[0])
 	}
 	ms := tw.live(a.folders[0])

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // How much of randomness an ordinary run takes: sequences, operations in each
@@ -63,7 +64,7 @@ func testRandom(t *testing.T, s *suite) {
 type machine struct {
 	*twin
 	n     int // messages made
-	stale []mail
+	stale []message
 }
 
 // actions are what a sequence is made of.
@@ -113,7 +114,7 @@ func (m *machine) drawAccount(t *rapid.T) *account {
 
 // drawMails picks up to limit messages of one folder, or none where every
 // folder is empty.
-func (m *machine) drawMails(t *rapid.T, limit int) (*folder, []mail) {
+func (m *machine) drawMails(t *rapid.T, limit int) (*folder, []message) {
 	m.t = t
 	var full []*folder
 	for _, a := range m.accounts {
@@ -141,11 +142,11 @@ func (m *machine) randomDeliver(t *rapid.T) {
 		d.Date = start
 	}
 	d.Text = noise(rapid.IntRange(0, 1500).Draw(t, "text"), m.n)
-	d.TextEncoding = models.Encoding(rapid.IntRange(0, 2).Draw(t, "encoding"))
+	d.TextEncoding = mail.Encoding(rapid.IntRange(0, 2).Draw(t, "encoding"))
 	for i := range rapid.IntRange(0, 3).Draw(t, "files") {
 		d.Files = append(d.Files, File{
 			Name:     fmt.Sprintf("file %d", i),
-			Encoding: models.Encoding(rapid.IntRange(0, 2).Draw(t, "encoding")),
+			Encoding: mail.Encoding(rapid.IntRange(0, 2).Draw(t, "encoding")),
 			Content:  noise(rapid.IntRange(0, 2000).Draw(t, "size"), i),
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // order is what a model sorts a folder by, newest first.
@@ -89,7 +90,7 @@ type refState struct {
 
 // refMail is one delivery, however many folders took it.
 type refMail struct {
-	*models.Message
+	*mail.Message
 	at time.Time
 }
 

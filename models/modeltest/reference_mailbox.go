@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // CreateUser implements models.Mailbox.
@@ -106,7 +107,7 @@ func stats(f *refFolder) models.Stats {
 }
 
 // Deliver implements models.Mailbox.
-func (r *reference) Deliver(ctx context.Context, m *models.Message, to []*models.Folder, handles []models.Handle) error {
+func (r *reference) Deliver(ctx context.Context, m *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -182,7 +183,7 @@ func (r *reference) Open(ctx context.Context, f *models.Folder, h models.Handle,
 	for _, a := range e.state.mail.Attachments {
 		o.Attachments = append(o.Attachments, models.AttachmentInfo{Name: a.Name, Size: a.Content.Size()})
 	}
-	o.Body, err = models.AppendContent(o.Body[:0], e.state.mail.Body.Content)
+	o.Body, err = mail.AppendContent(o.Body[:0], e.state.mail.Body.Content)
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -117,14 +118,14 @@ func (s *saboteur) List(ctx context.Context, f *models.Folder, after models.Hand
 	return nil
 }
 
-func (s *saboteur) Deliver(ctx context.Context, m *models.Message, to []*models.Folder, handles []models.Handle) error {
+func (s *saboteur) Deliver(ctx context.Context, m *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	if s.breaks == "what fails is delivered" {
 		healthy := *m
-		healthy.Raw = models.BytesContent("nothing")
+		healthy.Raw = mail.BytesContent("nothing")
 		if err := s.reference.Deliver(ctx, &healthy, to, handles); err != nil {
 			return err
 		}
-		_, err := models.AppendContent(nil, m.Raw)
+		_, err := mail.AppendContent(nil, m.Raw)
 		return err
 	}
 	if s.breaks == "a cancelled context is not seen" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // tb is what a rule needs of a *testing.T or a *rapid.T.
@@ -49,8 +50,8 @@ type folder struct {
 	in       *account
 }
 
-// mail is a message in a folder: its handles on both sides.
-type mail struct {
+// message is a message in a folder: its handles on both sides.
+type message struct {
 	in       *folder
 	got, ref models.Handle
 }
@@ -165,17 +166,17 @@ func (tw *twin) createFolder(a *account, name string) (*folder, error) {
 }
 
 // learn remembers which handles name the same message.
-func (tw *twin) learn(f *folder, got, ref models.Handle) mail {
+func (tw *twin) learn(f *folder, got, ref models.Handle) message {
 	tw.t.Helper()
 	if got.IsZero() {
 		tw.t.Fatalf("a message in %q of %s was given the zero handle", f.ref.Name, f.in.ref.Address)
 	}
 	tw.handles[ref] = got
-	return mail{f, got, ref}
+	return message{f, got, ref}
 }
 
 // deliver returns the mail in each folder.
-func (tw *twin) deliver(m *models.Message, to ...*folder) []mail {
+func (tw *twin) deliver(m *mail.Message, to ...*folder) []message {
 	tw.t.Helper()
 	tw.clock.advance(tw.tick)
 	got, ref := make([]*models.Folder, len(to)), make([]*models.Folder, len(to))
@@ -185,7 +186,7 @@ func (tw *twin) deliver(m *models.Message, to ...*folder) []mail {
 	gh, rh := make([]models.Handle, len(to)), make([]models.Handle, len(to))
 	err := tw.got.Deliver(tw.ctx, m, got, gh)
 	tw.agree("deliver", err, tw.ref.Deliver(tw.ctx, m, ref, rh))
-	mails := make([]mail, len(to))
+	mails := make([]message, len(to))
 	for i, f := range to {
 		mails[i] = tw.learn(f, gh[i], rh[i])
 		tw.newUID(mails[i])
@@ -194,7 +195,7 @@ func (tw *twin) deliver(m *models.Message, to ...*folder) []mail {
 }
 
 // newUID checks the rule of UIDs on a message that has just come into a folder.
-func (tw *twin) newUID(m mail) {
+func (tw *twin) newUID(m message) {
 	tw.t.Helper()
 	if u, ok := tw.got.(models.UIDs); ok {
 		uid := u.UID(m.got)
@@ -206,7 +207,7 @@ func (tw *twin) newUID(m mail) {
 }
 
 // flag returns false where the model has no place for the flag.
-func (tw *twin) flag(m mail, flag models.Flag, on bool) (bool, error) {
+func (tw *twin) flag(m message, flag models.Flag, on bool) (bool, error) {
 	tw.t.Helper()
 	tw.clock.advance(tw.tick)
 	err := tw.got.Flag(tw.ctx, m.in.got, m.got, flag, on)
@@ -216,7 +217,7 @@ func (tw *twin) flag(m mail, flag models.Flag, on bool) (bool, error) {
 	return true, tw.agree("flag", err, tw.ref.Flag(tw.ctx, m.in.ref, m.ref, flag, on))
 }
 
-func bothHandles(ms []mail) (got, ref []models.Handle) {
+func bothHandles(ms []message) (got, ref []models.Handle) {
 	for _, m := range ms {
 		got, ref = append(got, m.got), append(ref, m.ref)
 	}
@@ -228,13 +229,13 @@ const few = 20
 
 // tooMany reports whether an engine refuses to change so many messages at once,
 // as it may: the reference then leaves them as they are.
-func tooMany(err error, ms []mail) bool {
+func tooMany(err error, ms []message) bool {
 	return len(ms) > few && errors.Is(err, drivers.ErrTooLarge)
 }
 
 // inSteps changes many messages at once, or if that is too many for the engine
 // as many at a time as it must be able to.
-func inSteps(ms []mail, change func(ms ...mail) error) {
+func inSteps(ms []message, change func(ms ...message) error) {
 	if !tooMany(change(ms...), ms) {
 		return
 	}
@@ -243,7 +244,7 @@ func inSteps(ms []mail, change func(ms ...mail) error) {
 	}
 }
 
-func (tw *twin) move(from, to *folder, ms ...mail) ([]mail, error) {
+func (tw *twin) move(from, to *folder, ms ...message) ([]message, error) {
 	tw.t.Helper()
 	tw.clock.advance(tw.tick)
 	got, ref := bothHandles(ms)
@@ -255,7 +256,7 @@ func (tw *twin) move(from, to *folder, ms ...mail) ([]mail, error) {
 	if err := tw.agree("move", err, tw.ref.Move(tw.ctx, from.ref, to.ref, ref, rh)); err != nil {
 		return nil, err
 	}
-	moved := make([]mail, len(ms))
+	moved := make([]message, len(ms))
 	for i := range ms {
 		_, there := tw.handles[rh[i]] // as when another folder shows the message already
 		moved[i] = tw.learn(to, gh[i], rh[i])
@@ -266,7 +267,7 @@ func (tw *twin) move(from, to *folder, ms ...mail) ([]mail, error) {
 	return moved, nil
 }
 
-func (tw *twin) delete(f *folder, ms ...mail) error {
+func (tw *twin) delete(f *folder, ms ...message) error {
 	tw.t.Helper()
 	tw.clock.advance(tw.tick)
 	got, ref := bothHandles(ms)
@@ -277,18 +278,18 @@ func (tw *twin) delete(f *folder, ms ...mail) error {
 	return tw.agree("delete", err, tw.ref.Delete(tw.ctx, f.ref, ref))
 }
 
-func (tw *twin) label(m mail, label *folder, on bool) (mail, error) {
+func (tw *twin) label(m message, label *folder, on bool) (message, error) {
 	tw.t.Helper()
 	tw.clock.advance(tw.tick)
 	got, err := tw.got.(models.Labeler).Label(tw.ctx, m.in.got, m.got, label.got, on)
 	ref, refErr := tw.ref.Label(tw.ctx, m.in.ref, m.ref, label.ref, on)
 	if err := tw.agree("label", err, refErr); err != nil || !on {
-		return mail{}, err
+		return message{}, err
 	}
 	return tw.learn(label, got, ref), nil
 }
 
-func (tw *twin) restore(m mail) error {
+func (tw *twin) restore(m message) error {
 	tw.t.Helper()
 	tw.clock.advance(tw.tick)
 	err := tw.got.(models.Purger).Restore(tw.ctx, m.in.in.got, m.got)
@@ -307,7 +308,7 @@ func (tw *twin) purge(a *account, before time.Time) int {
 }
 
 // expunge deletes what lies between two messages of a folder, both included.
-func (tw *twin) expunge(f *folder, from, to mail) {
+func (tw *twin) expunge(f *folder, from, to message) {
 	tw.t.Helper()
 	g, r := tw.got.(models.UIDs), tw.ref
 	tw.expungeUIDs(f, [2]uint64{g.UID(from.got), g.UID(to.got)}, [2]uint64{r.UID(from.ref), r.UID(to.ref)})
@@ -324,11 +325,11 @@ func (tw *twin) expungeUIDs(f *folder, gotRange, refRange [2]uint64) {
 }
 
 // live returns what the reference has in a folder, newest first.
-func (tw *twin) live(f *folder) []mail {
+func (tw *twin) live(f *folder) []message {
 	tw.t.Helper()
-	var ms []mail
+	var ms []message
 	err := tw.ref.List(context.Background(), f.ref, models.Handle{}, 1<<30, func(e *models.Entry) error {
-		ms = append(ms, mail{f, tw.handles[e.Handle], e.Handle})
+		ms = append(ms, message{f, tw.handles[e.Handle], e.Handle})
 		return nil
 	})
 	if err != nil {
@@ -339,7 +340,7 @@ func (tw *twin) live(f *folder) []mail {
 
 // lives tells whether the model's handle names a message of the folder now: a
 // message that came back may have the handle it had before.
-func (tw *twin) lives(m mail) bool {
+func (tw *twin) lives(m message) bool {
 	for _, l := range tw.live(m.in) {
 		if l.got == m.got {
 			return true

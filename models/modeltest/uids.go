@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 func testUIDs(t *testing.T, s *suite) {
@@ -31,7 +32,7 @@ func testExpunge(t *testing.T, s *suite) {
 	a := tw.user(tw.at("ann"), "INBOX", "A", "B", "C", "D")
 	for n := range 8 {
 		d := letter(n)
-		d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(2500, n)}}
+		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(2500, n)}}
 		tw.deliver(d.Message(), a.folders...)
 	}
 	for i, f := range a.folders[:4] {

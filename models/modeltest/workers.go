@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // workers is how many mailboxes the concurrent rules use at once.
@@ -51,7 +52,7 @@ func testWorkers(t *testing.T, s *suite) {
 		in, work := a.folders[0], a.folders[1]
 		for n := range 12 {
 			d := letter(n)
-			d.Files = []File{{Name: "f", Encoding: models.Base64, Content: noise(n*300, w*100+n)}}
+			d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(n*300, w*100+n)}}
 			m := tw.deliver(d.Message(), in)[0]
 			if n%2 == 0 {
 				tw.flag(m, models.Seen, true)

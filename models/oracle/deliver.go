@@ -7,10 +7,11 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // Deliver implements models.Mailbox: a whole row for each recipient.
-func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	err := m.load(msg)
 	if err == nil {
 		err = m.putAll(ctx, msg, to, handles)
@@ -23,16 +24,16 @@ func (m *mailbox) Deliver(ctx context.Context, msg *models.Message, to []*models
 }
 
 // load brings the message's attachments into memory: a row is written whole.
-func (m *mailbox) load(msg *models.Message) error {
+func (m *mailbox) load(msg *mail.Message) error {
 	m.sizes, m.files = m.sizes[:0], m.files[:0]
 	for i := range msg.Attachments {
 		p := &msg.Attachments[i]
-		b, ok := p.Content.(models.BytesContent)
+		b, ok := p.Content.(mail.BytesContent)
 		if !ok {
 			at := len(m.content)
 			var err error
 			// When this moves to a larger array, earlier attachments keep theirs.
-			if m.content, err = models.AppendContent(m.content, p.Content); err != nil {
+			if m.content, err = mail.AppendContent(m.content, p.Content); err != nil {
 				return fmt.Errorf("read attachment %q: %w", p.Name, err)
 			}
 			b = m.content[at:]
@@ -51,7 +52,7 @@ func (m *mailbox) letGo() {
 
 // putAll writes to all recipients at once, but large messages one by one:
 // many copies of one would be in memory.
-func (m *mailbox) putAll(ctx context.Context, msg *models.Message, to []*models.Folder, handles []models.Handle) error {
+func (m *mailbox) putAll(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	m.text = appendList(m.text[:0], msg.To)
 	toEnd := len(m.text)
 	m.text = appendList(m.text, msg.Cc)
@@ -92,7 +93,7 @@ func (m *mailbox) putAll(ctx context.Context, msg *models.Message, to []*models.
 }
 
 // appendList appends addresses as the document's lists have them: one text.
-func appendList(dst []byte, as []models.Address) []byte {
+func appendList(dst []byte, as []mail.Address) []byte {
 	for i := range as {
 		if i > 0 {
 			dst = append(dst, ", "...)

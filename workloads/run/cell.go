@@ -15,7 +15,7 @@ import (
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/mail"
+	"github.com/mailbench/mailbench/workloads/messages"
 )
 
 // cell is one model on one engine: a store with a data set in it, and the
@@ -26,7 +26,7 @@ type cell struct {
 	engine   drivers.Engine
 	trial    int
 	path     string // its folder
-	source   mail.Source
+	source   messages.Source
 	census   *workloads.Census
 	log      *latency.Log
 	progress func(Progress)

@@ -7,7 +7,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/mail"
+	"github.com/mailbench/mailbench/workloads/messages"
 )
 
 // Config is all that a run is told. Workload, Models and Engines are needed;
@@ -37,7 +37,7 @@ type Config struct {
 
 	// Mail is where messages come from; nil: generated as the workload says.
 	// Whoever opened it closes it.
-	Mail mail.Source
+	Mail messages.Source
 
 	Workers int           // of open-loop phases and of the load; 0 is DefaultWorkers
 	MaxLag  time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxLag

@@ -15,7 +15,7 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/mail"
+	"github.com/mailbench/mailbench/workloads/messages"
 )
 
 // dataset says what a store was loaded with. It is written before the load
@@ -244,7 +244,7 @@ func digest(b []byte) string {
 
 // mailDigest is of what a data set is made from: a workload's mail and
 // population, and the mail file.
-func mailDigest(w *workloads.Workload, s mail.Source) string {
+func mailDigest(w *workloads.Workload, s messages.Source) string {
 	m, p := &w.Mail, &w.Population
 	return digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
 		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -124,16 +125,16 @@ func (b deskBox) Login(_ context.Context, address string) (*models.Account, erro
 	return nil, models.ErrNotFound
 }
 
-func (b deskBox) Deliver(_ context.Context, m *models.Message, to []*models.Folder, handles []models.Handle) error {
+func (b deskBox) Deliver(_ context.Context, m *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	skip, after, err := b.write("deliver")
 	if err != nil || skip {
 		return errors.Join(err, after)
 	}
 	l := letter{attachments: map[string][]byte{}}
-	l.raw, _ = models.AppendContent(nil, m.Raw)
-	l.body, _ = models.AppendContent(nil, m.Body.Content)
+	l.raw, _ = mail.AppendContent(nil, m.Raw)
+	l.body, _ = mail.AppendContent(nil, m.Body.Content)
 	for _, a := range m.Attachments {
-		l.attachments[strings.Clone(a.Name)], _ = models.AppendContent(nil, a.Content)
+		l.attachments[strings.Clone(a.Name)], _ = mail.AppendContent(nil, a.Content)
 	}
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()

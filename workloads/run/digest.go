@@ -9,6 +9,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // promise is what a model must give back of a message, byte for byte: the raw
@@ -32,7 +33,7 @@ type digester struct {
 func newDigester(p promise) *digester { return &digester{promise: p, buf: make([]byte, 64<<10)} }
 
 // message is the digest of what is delivered.
-func (d *digester) message(m *models.Message) (uint64, error) {
+func (d *digester) message(m *mail.Message) (uint64, error) {
 	if d.promise.Raw {
 		return d.content("", m.Raw)
 	}
@@ -48,7 +49,7 @@ func (d *digester) message(m *models.Message) (uint64, error) {
 	return sum, err
 }
 
-func (d *digester) content(name string, c models.Content) (uint64, error) {
+func (d *digester) content(name string, c mail.Content) (uint64, error) {
 	d.begin(name)
 	for at := int64(0); at < c.Size(); {
 		n, err := c.ReadAt(d.buf[:min(int64(len(d.buf)), c.Size()-at)], at)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // directory is what is live in one store: the accounts as the model resolved
@@ -62,7 +63,7 @@ const (
 )
 
 // add enters a message that was delivered to, or arrived in, the folder.
-func (d *directory) add(f *shelf, h models.Handle, m *models.Message) {
+func (d *directory) add(f *shelf, h models.Handle, m *mail.Message) {
 	f.targets.add(h)
 	if d.keepAttached && m != nil && len(m.Attachments) > 0 {
 		f.attach(h, strings.Clone(m.Attachments[0].Name)) // the message's bytes are its reader's

@@ -14,7 +14,7 @@ import (
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/mail"
+	"github.com/mailbench/mailbench/workloads/messages"
 )
 
 // Run carries out the workload with each model on each engine and returns what
@@ -34,7 +34,7 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	defer func() { err = errors.Join(err, data.close()) }()
 	r := runner{config: &c, data: data, census: c.Workload.Census(), source: c.Mail}
 	if r.source == nil {
-		r.source = mail.NewGenerator(c.Workload)
+		r.source = messages.NewGenerator(c.Workload)
 	}
 	started := time.Now()
 	r.result = &reports.Run{
@@ -73,7 +73,7 @@ type runner struct {
 	config *Config
 	data   *dataDir
 	census *workloads.Census
-	source mail.Source
+	source messages.Source
 	log    *latency.Log
 	result *reports.Run
 	at     Progress // the cell under way

@@ -19,7 +19,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/mail"
+	"github.com/mailbench/mailbench/workloads/messages"
 )
 
 // small is a workload of a few small mailboxes, to which a test adds phases.
@@ -43,12 +43,12 @@ func parse(t testing.TB, phases string) *workloads.Workload {
 }
 
 // source is the mail of small, made once.
-var source = sync.OnceValue(func() mail.Source {
+var source = sync.OnceValue(func() messages.Source {
 	w, err := workloads.Parse("test.yaml", []byte(small+"  - measure: {clients: 1, operations: 1, mix: {list: 1}}\n"))
 	if err != nil {
 		panic(err)
 	}
-	return mail.NewGenerator(w)
+	return messages.NewGenerator(w)
 })
 
 func config(t testing.TB, d *desk, phases string) Config {

@@ -8,9 +8,10 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/mail"
+	"github.com/mailbench/mailbench/workloads/messages"
 )
 
 // worker carries out operations of one phase, one at a time. It owns a session
@@ -20,7 +21,7 @@ type worker struct {
 	session  drivers.Session
 	meter    *drivers.Meter
 	mb       models.Mailbox
-	mail     mail.Reader
+	mail     messages.Reader
 	rec      *latency.Worker
 	timer    *timer
 	digester *digester
@@ -28,7 +29,7 @@ type worker struct {
 	// The operation under way.
 	op      workloads.Operation
 	task    task
-	message models.Message
+	message mail.Message
 	opened  models.Opened
 	entry   func(*models.Entry) error // w.listed and w.informed, bound once
 	info    func(models.FolderInfo) error

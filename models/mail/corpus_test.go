@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/mailbench/mailbench/models"
 )
 
 // TestCorpus reads real mail: every message is there, quoting them again gives
@@ -45,14 +43,14 @@ func TestCorpus(t *testing.T) {
 				t.Errorf("%d messages, %d malformed; want %d and %d", i.Messages, i.Malformed, c.messages, c.malformed)
 			}
 			original := unzip(t, c.path)
-			r, m := f.Reader(), models.Message{}
+			r, m := f.Reader(), Message{}
 			at := 0
 			for n := range uint64(f.Info().Messages) {
 				if err := r.Message(n, time.Time{}, &m); err != nil {
 					t.Fatal(err)
 				}
 				check(t, &m)
-				raw, err := models.AppendContent(nil, m.Raw)
+				raw, err := AppendContent(nil, m.Raw)
 				if err != nil {
 					t.Fatal(err)
 				}

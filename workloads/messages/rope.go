@@ -1,4 +1,4 @@
-package mail
+package messages
 
 import (
 	"io"
@@ -7,7 +7,7 @@ import (
 
 // rope is content put together from slices of buffers and pools that others
 // share: 25 MB of generated mail take a few of them. It implements
-// models.Content.
+// mail.Content.
 type rope struct {
 	pieces []piece
 	size   int64
@@ -38,7 +38,7 @@ func (r *rope) cycle(pool []byte, at, n int) {
 	}
 }
 
-// Size implements models.Content.
+// Size implements mail.Content.
 func (r *rope) Size() int64 { return r.size }
 
 // ReadAt implements io.ReaderAt.

@@ -1,4 +1,4 @@
-package models_test
+package mail
 
 import (
 	"bytes"
@@ -8,12 +8,10 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-
-	"github.com/mailbench/mailbench/models"
 )
 
-func decodeAll(w io.Writer, enc models.Encoding, r io.Reader) (int64, error) {
-	var d models.PartDecoder
+func decodeAll(w io.Writer, enc Encoding, r io.Reader) (int64, error) {
+	var d Decoder
 	d.Reset(w, enc)
 	if _, err := io.Copy(&d, r); err != nil {
 		return 0, err
@@ -21,7 +19,7 @@ func decodeAll(w io.Writer, enc models.Encoding, r io.Reader) (int64, error) {
 	return d.Close()
 }
 
-func decode(t *testing.T, enc models.Encoding, in string) (string, error) {
+func decode(t *testing.T, enc Encoding, in string) (string, error) {
 	t.Helper()
 	var whole, single bytes.Buffer
 	n, err := decodeAll(&whole, enc, strings.NewReader(in))
@@ -38,31 +36,31 @@ func decode(t *testing.T, enc models.Encoding, in string) (string, error) {
 func TestPartDecoder(t *testing.T) {
 	const fails = "\x00fails"
 	for _, c := range []struct {
-		enc      models.Encoding
+		enc      Encoding
 		in, want string
 	}{
-		{models.Identity, "a=20b\r\n", "a=20b\r\n"},
-		{models.Base64, "", ""},
-		{models.Base64, "aGVsbG8=", "hello"},
-		{models.Base64, "aG Vs\r\n\tbG8", "hello"},
-		{models.Base64, "aGVsbA==\r\n", "hell"},
-		{models.Base64, "aGVsbG8g\r\nd29ybGQh\r\n", "hello world!"},
-		{models.Base64, "aGVs\rbG8g\rd29y\rbGQh\nSGk=", "hello world!Hi"},
-		{models.Base64, strings.Repeat("QUJD", 2000), strings.Repeat("ABC", 2000)}, // longer than its buffer
-		{models.Base64, strings.Repeat("QUJD\n", 20) + "QUJ\nD QUJD", strings.Repeat("ABC", 22)},
-		{models.Base64, strings.Repeat(strings.Repeat("QUJD", 19)+"\r\n", 100), strings.Repeat("ABC", 1900)},
-		{models.Base64, "QUJDQUJD\nQUJ!QUJD\n", fails},
-		{models.Base64, "aGVsbA==aGVsbA==", "hellhell"},
-		{models.Base64, "aGVsb===", fails},
-		{models.Base64, "aGVsb", fails},
-		{models.Base64, "not base64!", fails},
-		{models.QuotedPrintable, "a=3Db=c3=A9", "a=bé"},
-		{models.QuotedPrintable, "soft=\r\nbreak=  \nhere", "softbreakhere"},
-		{models.QuotedPrintable, "trailing \t \r\nkept  inside\n", "trailing\r\nkept  inside\n"},
-		{models.QuotedPrintable, "1 = 1, =4x =\rz =4", "1 = 1, =4x =\rz =4"},
-		{models.QuotedPrintable, "space =\nbefore", "space before"},
-		{models.QuotedPrintable, "==41= =42", "=A= B"},
-		{models.QuotedPrintable, "end  ", "end"},
+		{Identity, "a=20b\r\n", "a=20b\r\n"},
+		{Base64, "", ""},
+		{Base64, "aGVsbG8=", "hello"},
+		{Base64, "aG Vs\r\n\tbG8", "hello"},
+		{Base64, "aGVsbA==\r\n", "hell"},
+		{Base64, "aGVsbG8g\r\nd29ybGQh\r\n", "hello world!"},
+		{Base64, "aGVs\rbG8g\rd29y\rbGQh\nSGk=", "hello world!Hi"},
+		{Base64, strings.Repeat("QUJD", 2000), strings.Repeat("ABC", 2000)}, // longer than its buffer
+		{Base64, strings.Repeat("QUJD\n", 20) + "QUJ\nD QUJD", strings.Repeat("ABC", 22)},
+		{Base64, strings.Repeat(strings.Repeat("QUJD", 19)+"\r\n", 100), strings.Repeat("ABC", 1900)},
+		{Base64, "QUJDQUJD\nQUJ!QUJD\n", fails},
+		{Base64, "aGVsbA==aGVsbA==", "hellhell"},
+		{Base64, "aGVsb===", fails},
+		{Base64, "aGVsb", fails},
+		{Base64, "not base64!", fails},
+		{QuotedPrintable, "a=3Db=c3=A9", "a=bé"},
+		{QuotedPrintable, "soft=\r\nbreak=  \nhere", "softbreakhere"},
+		{QuotedPrintable, "trailing \t \r\nkept  inside\n", "trailing\r\nkept  inside\n"},
+		{QuotedPrintable, "1 = 1, =4x =\rz =4", "1 = 1, =4x =\rz =4"},
+		{QuotedPrintable, "space =\nbefore", "space before"},
+		{QuotedPrintable, "==41= =42", "=A= B"},
+		{QuotedPrintable, "end  ", "end"},
 	} {
 		got, err := decode(t, c.enc, c.in)
 		if c.want == fails && err == nil || c.want != fails && (err != nil || got != c.want) {
@@ -72,8 +70,8 @@ func TestPartDecoder(t *testing.T) {
 }
 
 func TestPartDecoderReportsItsWriter(t *testing.T) {
-	var d models.PartDecoder
-	d.Reset(brokenWriter{}, models.QuotedPrintable)
+	var d Decoder
+	d.Reset(brokenWriter{}, QuotedPrintable)
 	for range 3 {
 		d.Write(bytes.Repeat([]byte("x"), 5000))
 	}
@@ -93,13 +91,13 @@ func FuzzPartDecoder(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		if want, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(in))); err == nil {
-			if got, err := decode(t, models.QuotedPrintable, in); err != nil || got != string(want) {
+			if got, err := decode(t, QuotedPrintable, in); err != nil || got != string(want) {
 				t.Errorf("quoted-printable %q: %q, %v; want %q", in, got, err, want)
 			}
 		}
 		// Its stream accepts more than its strings do: at some places, more text behind padding.
 		if want, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, strings.NewReader(in))); err == nil {
-			if got, err := decode(t, models.Base64, in); err != nil || got != string(want) {
+			if got, err := decode(t, Base64, in); err != nil || got != string(want) {
 				t.Errorf("base64 %q: %q, %v; want %q", in, got, err, want)
 			}
 		}

@@ -1,4 +1,4 @@
-package mail
+package messages
 
 import (
 	"encoding/base64"
@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/random"
 )
@@ -46,7 +46,7 @@ func NewGenerator(w *workloads.Workload) *Generator {
 const strangers = 1000
 
 // Info implements Source.
-func (g *Generator) Info() Info { return Info{} }
+func (g *Generator) Info() mail.Info { return mail.Info{} }
 
 // Close implements Source.
 func (g *Generator) Close() error { return nil }
@@ -58,7 +58,7 @@ func (g *Generator) Reader() Reader { return &writer{g: g} }
 type writer struct {
 	g   *Generator
 	r   random.Rand
-	m   *models.Message
+	m   *mail.Message
 	buf []byte // headers and what else of the raw message is its own
 	// decoded holds names and subject as they read. Strings point into it and
 	// into buf; one that grows leaves them what they have.
@@ -66,8 +66,8 @@ type writer struct {
 	ropes   []*rope
 	used    int // of ropes
 	raw     *rope
-	to      []models.Address
-	parts   []models.Part
+	to      []mail.Address
+	parts   []mail.Part
 }
 
 // From implements Reader.
@@ -84,8 +84,8 @@ func (w *writer) sender(n uint64) int {
 
 // Message implements Reader. All that is random is drawn here and in the
 // headers, in a fixed order.
-func (w *writer) Message(n uint64, date time.Time, m *models.Message) error {
-	*m = models.Message{Attachments: w.parts[:0]}
+func (w *writer) Message(n uint64, date time.Time, m *mail.Message) error {
+	*m = mail.Message{Attachments: w.parts[:0]}
 	w.m, w.buf, w.decoded, w.used, w.to = m, w.buf[:0], w.decoded[:0], 0, w.to[:0]
 	w.raw = w.rope()
 	m.Raw = w.raw
@@ -170,7 +170,7 @@ func (w *writer) text(size int) {
 	}
 	content.cycle(pool.text, at, size-cut)
 	content.add(dots[:cut])
-	w.m.Body = w.part("", "text/plain", models.Identity, content)
+	w.m.Body = w.part("", "text/plain", mail.Identity, content)
 	for _, p := range content.pieces {
 		w.raw.add(p.data)
 	}
@@ -194,7 +194,7 @@ func (w *writer) html(size int) {
 		size -= pool.start[j] - pool.start[i]
 		i = 0
 	}
-	p := w.part("part-2.html", "text/html", models.QuotedPrintable, content)
+	p := w.part("part-2.html", "text/html", mail.QuotedPrintable, content)
 	p.Length = raw.size
 	w.m.Attachments = append(w.m.Attachments, p)
 	for _, p := range raw.pieces {
@@ -236,7 +236,7 @@ func (w *writer) attachment(i, size int) {
 		w.buf = base64.StdEncoding.AppendEncode(w.buf, p.binary[from:from+rest])
 		raw.add(w.buf[at:len(w.buf):len(w.buf)])
 	}
-	part := w.part(name, kind.typ, models.Base64, content)
+	part := w.part(name, kind.typ, mail.Base64, content)
 	part.Length = raw.size
 	w.m.Attachments = append(w.m.Attachments, part)
 	for _, p := range raw.pieces {
@@ -246,8 +246,8 @@ func (w *writer) attachment(i, size int) {
 
 // part describes the part whose content begins here in the raw message, as
 // long as it is decoded.
-func (w *writer) part(name, typ string, e models.Encoding, content *rope) models.Part {
-	return models.Part{Name: name, Type: typ, Encoding: e, Offset: w.raw.size, Length: content.size, Content: content}
+func (w *writer) part(name, typ string, e mail.Encoding, content *rope) mail.Part {
+	return mail.Part{Name: name, Type: typ, Encoding: e, Offset: w.raw.size, Length: content.size, Content: content}
 }
 
 // text returns the bytes as a string; they are this message's and do not

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/mailbench/mailbench/models"
 )
 
 func write(t testing.TB, name string, b []byte) string {
@@ -61,12 +59,12 @@ func TestSplit(t *testing.T) {
 				}
 				defer f.Close()
 				var got []string
-				r, m := f.Reader(), models.Message{}
+				r, m := f.Reader(), Message{}
 				for n := range uint64(f.Info().Messages) {
 					if err := r.Message(n, time.Time{}, &m); err != nil {
 						t.Fatal(err)
 					}
-					raw, _ := models.AppendContent(nil, m.Raw)
+					raw, _ := AppendContent(nil, m.Raw)
 					got = append(got, string(raw))
 				}
 				if fmt.Sprintf("%.200q", got) != fmt.Sprintf("%.200q", c.want) || f.Info().Bytes != int64(len(strings.Join(c.want, ""))) {
@@ -132,7 +130,7 @@ func TestFileBeginsAgain(t *testing.T) {
 	}
 	defer f.Close()
 	date := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	r, m := f.Reader(), models.Message{}
+	r, m := f.Reader(), Message{}
 	for _, n := range []uint64{7, 1, 1 + 6*1e12} {
 		if err := r.Message(n, date, &m); err != nil {
 			t.Fatal(err)
@@ -168,7 +166,7 @@ func TestBoundedMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	r, m := f.Reader(), models.Message{}
+	r, m := f.Reader(), Message{}
 	if err := r.Message(0, time.Time{}, &m); err != nil {
 		t.Fatal(err)
 	}

@@ -8,19 +8,17 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/mailbench/mailbench/models"
 )
 
-// check holds a message to the rules of models.Message.
-func check(t *testing.T, m *models.Message) {
+// check holds a message to the rules of Message.
+func check(t *testing.T, m *Message) {
 	t.Helper()
-	raw, err := models.AppendContent(nil, m.Raw)
+	raw, err := AppendContent(nil, m.Raw)
 	if err != nil {
 		t.Fatalf("raw: %v", err)
 	}
 	texts := map[string]string{"subject": m.Subject, "message id": m.MessageID}
-	for _, a := range append(append(append([]models.Address{m.From}, m.To...), m.Cc...), m.Bcc...) {
+	for _, a := range append(append(append([]Address{m.From}, m.To...), m.Cc...), m.Bcc...) {
 		texts["name "+a.Name], texts["address "+a.Address] = a.Name, a.Address
 	}
 	for what, s := range texts {
@@ -30,7 +28,7 @@ func check(t *testing.T, m *models.Message) {
 	}
 	names := map[string]bool{}
 	end := int64(0)
-	parts := append([]models.Part{m.Body}, m.Attachments...)
+	parts := append([]Part{m.Body}, m.Attachments...)
 	for i := range parts {
 		p := &parts[i]
 		if i > 0 {
@@ -48,7 +46,7 @@ func check(t *testing.T, m *models.Message) {
 		if i > 0 {
 			end = p.Offset + p.Length
 		}
-		got, err := models.AppendContent(nil, p.Content)
+		got, err := AppendContent(nil, p.Content)
 		if err != nil {
 			t.Fatalf("part %d: %v", i, err)
 		}
@@ -59,14 +57,14 @@ func check(t *testing.T, m *models.Message) {
 }
 
 // undone undoes an encoding by other means than the package.
-func undone(t *testing.T, b []byte, e models.Encoding) []byte {
+func undone(t *testing.T, b []byte, e Encoding) []byte {
 	t.Helper()
 	var err error
 	switch e {
-	case models.Base64:
+	case Base64:
 		b = bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("\r"), nil), []byte("\n"), nil)
 		b, err = base64.StdEncoding.AppendDecode(nil, b)
-	case models.QuotedPrintable:
+	case QuotedPrintable:
 		b, err = io.ReadAll(quotedprintable.NewReader(bytes.NewReader(b)))
 	}
 	if err != nil {

@@ -12,15 +12,13 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/htmlindex"
-
-	"github.com/mailbench/mailbench/models"
 )
 
 // entity is what the header of a message or part says about its content.
 type entity struct {
 	typ      string
 	boundary string // of a multipart, else ""
-	encoding models.Encoding
+	encoding Encoding
 	attached bool // to be shown as an attachment, whatever its type
 	name     string
 	fault    string // of the encoding
@@ -41,7 +39,7 @@ var addresses = stdmail.AddressParser{WordDecoder: &words}
 // readHeader reads a header: what it says about the content, and into m, if
 // it is the message's own, who wrote what to whom. Of a field that stands
 // twice the first counts.
-func (p *parser) readHeader(header []byte, m *models.Message) entity {
+func (p *Parser) readHeader(header []byte, m *Message) entity {
 	e := entity{typ: "text/plain"}
 	seen := make(map[string]bool)
 	p.fields(header, func(name, value string) {
@@ -70,14 +68,14 @@ func (p *parser) readHeader(header []byte, m *models.Message) entity {
 	})
 	if strings.HasPrefix(e.typ, "multipart/") {
 		// The parts say how they are encoded; a multipart itself never is.
-		e.encoding, e.fault = models.Identity, ""
+		e.encoding, e.fault = Identity, ""
 	}
 	return e
 }
 
 // fields yields the fields of a header with their names in lower case and
 // their values on one line.
-func (p *parser) fields(header []byte, yield func(name, value string)) {
+func (p *Parser) fields(header []byte, yield func(name, value string)) {
 	for len(header) > 0 {
 		end := 0
 		for { // up to a line that does not go on with white space
@@ -104,7 +102,7 @@ func (p *parser) fields(header []byte, yield func(name, value string)) {
 	}
 }
 
-func (p *parser) contentType(value string, e *entity) {
+func (p *Parser) contentType(value string, e *entity) {
 	typ, parameters, err := mime.ParseMediaType(value)
 	if err != nil {
 		p.fault("Content-Type %.60q: %s", value, err)
@@ -124,7 +122,7 @@ func (p *parser) contentType(value string, e *entity) {
 }
 
 // envelope takes from a field what the message knows of itself.
-func (p *parser) envelope(name, value string, m *models.Message) {
+func (p *Parser) envelope(name, value string, m *Message) {
 	switch name {
 	case "date":
 		if t, err := stdmail.ParseDate(value); err == nil {
@@ -150,7 +148,7 @@ func (p *parser) envelope(name, value string, m *models.Message) {
 }
 
 // decode returns the text that a header's value stands for.
-func (p *parser) decode(name, value string) string {
+func (p *Parser) decode(name, value string) string {
 	if strings.Contains(value, "=?") {
 		d, err := words.DecodeHeader(value)
 		if err != nil {
@@ -173,12 +171,12 @@ func clean(s string) string {
 
 // people reads a list of addresses. What the standard library does not take
 // is read as far as it goes: by commas, each with what stands in <>.
-func (p *parser) people(name, value string) []models.Address {
+func (p *Parser) people(name, value string) []Address {
 	list, err := addresses.ParseList(value)
 	if err == nil {
-		people := make([]models.Address, len(list))
+		people := make([]Address, len(list))
 		for i, a := range list {
-			people[i] = models.Address{Name: clean(a.Name), Address: clean(a.Address)}
+			people[i] = Address{Name: clean(a.Name), Address: clean(a.Address)}
 		}
 		return people
 	}
@@ -186,15 +184,15 @@ func (p *parser) people(name, value string) []models.Address {
 		return nil
 	}
 	p.fault("%s %.60q: %s", name, value, err)
-	var people []models.Address
+	var people []Address
 	for one := range strings.SplitSeq(value, ",") {
-		a := models.Address{Address: strings.TrimSpace(one)}
+		a := Address{Address: strings.TrimSpace(one)}
 		if before, in, ok := strings.Cut(one, "<"); ok {
 			in, _, _ = strings.Cut(in, ">")
-			a = models.Address{Name: strings.Trim(strings.TrimSpace(before), `"`), Address: strings.TrimSpace(in)}
+			a = Address{Name: strings.Trim(strings.TrimSpace(before), `"`), Address: strings.TrimSpace(in)}
 		}
 		a.Name, a.Address = p.decode(name, a.Name), clean(a.Address)
-		if a != (models.Address{}) {
+		if a != (Address{}) {
 			people = append(people, a)
 		}
 	}
@@ -212,7 +210,7 @@ var extensions = map[string]string{
 
 // name returns the name of leaf number n: the one it has, without folders and
 // what cannot be printed, or part-N; unique within the message.
-func (p *parser) name(l *leaf, n int) string {
+func (p *Parser) name(l *leaf, n int) string {
 	name := strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return -1

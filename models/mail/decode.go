@@ -7,8 +7,6 @@ import (
 	"io"
 	"mime/quotedprintable"
 	"strings"
-
-	"github.com/mailbench/mailbench/models"
 )
 
 // section is a range of the raw message as it stands.
@@ -17,7 +15,7 @@ type section struct {
 	offset, len int64
 }
 
-// Size implements models.Content.
+// Size implements Content.
 func (s section) Size() int64 { return s.len }
 
 // ReadAt implements io.ReaderAt.
@@ -43,12 +41,12 @@ const inMemory = 256 << 10
 const longestLine = 64 << 10
 
 // undo returns a part's content with its encoding undone, or why it cannot be.
-func undo(s section, e models.Encoding) (models.Content, error) {
+func undo(s section, e Encoding) (Content, error) {
 	d := &decoded{section: s, encoding: e}
 	d.restart()
 	if s.len <= inMemory {
 		b, err := io.ReadAll(d.from)
-		return models.BytesContent(b), err
+		return BytesContent(b), err
 	}
 	n, err := io.Copy(io.Discard, d.from)
 	if err != nil {
@@ -63,7 +61,7 @@ func undo(s section, e models.Encoding) (models.Content, error) {
 // extra, going back begins anew. Memory is that of one line.
 type decoded struct {
 	section
-	encoding models.Encoding
+	encoding Encoding
 	size     int64
 	from     io.Reader // at position at of the decoded bytes
 	at       int64
@@ -72,14 +70,14 @@ type decoded struct {
 func (d *decoded) restart() {
 	encoded := io.NewSectionReader(d.raw, d.offset, d.len)
 	d.at = 0
-	if d.encoding == models.Base64 {
+	if d.encoding == Base64 {
 		d.from = base64.NewDecoder(base64.StdEncoding, encoded)
 	} else {
 		d.from = quotedprintable.NewReader(bufio.NewReaderSize(encoded, int(min(d.len+16, longestLine))))
 	}
 }
 
-// Size implements models.Content.
+// Size implements Content.
 func (d *decoded) Size() int64 { return d.size }
 
 // ReadAt implements io.ReaderAt.
@@ -105,28 +103,28 @@ func (d *decoded) ReadAt(p []byte, off int64) (int, error) {
 
 // encodingOf returns the encoding that a header names; ok is false for one
 // that is not undone here (x-uuencode and the like).
-func encodingOf(s string) (e models.Encoding, ok bool) {
+func encodingOf(s string) (e Encoding, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "", "7bit", "8bit", "binary":
-		return models.Identity, true
+		return Identity, true
 	case "base64":
-		return models.Base64, true
+		return Base64, true
 	case "quoted-printable":
-		return models.QuotedPrintable, true
+		return QuotedPrintable, true
 	}
-	return models.Identity, false
+	return Identity, false
 }
 
 // content returns the content of a leaf, and why its encoding could not be
 // undone, if so: then it stands as it is.
-func (l *leaf) content(raw models.Content) (models.Content, models.Encoding, string) {
+func (l *leaf) content(raw Content) (Content, Encoding, string) {
 	s := section{raw, l.offset, l.length}
-	if l.encoding == models.Identity {
-		return s, models.Identity, l.fault
+	if l.encoding == Identity {
+		return s, Identity, l.fault
 	}
 	c, err := undo(s, l.encoding)
 	if err != nil {
-		return s, models.Identity, fmt.Sprintf("its encoding cannot be undone: %s", err)
+		return s, Identity, fmt.Sprintf("its encoding cannot be undone: %s", err)
 	}
 	return c, l.encoding, ""
 }

@@ -5,26 +5,24 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/mailbench/mailbench/models"
 )
 
-func parseText(t testing.TB, raw string) *models.Message {
+func parseText(t testing.TB, raw string) *Message {
 	t.Helper()
-	m := &models.Message{}
-	if err := newParser().parse(models.BytesContent(raw), time.Unix(0, 0), m); err != nil {
+	m := &Message{}
+	if err := NewParser().Parse(BytesContent(raw), time.Unix(0, 0), m); err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
 // shape is what a message comes to: the body, then each attachment.
-func shape(m *models.Message) string {
+func shape(m *Message) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %q", m.Body.Type, m.Text())
 	for i := range m.Attachments {
 		a := &m.Attachments[i]
-		c, _ := models.AppendContent(nil, a.Content)
+		c, _ := AppendContent(nil, a.Content)
 		fmt.Fprintf(&b, " | %s %s %q", a.Name, a.Type, c)
 	}
 	return b.String()
@@ -93,27 +91,5 @@ func TestHeader(t *testing.T) {
 			t.Errorf("%.40q: got %s, malformed %q; want %s", raw, got, m.Malformed, want)
 		}
 		check(t, m)
-	}
-}
-
-func BenchmarkParse(b *testing.B) {
-	g := testGenerator()
-	w, m := g.Reader(), models.Message{}
-	var raws []models.BytesContent
-	size := 0
-	for n := range uint64(200) {
-		if err := w.Message(n, time.Unix(0, 0), &m); err != nil {
-			b.Fatal(err)
-		}
-		raw, _ := models.AppendContent(nil, m.Raw)
-		raws, size = append(raws, raw), size+len(raw)
-	}
-	p := newParser()
-	b.SetBytes(int64(size / len(raws)))
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		if err := p.parse(raws[i%len(raws)], time.Time{}, &m); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"io"
 	"strings"
 	"time"
-
-	"github.com/mailbench/mailbench/models"
 )
 
 // Bounds of what is read of one message. Beyond them it is still delivered
@@ -33,9 +31,9 @@ type level struct {
 	closed   bool   // its last delimiter was met
 }
 
-// parser finds the parts of messages by the offsets of their bytes. It reads a message
+// Parser finds the parts of messages by the offsets of their bytes. It reads a message
 // once from front to end, a buffer at a time, and is used again for the next.
-type parser struct {
+type Parser struct {
 	lines   *bufio.Reader
 	header  []byte // of the entity whose header is being read
 	field   int    // where its last field begins
@@ -49,24 +47,25 @@ type parser struct {
 	names   map[string]bool
 }
 
-func newParser() *parser {
-	return &parser{lines: bufio.NewReaderSize(nil, 64<<10), names: make(map[string]bool)}
+// NewParser returns a parser for one goroutine.
+func NewParser() *Parser {
+	return &Parser{lines: bufio.NewReaderSize(nil, 64<<10), names: make(map[string]bool)}
 }
 
 // fault notes what could not be parsed; the first few are enough to tell.
-func (p *parser) fault(format string, args ...any) {
+func (p *Parser) fault(format string, args ...any) {
 	if len(p.faults) < 3 {
 		p.faults = append(p.faults, fmt.Sprintf(format, args...))
 	}
 }
 
-// parse sets m to the message that raw holds. Only reading it can fail;
+// Parse sets m to the message that raw holds. Only reading it can fail;
 // whatever it holds is a message. arrived is its date if it has none.
-func (p *parser) parse(raw models.Content, arrived time.Time, m *models.Message) error {
+func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 	p.header, p.skip, p.levels, p.leaves, p.current = p.header[:0], false, p.levels[:0], p.leaves[:0], nil
 	p.top, p.headEnd, p.faults = entity{}, -1, nil
 	clear(p.names)
-	*m = models.Message{Date: arrived, Raw: raw}
+	*m = Message{Date: arrived, Raw: raw}
 	if err := p.scan(raw, m); err != nil {
 		return err
 	}
@@ -84,7 +83,7 @@ func (p *parser) parse(raw models.Content, arrived time.Time, m *models.Message)
 }
 
 // scan reads the message line by line and finds its leaves.
-func (p *parser) scan(raw models.Content, m *models.Message) error {
+func (p *Parser) scan(raw Content, m *Message) error {
 	p.lines.Reset(io.NewSectionReader(raw, 0, raw.Size()))
 	var (
 		at, off  int64  // of the line, and of what is read next
@@ -138,7 +137,7 @@ func (p *parser) scan(raw models.Content, m *models.Message) error {
 }
 
 // gather adds a line, or a piece of one, to the header.
-func (p *parser) gather(line []byte, begins bool) {
+func (p *Parser) gather(line []byte, begins bool) {
 	if begins && line[0] != ' ' && line[0] != '\t' {
 		p.field, p.skip = len(p.header), false
 	}
@@ -155,7 +154,7 @@ func (p *parser) gather(line []byte, begins bool) {
 
 // begin reads the header that was gathered; what it describes begins at off.
 // The first is the message's own.
-func (p *parser) begin(off int64, m *models.Message) {
+func (p *Parser) begin(off int64, m *Message) {
 	var e entity
 	if p.headEnd < 0 {
 		e = p.readHeader(p.header, m)
@@ -176,7 +175,7 @@ func (p *parser) begin(off int64, m *models.Message) {
 }
 
 // end closes the leaf that is being read at offset end.
-func (p *parser) end(end int64) {
+func (p *Parser) end(end int64) {
 	if p.current != nil {
 		p.current.length = max(0, end-p.current.offset)
 		p.current = nil
@@ -185,7 +184,7 @@ func (p *parser) end(end int64) {
 
 // delimiter reports whether the line separates parts, of the innermost multipart or
 // of one around it. The line break before it, which ends at end, belongs to it.
-func (p *parser) delimiter(line []byte, end int64) bool {
+func (p *Parser) delimiter(line []byte, end int64) bool {
 	if len(line) < 2 || line[0] != '-' || line[1] != '-' {
 		return false
 	}
@@ -210,7 +209,7 @@ func (p *parser) delimiter(line []byte, end int64) bool {
 }
 
 // parts makes body and attachments of the leaves.
-func (p *parser) parts(raw models.Content, m *models.Message) {
+func (p *Parser) parts(raw Content, m *Message) {
 	body := -1
 	for i := range p.leaves {
 		if l := &p.leaves[i]; strings.HasPrefix(l.typ, "text/") && !l.attached {
@@ -218,14 +217,14 @@ func (p *parser) parts(raw models.Content, m *models.Message) {
 			break
 		}
 	}
-	m.Body = models.Part{Type: "text/plain", Offset: p.headEnd, Content: models.BytesContent(nil)}
+	m.Body = Part{Type: "text/plain", Offset: p.headEnd, Content: BytesContent(nil)}
 	for i := range p.leaves {
 		l := &p.leaves[i]
 		c, e, fault := l.content(raw)
 		if fault != "" {
 			p.fault("part %d: %s", i+1, fault)
 		}
-		part := models.Part{Type: l.typ, Encoding: e, Offset: l.offset, Length: l.length, Content: c}
+		part := Part{Type: l.typ, Encoding: e, Offset: l.offset, Length: l.length, Content: c}
 		if i == body {
 			m.Body = part
 			continue

@@ -1,4 +1,4 @@
-package models
+package mail
 
 import (
 	"errors"

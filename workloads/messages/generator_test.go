@@ -1,4 +1,4 @@
-package mail
+package messages
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
 )
 
@@ -55,35 +55,20 @@ var someDate = time.Date(2026, 5, 6, 7, 8, 9, 123, time.FixedZone("", 3600))
 // the parser finds in it, part by part.
 func TestGeneratorAndParserAgree(t *testing.T) {
 	g := testGenerator()
-	r, m := g.Reader(), models.Message{}
+	r, m := g.Reader(), mail.Message{}
 	kinds := map[string]int{}
 	for n := range uint64(1000) {
 		if err := r.Message(n, someDate, &m); err != nil {
 			t.Fatal(err)
 		}
-		check(t, &m)
-		raw, _ := models.AppendContent(nil, m.Raw)
-		parsed := parseText(t, string(raw))
-		if !parsed.Date.Equal(m.Date) {
-			t.Errorf("message %d: date %v, parsed %v", n, m.Date, parsed.Date)
+		raw, err := mail.AppendContent(nil, m.Raw)
+		if err != nil {
+			t.Fatal(err)
 		}
-		parsed.Date = m.Date
-		for _, x := range []*models.Message{&m, parsed} {
-			x.Raw = nil
-			for _, p := range append([]*models.Part{&x.Body}, pointers(x.Attachments)...) {
-				h := fnv.New64a()
-				if _, err := io.Copy(h, io.NewSectionReader(p.Content, 0, p.Content.Size())); err != nil {
-					t.Fatal(err)
-				}
-				p.Content = models.BytesContent(h.Sum(nil)) // a difference of megabytes says nothing
-			}
-		}
-		if diff := cmp.Diff(&m, parsed, cmpopts.EquateEmpty()); diff != "" {
-			t.Fatalf("message %d: generated -, parsed +\n%s\n%.2000s", n, diff, raw)
-		}
+		checkParsed(t, &m, raw)
 		kinds[fmt.Sprintf("html %t, files %t", strings.Contains(string(raw), "multipart/alternative"), strings.Contains(string(raw), "multipart/mixed"))]++
-		if from, _ := r.From(n); from != parsed.From.Address {
-			t.Errorf("From(%d) = %q, the message says %q", n, from, parsed.From.Address)
+		if from, _ := r.From(n); from != m.From.Address {
+			t.Errorf("From(%d) = %q, the message says %q", n, from, m.From.Address)
 		}
 		for line := range bytes.Lines(raw) {
 			if !bytes.HasSuffix(line, []byte("\r\n")) && !bytes.HasSuffix(raw, line) || len(line) > 300 {
@@ -101,8 +86,35 @@ func TestGeneratorAndParserAgree(t *testing.T) {
 	}
 }
 
-func pointers(parts []models.Part) []*models.Part {
-	var ps []*models.Part
+// checkParsed parses raw and holds what is found in it against m, whose content
+// it replaces by digests.
+func checkParsed(t *testing.T, m *mail.Message, raw []byte) {
+	t.Helper()
+	parsed := &mail.Message{}
+	if err := mail.NewParser().Parse(mail.BytesContent(raw), time.Unix(0, 0), parsed); err != nil {
+		t.Fatal(err)
+	}
+	if !parsed.Date.Equal(m.Date) {
+		t.Errorf("date %v, parsed %v", m.Date, parsed.Date)
+	}
+	parsed.Date = m.Date
+	for _, x := range []*mail.Message{m, parsed} {
+		x.Raw = nil
+		for _, p := range append([]*mail.Part{&x.Body}, pointers(x.Attachments)...) {
+			h := fnv.New64a()
+			if _, err := io.Copy(h, io.NewSectionReader(p.Content, 0, p.Content.Size())); err != nil {
+				t.Fatal(err)
+			}
+			p.Content = mail.BytesContent(h.Sum(nil)) // a difference of megabytes says nothing
+		}
+	}
+	if diff := cmp.Diff(m, parsed, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("generated -, parsed +\n%s\n%.2000s", diff, raw)
+	}
+}
+
+func pointers(parts []mail.Part) []*mail.Part {
+	var ps []*mail.Part
 	for i := range parts {
 		ps = append(ps, &parts[i])
 	}
@@ -115,7 +127,7 @@ func TestGeneratorReplays(t *testing.T) {
 	w := testWorkload(t)
 	digest := func(g *Generator, ns ...uint64) string {
 		h := fnv.New64a()
-		r, m := g.Reader(), models.Message{}
+		r, m := g.Reader(), mail.Message{}
 		for _, n := range ns {
 			if err := r.Message(n, someDate, &m); err != nil {
 				t.Fatal(err)
@@ -152,18 +164,18 @@ func TestCompression(t *testing.T) {
 		z.Close()
 		return float64(len(b)) / float64(out.Len())
 	}
-	r, m := g.Reader(), models.Message{}
+	r, m := g.Reader(), mail.Message{}
 	var text, files []byte
 	for n := uint64(0); len(text) < 1<<20 || len(files) < 1<<20; n++ {
 		if err := r.Message(n, someDate, &m); err != nil {
 			t.Fatal(err)
 		}
 		if len(text) < 1<<20 {
-			text, _ = models.AppendContent(text, m.Body.Content)
+			text, _ = mail.AppendContent(text, m.Body.Content)
 		}
 		for i := range m.Attachments {
-			if len(files) < 1<<20 && m.Attachments[i].Encoding == models.Base64 {
-				files, _ = models.AppendContent(files, m.Attachments[i].Content)
+			if len(files) < 1<<20 && m.Attachments[i].Encoding == mail.Base64 {
+				files, _ = mail.AppendContent(files, m.Attachments[i].Content)
 			}
 		}
 	}
@@ -180,7 +192,7 @@ func TestCompression(t *testing.T) {
 // TestGeneratorAllocates: nothing, once its buffers have grown.
 func TestGeneratorAllocates(t *testing.T) {
 	g := testGenerator()
-	r, m := g.Reader(), models.Message{}
+	r, m := g.Reader(), mail.Message{}
 	make200 := func() {
 		for n := range uint64(200) {
 			if err := r.Message(n, someDate, &m); err != nil {
@@ -201,14 +213,18 @@ func TestLargeMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var m models.Message
+	var m mail.Message
 	if err := NewGenerator(w).Reader().Message(1, someDate, &m); err != nil {
 		t.Fatal(err)
 	}
 	if m.Body.Content.Size() != 10e6 || m.Attachments[0].Content.Size() != 25e6 || len(m.Raw.(*rope).pieces) > 40 {
 		t.Errorf("body %d, attachment %d bytes, %d pieces", m.Body.Content.Size(), m.Attachments[0].Content.Size(), len(m.Raw.(*rope).pieces))
 	}
-	check(t, &m)
+	raw, err := mail.AppendContent(nil, m.Raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkParsed(t, &m, raw)
 }
 
 // TestWorkdaySizes compares the sizes of workday's messages with those of a
@@ -223,7 +239,7 @@ func TestWorkdaySizes(t *testing.T) {
 		2e3: 0.235, 4e3: 0.492, 8e3: 0.676, 16e3: 0.796, 32e3: 0.854, 64e3: 0.905, 128e3: 0.933, 256e3: 0.957, 1e6: 0.985, 2e6: 0.9996,
 	}
 	counts := map[int64]int{}
-	r, m := NewGenerator(w).Reader(), models.Message{}
+	r, m := NewGenerator(w).Reader(), mail.Message{}
 	for i := range uint64(n) {
 		if err := r.Message(i, someDate, &m); err != nil {
 			t.Fatal(err)
@@ -243,7 +259,7 @@ func TestWorkdaySizes(t *testing.T) {
 
 func BenchmarkGenerate(b *testing.B) {
 	g := testGenerator()
-	r, m := g.Reader(), models.Message{}
+	r, m := g.Reader(), mail.Message{}
 	b.ReportAllocs()
 	for n := uint64(0); b.Loop(); n++ {
 		if err := r.Message(n, someDate, &m); err != nil {
@@ -256,5 +272,27 @@ func BenchmarkNewGenerator(b *testing.B) {
 	w := testWorkload(b)
 	for b.Loop() {
 		NewGenerator(w)
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	g := testGenerator()
+	w, m := g.Reader(), mail.Message{}
+	var raws []mail.BytesContent
+	size := 0
+	for n := range uint64(200) {
+		if err := w.Message(n, time.Unix(0, 0), &m); err != nil {
+			b.Fatal(err)
+		}
+		raw, _ := mail.AppendContent(nil, m.Raw)
+		raws, size = append(raws, raw), size+len(raw)
+	}
+	p := mail.NewParser()
+	b.SetBytes(int64(size / len(raws)))
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if err := p.Parse(raws[i%len(raws)], time.Time{}, &m); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

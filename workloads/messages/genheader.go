@@ -1,11 +1,11 @@
-package mail
+package messages
 
 import (
 	"strconv"
 	"time"
 	"unicode/utf8"
 
-	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
 )
 
@@ -80,7 +80,7 @@ func (w *writer) header(sender int, n uint64) {
 		default:
 			b = append(b, ",\r\n\t"...)
 		}
-		var a models.Address
+		var a mail.Address
 		b, a = w.person(b, w.g.senders.Choose(&w.r))
 		w.to = append(w.to, a)
 	}
@@ -117,7 +117,7 @@ func (w *writer) subject(b []byte) []byte {
 }
 
 // person appends a person as a header names one.
-func (w *writer) person(b []byte, n int) ([]byte, models.Address) {
+func (w *writer) person(b []byte, n int) ([]byte, mail.Address) {
 	from := len(w.decoded)
 	w.decoded = workloads.AppendName(w.decoded, n)
 	name := text(w.decoded[from:])
@@ -126,7 +126,7 @@ func (w *writer) person(b []byte, n int) ([]byte, models.Address) {
 	at := len(b)
 	b = workloads.AppendAddress(b, n)
 	address := text(b[at:])
-	return append(b, '>'), models.Address{Name: name, Address: address}
+	return append(b, '>'), mail.Address{Name: name, Address: address}
 }
 
 // appendWord appends text, as an encoded word (RFC 2047) where it is not ASCII.

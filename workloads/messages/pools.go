@@ -1,4 +1,4 @@
-package mail
+package messages
 
 import (
 	"encoding/base64"

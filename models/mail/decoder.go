@@ -1,4 +1,4 @@
-package models
+package mail
 
 import (
 	"bytes"
@@ -7,9 +7,10 @@ import (
 	"io"
 )
 
-var errBase64 = errors.New("not base64")
+// ErrBase64: a part that is said to be base64 is not.
+var ErrBase64 = errors.New("not base64")
 
-// PartDecoder undoes a content transfer encoding. Encoded bytes are written to
+// Decoder undoes a content transfer encoding. Encoded bytes are written to
 // it in pieces of any size; decoded ones go to its writer. It can be reused.
 //
 // What the standard library's readers accept decodes to the same here. Beyond
@@ -17,7 +18,7 @@ var errBase64 = errors.New("not base64")
 // anywhere, lack its padding, or go on behind it; in quoted-printable control
 // bytes pass. What cannot be undone is an error, and whoever makes a Message
 // calls such a part Identity.
-type PartDecoder struct {
+type Decoder struct {
 	w   io.Writer
 	enc Encoding
 	out []byte // decoded, not yet written
@@ -39,15 +40,15 @@ const (
 )
 
 // Reset makes d decode enc to w.
-func (d *PartDecoder) Reset(w io.Writer, enc Encoding) {
-	*d = PartDecoder{w: w, enc: enc, out: d.out[:0], held: d.held[:0]}
+func (d *Decoder) Reset(w io.Writer, enc Encoding) {
+	*d = Decoder{w: w, enc: enc, out: d.out[:0], held: d.held[:0]}
 	if d.out == nil {
 		d.out = make([]byte, 0, decodeBuffer)
 	}
 }
 
 // Write takes the next encoded bytes.
-func (d *PartDecoder) Write(p []byte) (int, error) {
+func (d *Decoder) Write(p []byte) (int, error) {
 	if d.err != nil {
 		return 0, d.err
 	}
@@ -69,7 +70,7 @@ func (d *PartDecoder) Write(p []byte) (int, error) {
 }
 
 // Close ends the part and returns how many decoded bytes were written.
-func (d *PartDecoder) Close() (int64, error) {
+func (d *Decoder) Close() (int64, error) {
 	switch d.enc {
 	case Base64:
 		d.base64End()
@@ -82,19 +83,19 @@ func (d *PartDecoder) Close() (int64, error) {
 	return d.n, d.err
 }
 
-func (d *PartDecoder) emit(c byte) {
+func (d *Decoder) emit(c byte) {
 	if len(d.out) == cap(d.out) {
 		d.flush()
 	}
 	d.out = append(d.out, c)
 }
 
-func (d *PartDecoder) flush() {
+func (d *Decoder) flush() {
 	d.write(d.out)
 	d.out = d.out[:0]
 }
 
-func (d *PartDecoder) write(p []byte) {
+func (d *Decoder) write(p []byte) {
 	if d.err != nil || len(p) == 0 {
 		return
 	}
@@ -103,7 +104,7 @@ func (d *PartDecoder) write(p []byte) {
 	d.err = err
 }
 
-func (d *PartDecoder) fail(err error) {
+func (d *Decoder) fail(err error) {
 	if d.err == nil {
 		d.err = err
 	}
@@ -130,7 +131,7 @@ var base64Class = func() (t [256]byte) {
 	return t
 }()
 
-func (d *PartDecoder) base64(p []byte) {
+func (d *Decoder) base64(p []byte) {
 	single := 0 // bytes to be taken one by one before whole lines are tried again
 	for len(p) > 0 {
 		if d.digits == 0 && single <= 0 {
@@ -148,7 +149,7 @@ func (d *PartDecoder) base64(p []byte) {
 		case v == b64Pad:
 			d.base64End()
 		case v == b64Bad:
-			d.fail(errBase64)
+			d.fail(ErrBase64)
 			return
 		default:
 			d.group = d.group<<6 | uint32(v)
@@ -165,7 +166,7 @@ func (d *PartDecoder) base64(p []byte) {
 // base64Line decodes whole groups up to the end of the line, several times as
 // fast as byte by byte, and returns how long they are. Where they are not all
 // that is there, it returns how many bytes had better be taken one by one.
-func (d *PartDecoder) base64Line(p []byte) (n, single int) {
+func (d *Decoder) base64Line(p []byte) (n, single int) {
 	n = min(len(p), cap(d.out)/3*4)
 	if end := bytes.IndexByte(p[:n], '\n'); end >= 0 {
 		n = end
@@ -185,10 +186,10 @@ func (d *PartDecoder) base64Line(p []byte) (n, single int) {
 }
 
 // base64End ends a group, which may be unfinished.
-func (d *PartDecoder) base64End() {
+func (d *Decoder) base64End() {
 	switch d.digits {
 	case 1:
-		d.fail(errBase64)
+		d.fail(ErrBase64)
 	case 2:
 		d.emit(byte(d.group >> 4))
 	case 3:
@@ -198,7 +199,7 @@ func (d *PartDecoder) base64End() {
 	d.group, d.digits = 0, 0
 }
 
-func (d *PartDecoder) quoted(c byte) {
+func (d *Decoder) quoted(c byte) {
 	h := d.held
 	switch {
 	case len(h) == 0:
@@ -226,7 +227,7 @@ func (d *PartDecoder) quoted(c byte) {
 	}
 }
 
-func (d *PartDecoder) quotedText(c byte) {
+func (d *Decoder) quotedText(c byte) {
 	if c == '=' || isSpace(c) {
 		d.held = append(d.held, c)
 		return
@@ -234,7 +235,7 @@ func (d *PartDecoder) quotedText(c byte) {
 	d.emit(c)
 }
 
-func (d *PartDecoder) quotedSpace(c byte) {
+func (d *Decoder) quotedSpace(c byte) {
 	switch {
 	case isSpace(c):
 		d.hold(c)
@@ -250,14 +251,14 @@ func (d *PartDecoder) quotedSpace(c byte) {
 	d.quotedText(c)
 }
 
-func (d *PartDecoder) hold(c byte) {
+func (d *Decoder) hold(c byte) {
 	if len(d.held) == maxHeld {
 		d.emitHeld()
 	}
 	d.held = append(d.held, c)
 }
 
-func (d *PartDecoder) emitHeld() {
+func (d *Decoder) emitHeld() {
 	for _, c := range d.held {
 		d.emit(c)
 	}

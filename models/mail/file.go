@@ -13,9 +13,16 @@ import (
 	"io"
 	"os"
 	"time"
-
-	"github.com/mailbench/mailbench/models"
 )
+
+// Info says what an mbox holds.
+type Info struct {
+	File      string
+	SHA256    string // of the file as it lies on disk, in hex
+	Messages  int64
+	Bytes     int64 // of all messages
+	Malformed int64 // messages that could be parsed only in part: delivered all the same
+}
 
 // File is the mail of an mbox, plain or compressed with gzip. Opening it reads it once and
 // copies its messages, unquoted, into a temporary file: any of them can then
@@ -28,8 +35,6 @@ type File struct {
 	removed bool
 	starts  []int64 // of each message in spill; one more at the end
 }
-
-var _ Source = (*File)(nil)
 
 // Open reads the mbox at path. The copy is made in the folder temp, which
 // needs as much room as the file unpacked; "" is the system's. What is wrong
@@ -101,7 +106,7 @@ func isCorrupt(err error) bool {
 // examine parses every message once, to know how many are malformed before a
 // run begins.
 func (f *File) examine(ctx context.Context) error {
-	r, m := f.Reader(), models.Message{}
+	r, m := f.Reader(), Message{}
 	for n := range f.info.Messages {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -116,10 +121,10 @@ func (f *File) examine(ctx context.Context) error {
 	return nil
 }
 
-// Info implements Source.
+// Info says what the file holds.
 func (f *File) Info() Info { return f.info }
 
-// Close implements Source. It removes the copy.
+// Close removes the copy. Readers must not be used any more.
 func (f *File) Close() error {
 	err := f.spill.Close()
 	if !f.removed {
@@ -128,47 +133,50 @@ func (f *File) Close() error {
 	return err
 }
 
-// Reader implements Source.
-func (f *File) Reader() Reader { return &fileReader{file: f, parser: newParser()} }
+// Reader returns a reader for one goroutine.
+func (f *File) Reader() *FileReader { return &FileReader{file: f, parser: NewParser()} }
 
-// fileReader parses messages of a file, one at a time.
-type fileReader struct {
+// FileReader parses messages of a file, one at a time. It owns the buffers they
+// lie in: a message is valid until the reader's next call.
+type FileReader struct {
 	file   *File
-	parser *parser
+	parser *Parser
 	buf    []byte
 }
 
-// Message implements Reader. A message of up to 256 KiB is held in memory; of
-// a larger one what is asked for is read from the file.
-func (r *fileReader) Message(n uint64, date time.Time, m *models.Message) error {
+// Message sets m to message n, counted from 0; behind the last message the first
+// comes again. A message without a date gets the one given. A message of up to
+// 256 KiB is held in memory; of a larger one what is asked for is read from the
+// file.
+func (r *FileReader) Message(n uint64, date time.Time, m *Message) error {
 	return r.message(n, -1, date, m)
 }
 
-// From implements Reader. It reads no more of the message than its header
-// may have.
-func (r *fileReader) From(n uint64) (string, error) {
-	var m models.Message
+// From returns the sender's address of message n. It reads no more of the
+// message than its header may have.
+func (r *FileReader) From(n uint64) (string, error) {
+	var m Message
 	err := r.message(n, maxHeader, time.Time{}, &m)
 	return m.From.Address, err
 }
 
 // message parses message n, or its first most bytes.
-func (r *fileReader) message(n uint64, most int64, date time.Time, m *models.Message) error {
+func (r *FileReader) message(n uint64, most int64, date time.Time, m *Message) error {
 	f := r.file
 	i := n % uint64(f.info.Messages)
 	size := f.starts[i+1] - f.starts[i]
 	if most >= 0 {
 		size = min(size, most)
 	}
-	raw := models.Content(section{f.spill, f.starts[i], size})
+	raw := Content(section{f.spill, f.starts[i], size})
 	if size <= inMemory {
 		r.buf = append(r.buf[:0], make([]byte, size)...)
 		if _, err := raw.ReadAt(r.buf, 0); err != nil && err != io.EOF {
 			return fmt.Errorf("read message %d of %s: %w", i, f.info.File, err)
 		}
-		raw = models.BytesContent(r.buf)
+		raw = BytesContent(r.buf)
 	}
-	if err := r.parser.parse(raw, date, m); err != nil {
+	if err := r.parser.Parse(raw, date, m); err != nil {
 		return fmt.Errorf("message %d of %s: %w", i, f.info.File, err)
 	}
 	return nil
