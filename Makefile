@@ -23,6 +23,11 @@ test: ## run all tests under the race detector, with real engines where Java and
 	@$(if $(RACE),,echo 'make test: WITHOUT the race detector, which needs a C compiler (install gcc)' >&2)
 	GO='$(GO)' .ci/test $(RACE) -timeout 15m
 
+.PHONY: test-fast
+test-fast: ## run the tests that need no server, without the race detector (under 2 minutes)
+	MAILBENCH_TEST_ENGINES= MAILBENCH_TEST_CASSANDRA= MAILBENCH_TEST_CASSANDRA3= MAILBENCH_TEST_HBASE= MAILBENCH_REQUIRE_ENGINES= \
+		$(GO) test -timeout 5m ./...
+
 .PHONY: lint
 lint: ## vet, staticcheck, gofumpt, import layers, go.mod, shell syntax
 	$(GO) vet ./...

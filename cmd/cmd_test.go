@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mailbench/mailbench/drivers/launch"
+	"github.com/mailbench/mailbench/drivers/launch/live"
 )
 
 func TestMain(m *testing.M) {
@@ -70,14 +71,20 @@ func endEngines(t *testing.T, dir string) {
 	}
 }
 
-// condition knows [engines]: real engines can be started here. Where none may be
-// left out it is always true.
+// condition knows [engines]: tests may start real engines here. Where none may
+// be left out, a script that asks fails.
 func condition(name string) (bool, error) {
 	if name != "engines" {
 		return false, fmt.Errorf("unknown condition %s", name)
 	}
-	return os.Getenv("MAILBENCH_REQUIRE_ENGINES") != "" ||
-		errors.Join(launch.Available(context.Background(), "cassandra"), launch.Available(context.Background(), "hbase")) == nil, nil
+	for _, engine := range launch.Engines() {
+		if err := live.MayStart(context.Background(), engine.Name); err != nil && live.Required() {
+			return false, err
+		} else if err != nil {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // status N ARG... runs mailbench, which must end with exit status N and leave

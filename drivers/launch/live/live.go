@@ -1,9 +1,17 @@
-// Package live gives tests a real engine: one that "make test" has started for
-// all of them, or a cluster of their own to kill nodes of.
+// Package live gives tests a real engine. Those that "make test" has started are
+// named by environment variables:
+//
+//	MAILBENCH_TEST_CASSANDRA   host:port of one node
+//	MAILBENCH_TEST_HBASE       host:port of ZooKeeper
+//	MAILBENCH_TEST_CASSANDRA3  the folder of three nodes, as given to engine up --dir
+//
+// With MAILBENCH_TEST_ENGINES=1 tests may start engines of their own. A test
+// whose engine is missing is skipped, or fails if MAILBENCH_REQUIRE_ENGINES is set.
 package live
 
 import (
 	"context"
+	"errors"
 	"os"
 	"testing"
 
@@ -33,11 +41,26 @@ func shared(t testing.TB, variable string) string {
 	return contact
 }
 
+// Cassandra3 returns three Cassandra nodes, all running: those that tests share,
+// or else the test's own. A test may kill nodes and start them again.
+func Cassandra3(t testing.TB) *launch.Instance {
+	t.Helper()
+	dir := os.Getenv("MAILBENCH_TEST_CASSANDRA3")
+	if dir == "" {
+		return Cluster(t, "cassandra", 3)
+	}
+	in, err := launch.Up(t.Context(), launch.Config{Engine: "cassandra", Nodes: 3, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
 // Cluster starts an engine of the test's own, on free ports and in a folder that
-// goes with the test. Where Java or Maven is missing the test is skipped.
+// goes with the test. The test is skipped where it may start none.
 func Cluster(t testing.TB, engine string, nodes int) *launch.Instance {
 	t.Helper()
-	if err := launch.Available(t.Context(), engine); err != nil {
+	if err := MayStart(t.Context(), engine); err != nil {
 		leaveOut(t, err.Error())
 	}
 	in, err := launch.Up(t.Context(), launch.Config{
@@ -55,10 +78,22 @@ func Cluster(t testing.TB, engine string, nodes int) *launch.Instance {
 	return in
 }
 
+// MayStart returns an error that says why tests start no engine here: nobody
+// asked for it, or Java or Maven is missing.
+func MayStart(ctx context.Context, engine string) error {
+	if os.Getenv("MAILBENCH_TEST_ENGINES") != "1" {
+		return errors.New("MAILBENCH_TEST_ENGINES=1 is not set, with which tests start engines; make test sets it")
+	}
+	return launch.Available(ctx, engine)
+}
+
+// Required reports whether a missing engine fails a test.
+func Required() bool { return os.Getenv("MAILBENCH_REQUIRE_ENGINES") != "" }
+
 // leaveOut skips the test, or fails it where nothing may be left out.
 func leaveOut(t testing.TB, why string) {
 	t.Helper()
-	if os.Getenv("MAILBENCH_REQUIRE_ENGINES") != "" {
+	if Required() {
 		t.Fatal(why + " (MAILBENCH_REQUIRE_ENGINES is set)")
 	}
 	t.Skip(why)

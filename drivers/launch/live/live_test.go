@@ -54,18 +54,25 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestClusterNeedsJava: where an engine cannot be started, its test is left out
-// in the same way.
-func TestClusterNeedsJava(t *testing.T) {
+// TestCluster: where no engine may be started or none can be, a test that needs
+// one of its own is left out, or fails, and says why.
+func TestCluster(t *testing.T) {
+	cluster := func(t testing.TB) string { return Cluster(t, "cassandra", 1).Dir() }
+	three := func(t testing.TB) string { return Cassandra3(t).Dir() }
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
-	cluster := func(t testing.TB) string { return Cluster(t, "cassandra", 1).Dir() }
-	t.Setenv("MAILBENCH_REQUIRE_ENGINES", "")
-	if _, how := ask(t, cluster); how.skipped == "" || how.failed != "" {
-		t.Errorf("skipped %q, failed %q; want it skipped", how.skipped, how.failed)
-	}
-	t.Setenv("MAILBENCH_REQUIRE_ENGINES", "1")
-	if _, how := ask(t, cluster); how.failed == "" || how.skipped != "" {
-		t.Errorf("skipped %q, failed %q; want it failed", how.skipped, how.failed)
+	t.Setenv("MAILBENCH_TEST_CASSANDRA3", "")
+	for start, why := range map[string]string{"": "MAILBENCH_TEST_ENGINES=1 is not set", "1": "java"} {
+		for _, of := range []func(testing.TB) string{cluster, three} {
+			t.Setenv("MAILBENCH_TEST_ENGINES", start)
+			t.Setenv("MAILBENCH_REQUIRE_ENGINES", "")
+			if _, how := ask(t, of); !strings.Contains(how.skipped, why) || strings.Contains(how.skipped, "\n") || how.failed != "" {
+				t.Errorf("skipped %q, failed %q; want it skipped in one line with %q", how.skipped, how.failed, why)
+			}
+			t.Setenv("MAILBENCH_REQUIRE_ENGINES", "1")
+			if _, how := ask(t, of); !strings.Contains(how.failed, why) || how.skipped != "" {
+				t.Errorf("skipped %q, failed %q; want it failed with %q", how.skipped, how.failed, why)
+			}
+		}
 	}
 }
