@@ -110,8 +110,8 @@ type Audit struct {
 	Accounts, Folders int64
 	Messages          int64 // index entries that lead to a message
 	Deleted           int64 // deleted and not yet purged: kept on purpose
-	Unreferenced      int64 // messages, bodies or attachments that nothing refers to any more
-	Dangling          int64 // index entries that lead to nothing
+	Unreferenced      int64 // messages, bodies, attachments or names that nothing refers to
+	Dangling          int64 // index entries without their message, or messages without their index entry
 	Duplicated        int64 // messages in more than one folder where the model allows one
 	BrokenBodies      int64 // chunks missing or left over, length or checksum wrong
 	CounterDrift      int64 // sum of |counter − recount|

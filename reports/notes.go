@@ -107,7 +107,7 @@ func (a *Audit) summary() string {
 	if a.CounterDrift > 0 {
 		parts = append(parts, fmt.Sprintf("counters adrift by %d in all", a.CounterDrift))
 	}
-	add(a.Unreferenced, "unreferenced bodies")
+	add(a.Unreferenced, "unreferenced")
 	add(a.Purgeable, "purgeable")
 	return strings.Join(parts, ", ")
 }

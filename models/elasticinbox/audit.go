@@ -10,20 +10,22 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// auditRows is how many sub-columns an audit reads at a time.
-const auditRows = 4000
+const (
+	// auditRows is how many sub-columns an audit reads at a time.
+	auditRows = 4000
+	// broken stands for the blocks of a message that is counted as broken.
+	broken = -1
+)
 
-// audit is the audit of one account. It holds a few words for each of the
-// account's messages, and no more of any other.
+// audit is the audit of one account after another. It holds a few words for each
+// message of the account, and the number of blocks of all others.
 type audit struct {
 	*mailbox
 	found   models.Audit
 	address string
 	labels  []label
 	known   map[[16]byte]*known
-	// Blocks are counted here and compared with a scan of all: those that no
-	// metadata leads to remain. First ones stand for bodies.
-	first, further int64
+	bodies  map[[16]byte]int64 // how many blocks each message has by its metadata; broken if it is counted so
 }
 
 // known is what the metadata says of a message, and which entries lead to it.
@@ -38,7 +40,7 @@ type known struct {
 
 // Audit implements models.Mailbox.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
-	a := &audit{mailbox: m}
+	a := &audit{mailbox: m, bodies: map[[16]byte]int64{}}
 	accounts, err := a.accountsOf(ctx)
 	if err == nil {
 		for _, x := range accounts {
@@ -86,6 +88,9 @@ func (a *audit) accountsOf(ctx context.Context) ([]labelled, error) {
 func (a *audit) account(ctx context.Context, x labelled) error {
 	a.address, a.labels, a.known = x.address, x.labels, map[[16]byte]*known{}
 	a.found.Accounts++
+	if !slices.Contains(x.labels, all) {
+		a.found.Dangling++ // nothing claims the address any more
+	}
 	for _, l := range x.labels {
 		if l != all {
 			a.found.Folders++
@@ -108,7 +113,7 @@ func (a *audit) account(ctx context.Context, x labelled) error {
 		if k.deleted {
 			want = 1
 		}
-		a.found.Unreferenced += int64(max(want-k.entries, 0))
+		a.found.Dangling += int64(max(want-k.entries, 0))
 	}
 	return a.drift(ctx)
 }
@@ -161,7 +166,9 @@ func (a *audit) message(ctx context.Context, r *record) error {
 		}
 	}
 	var layout models.Layout
-	whole := layout.Parse(r.layout) == nil && r.blockSize > 0 && int64(r.blocks) == (r.size+int64(r.blockSize)-1)/int64(r.blockSize)
+	whole := layout.Parse(r.layout) == nil && r.headers == 4 &&
+		r.blockSize > 0 && int64(r.blocks) == (r.size+int64(r.blockSize)-1)/int64(r.blockSize)
+	a.bodies[r.id] = int64(r.blocks)
 	var sum uint32
 	for n := range r.blocks {
 		found, want := false, min(int64(r.blockSize), r.size-int64(n)*int64(r.blockSize))
@@ -171,19 +178,14 @@ func (a *audit) message(ctx context.Context, r *record) error {
 			whole = whole && int64(len(row[0].Raw())) == want
 			return nil
 		})
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !found:
-			whole = false
-		case n == 0:
-			a.first++
-		default:
-			a.further++
 		}
+		whole = whole && found
 	}
 	if !whole || sum != layout.Checksum {
 		a.found.BrokenBodies++
+		a.bodies[r.id] = broken
 	}
 	return nil
 }
@@ -260,27 +262,21 @@ func (a *audit) drift(ctx context.Context) error {
 	return nil
 }
 
-// strayBlocks counts the blocks that no metadata leads to.
+// strayBlocks finds the blocks that no metadata leads to. A delivery or a purge
+// that was broken off leaves some of a message that has no metadata; behind the
+// last block of a message that has, there is never one.
 func (a *audit) strayBlocks(ctx context.Context) error {
-	var first, further int64
+	stray := map[[16]byte]bool{}
 	err := a.s.Read(ctx, a.blocks, nil, func(row []drivers.Value) error {
-		if row[1].Int64() == 0 {
-			first++
-		} else {
-			further++
+		id := row[0].UUIDBytes()
+		if blocks, ok := a.bodies[id]; !ok {
+			stray[id] = true
+		} else if blocks != broken && row[1].Int64() >= blocks {
+			a.found.BrokenBodies++
+			a.bodies[id] = broken
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	first, further = first-a.first, further-a.further
-	a.found.Unreferenced += first
-	switch {
-	case further > 0 && first == 0:
-		a.found.BrokenBodies += further // behind the last block of some message
-	case further > 0:
-		a.found.Notes = append(a.found.Notes, fmt.Sprintf("%d bodies that nothing refers to have %d blocks more", first, further))
-	}
-	return nil
+	a.found.Unreferenced += int64(len(stray))
+	return err
 }

@@ -82,7 +82,7 @@ func (m *mailbox) deletions(ctx context.Context, address string, after drivers.V
 	return ds, len(ds) == purgeAtOnce, err
 }
 
-// Purge implements models.Purger: blocks, then metadata and purge entries.
+// Purge implements models.Purger: metadata and purge entries, then blocks.
 func (m *mailbox) Purge(ctx context.Context, a *models.Account, before time.Time) (int, error) {
 	purged, after := 0, drivers.Value{}
 	for {
@@ -117,18 +117,13 @@ func (m *mailbox) purge(ctx context.Context, address string, ds []deletion) (int
 		return 0, err
 	}
 	var gone []*record
+	m.calls.Reset()
 	for i := range m.recs {
 		r := &m.recs[i]
 		if r.deleted && slices.Contains(ds, deletion{r.purge, r.id}) {
-			if err := m.dropBlocks(ctx, r.id, r.blocks); err != nil {
-				return 0, models.Partly(err)
-			}
+			m.calls.Add(eraseMessage, drivers.Text(address), drivers.TimeUUID(r.id))
 			gone = append(gone, r)
 		}
-	}
-	m.calls.Reset()
-	for _, r := range gone {
-		m.calls.Add(eraseMessage, drivers.Text(address), drivers.TimeUUID(r.id))
 	}
 	key := m.purgeKey(address)
 	for _, d := range ds {
@@ -136,6 +131,12 @@ func (m *mailbox) purge(ctx context.Context, address string, ds []deletion) (int
 	}
 	if err := m.s.Batch(ctx, m.erase, m.calls.List); err != nil {
 		return 0, models.Partly(err)
+	}
+	// Metadata never leads to a block that is gone: nobody can restore these now.
+	for _, r := range gone {
+		if err := m.dropBlocks(ctx, r.id, r.blocks); err != nil {
+			return len(gone), models.Partly(err)
+		}
 	}
 	return len(gone), nil
 }

@@ -156,8 +156,7 @@ func (m *mailbox) withdraw(ctx context.Context, why error, msg *mail.Message, f 
 	return why
 }
 
-// dropBlocks deletes a message's blocks, the last first: what an interruption
-// leaves is found from its first block.
+// dropBlocks deletes the blocks of a message whose metadata is gone.
 func (m *mailbox) dropBlocks(ctx context.Context, id [16]byte, blocks int) error {
 	for blocks > 0 {
 		m.calls.Reset()

@@ -12,21 +12,22 @@
 // An operation is its blocks, then one batch over metadata and indexes, then
 // one over counters. A process that is killed in between leaves blocks that
 // nothing refers to, or counters that are wrong: an audit counts the one as
-// unreferenced, the other as drift, and Recount puts it right. A purge that is
-// broken off leaves a deleted message without all of its blocks (a broken
-// body), which the next purge removes; a creation, an account without folders.
+// unreferenced, the other as drift, and Recount puts it right. A purge goes the
+// other way, metadata and purge entries before blocks, so that metadata never
+// leads to a block that is gone: what it leaves are blocks, too (unreferenced).
+// A creation that is broken off leaves an account without folders.
 //
 // HBase and Oracle NoSQL have no batch over several rows. There its parts go
 // one by one, and one that is broken off leaves
-//   - of a delivery: metadata without index entries (unreferenced), whose body
+//   - of a delivery: labels without index entries (dangling), and a body that
 //     counts as broken until its last sub-column is there;
-//   - of a move or label: a label without its index entry (unreferenced), or the
+//   - of a move or label: a label without its index entry (dangling), or the
 //     message in both labels, never in none;
-//   - of a delete: index entries that lead to a deleted message (dangling), and
-//     a deleted message that is not yet in the purge index (unreferenced);
+//   - of a delete: index entries that lead to a deleted message, or a deleted
+//     message that is not yet in the purge index (dangling);
 //   - of a restore: index entries, or one of the purge index, too many (dangling);
 //   - of a purge: an entry of the purge index that leads to nothing (dangling),
-//     which the next purge removes;
+//     which the next purge removes, and blocks (unreferenced);
 //   - and the counters as far as they were written (drift).
 //
 // A list shows a message where it has both, the label and its index entry.

@@ -21,6 +21,7 @@ type record struct {
 	size                  int64
 	blocks, blockSize     int
 	seen, answered        bool
+	headers               int // how many of from, to, subject and date are there
 	labels                []label
 	deleted               bool
 	purge                 [16]byte // of a deleted one: its column in the purge index
@@ -67,12 +68,17 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 	r.found = true
 	switch string(name) {
 	case "from":
+		r.headers++
 		at := len(m.text)
 		m.text, err = appendFirstAddress(m.text, value)
 		r.from = m.taken(at)
+	case "to":
+		r.headers++
 	case "subject":
+		r.headers++
 		r.subject = m.keep(value)
 	case "date":
+		r.headers++
 		r.date, err = parseDate(value)
 	case "size":
 		r.size, err = parseNumber(value)

@@ -158,7 +158,7 @@ func TestAudit(t *testing.T) {
 		{
 			"an index entry is lost", call(relabelIndexDelete, drivers.Text("ann@example.org:1"), id),
 			call(relabelIndexPut, drivers.Text("ann@example.org:1"), id), w.mb.relabel, w.mb.relabel,
-			models.Audit{Messages: -1, Unreferenced: 1, CounterDrift: 2},
+			models.Audit{Messages: -1, Dangling: 1, CounterDrift: 2},
 		},
 		{
 			"an index entry too many", call(relabelIndexPut, drivers.Text("ann@example.org:21"), id),

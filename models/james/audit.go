@@ -18,11 +18,16 @@ type audit struct {
 	result models.Audit
 	boxes  map[mailboxID]*box
 	order  []mailboxID
-	bodies int64 // messages that have data
+	bodies int64               // messages that have data
+	users  map[string]bool     // whether the name of the account is claimed
+	claims map[mailboxID]int64 // names that lead to a mailbox that is not there
 }
 
 // box is a mailbox: its count of messages as stored, and as found.
-type box struct{ count, found int64 }
+type box struct {
+	count, found int64
+	named        bool
+}
 
 // stored is the metadata of a message as an audit needs it.
 type stored struct {
@@ -34,36 +39,58 @@ type stored struct {
 
 // Audit implements models.Mailbox.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
-	a := &audit{mailbox: m, boxes: map[mailboxID]*box{}}
+	a := &audit{mailbox: m, boxes: map[mailboxID]*box{}, users: map[string]bool{}, claims: map[mailboxID]int64{}}
 	for _, part := range []func(context.Context) error{a.readMailboxes, a.readNames, a.readMessages, a.strayRows, a.strayData} {
 		if err := part(ctx); err != nil {
 			return a.result, fmt.Errorf("james: audit: %w", err)
 		}
 	}
+	for _, names := range a.claims {
+		a.result.Unreferenced += names
+	}
 	return a.result, nil
 }
 
 func (a *audit) readMailboxes(ctx context.Context) error {
-	users := map[string]bool{}
 	err := a.s.Read(ctx, a.mailboxes, nil, func(row []drivers.Value) error {
 		id := mailboxID(row[0].UUIDBytes())
-		users[row[1].Str()] = true
+		a.users[row[1].Str()] = false
 		a.boxes[id] = &box{count: row[2].Int64()}
 		a.order = append(a.order, id)
 		return nil
 	})
-	a.result.Accounts, a.result.Folders = int64(len(users)), int64(len(a.boxes))
+	a.result.Accounts, a.result.Folders = int64(len(a.users)), int64(len(a.boxes))
 	return err
 }
 
-// readNames checks that each name leads to a mailbox.
+// readNames checks that each account and each mailbox has its name. A name
+// without a mailbox is what a creation that was broken off leaves; if messages of
+// that mailbox are there, it has been lost.
 func (a *audit) readNames(ctx context.Context) error {
-	return a.s.Read(ctx, a.names, nil, func(row []drivers.Value) error {
-		if id := mailboxID(row[0].UUIDBytes()); a.boxes[id] == nil && id != (mailboxID{}) {
-			a.result.Dangling++
+	err := a.s.Read(ctx, a.names, nil, func(row []drivers.Value) error {
+		user, account, id := row[0].Str(), row[1].Size() == 0, mailboxID(row[2].UUIDBytes())
+		_, known := a.users[user]
+		switch b := a.boxes[id]; {
+		case account && known:
+			a.users[user] = true
+		case b != nil:
+			b.named = true
+		case id != (mailboxID{}):
+			a.claims[id]++
 		}
 		return nil
 	})
+	for _, claimed := range a.users {
+		if !claimed {
+			a.result.Dangling++
+		}
+	}
+	for _, b := range a.boxes {
+		if !b.named {
+			a.result.Dangling++
+		}
+	}
+	return err
 }
 
 // readMessages checks all messages of all mailboxes, and their count.
@@ -134,8 +161,11 @@ func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
 // strayRows counts the messages that belong to no mailbox.
 func (a *audit) strayRows(ctx context.Context) error {
 	return a.s.Read(ctx, a.rows, nil, func(row []drivers.Value) error {
-		if a.boxes[row[0].UUIDBytes()] == nil {
+		id := mailboxID(row[0].UUIDBytes())
+		if a.boxes[id] == nil {
 			a.result.Unreferenced++
+			a.result.Dangling += a.claims[id]
+			delete(a.claims, id)
 		}
 		return nil
 	})

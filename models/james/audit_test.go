@@ -88,7 +88,8 @@ func TestAudit(t *testing.T) {
 		{"data without metadata", w.mb.chunkPut, []drivers.Value{id, drivers.Bigint(99), drivers.Bigint(1), drivers.Blob(nil)}, id, models.Audit{Unreferenced: 1}},
 		{"a message of no mailbox", w.mb.messagePut, row(nobody, 99), nobody, models.Audit{Unreferenced: 1}},
 		{"a message that was not counted", w.mb.messagePut, row(id, 99), id, models.Audit{Messages: 1, CounterDrift: 1}},
-		{"a name that leads to no mailbox", w.mb.claim, []drivers.Value{drivers.Text("x"), drivers.Text("y"), nobody}, drivers.Value{}, models.Audit{Dangling: 1}},
+		{"a name that leads to no mailbox", w.mb.claim, []drivers.Value{drivers.Text("x"), drivers.Text("y"), nobody}, drivers.Value{}, models.Audit{Unreferenced: 1}},
+		{"a message of a mailbox that only has a name", w.mb.messagePut, row(nobody, 99), nobody, models.Audit{Dangling: 1}},
 		{"a chunk that is too short", w.mb.chunkPut, []drivers.Value{id, uid, drivers.Bigint(2), drivers.Blob([]byte("short"))}, drivers.Value{}, models.Audit{}}, // already broken
 	} {
 		if _, err := w.meter.Session.Write(t.Context(), x.stmt, x.args); err != nil {

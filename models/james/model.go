@@ -13,7 +13,7 @@
 // mailbox's count. A process that is killed in between leaves chunks without
 // metadata, which an audit counts as unreferenced, or a wrong count (drift), or
 // a UID that nobody gets. A creation that is broken off leaves a name without
-// its mailbox (dangling), which stays taken.
+// its mailbox (unreferenced), which stays taken.
 //
 // HBase is atomic within a row, and a message is one: an append of one chunk
 // and the delete of one message are all or nothing. A move or a delete of many

@@ -39,7 +39,7 @@ func damages(model string) []damage {
 			},
 			{
 				name: "index entry lost", table: "IndexLabels", match: is("key", "ann@*:1"),
-				want: models.Audit{Messages: -1, Unreferenced: 1, CounterDrift: 2},
+				want: models.Audit{Messages: -1, Dangling: 1, CounterDrift: 2},
 			},
 			{
 				name: "index entry to nothing", table: "IndexLabels", match: is("key", "ann@*:1"),
