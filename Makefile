@@ -60,6 +60,12 @@ bench-hbase: ## compare the driver with a bare gohbase loop (BLOCKS=15 pairs, BL
 bench-cassandra bench-hbase: bench-%:
 	GO='$(GO)' MAILBENCH_PAIRED=$(BLOCKS)x$(BLOCK) .ci/bench $*
 
+# Kill a run and audit what it leaves, so often over all models: 1 to 2 s each.
+KILLS ?= 200
+.PHONY: kills
+kills: ## kill runs at random moments and audit what they leave (KILLS=200)
+	MAILBENCH_KILLS=$(KILLS) $(GO) test -run '^TestKills$$' -count 1 -v -timeout 2h ./cmd
+
 .PHONY: fuzz
 fuzz: ## run every fuzz test (FUZZTIME=30s each)
 	@for package in $$($(GO) list ./...); do \
