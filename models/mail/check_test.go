@@ -3,8 +3,8 @@ package mail
 import (
 	"bytes"
 	"encoding/base64"
-	"io"
-	"mime/quotedprintable"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -59,16 +59,53 @@ func check(t *testing.T, m *Message) {
 // undone undoes an encoding by other means than the package.
 func undone(t *testing.T, b []byte, e Encoding) []byte {
 	t.Helper()
-	var err error
 	switch e {
 	case Base64:
-		b = bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("\r"), nil), []byte("\n"), nil)
-		b, err = base64.StdEncoding.AppendDecode(nil, b)
+		decoded, err := undoBase64(b)
+		if err != nil {
+			t.Errorf("decoding a range: %v", err)
+		}
+		return decoded
 	case QuotedPrintable:
-		b, err = io.ReadAll(quotedprintable.NewReader(bytes.NewReader(b)))
-	}
-	if err != nil {
-		t.Errorf("decoding a range: %v", err)
+		return undoQuotedPrintable(b)
 	}
 	return b
+}
+
+// undoBase64 decodes each stretch of letters between padding by itself.
+func undoBase64(b []byte) ([]byte, error) {
+	var out []byte
+	for stretch := range strings.FieldsFuncSeq(withoutSpace(b), func(r rune) bool { return r == '=' }) {
+		decoded, err := base64.RawStdEncoding.DecodeString(stretch)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, decoded...)
+	}
+	return out, nil
+}
+
+func withoutSpace(b []byte) string {
+	return strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "").Replace(string(b))
+}
+
+// quoted matches what does not stand for itself: a code, a soft line break, and
+// white space at the end of a line (its last group is the line break, which stays).
+var quoted = regexp.MustCompile(`=([0-9A-Fa-f]{2})|=[ \t\r]*(?:\n|$)|[ \t\r]*?(\r?\n|$)`)
+
+func undoQuotedPrintable(b []byte) []byte {
+	var out []byte
+	at := 0
+	for _, m := range quoted.FindAllSubmatchIndex(b, -1) {
+		out = append(out, b[at:m[0]]...)
+		at = m[1]
+		switch {
+		case m[2] >= 0:
+			code, _ := strconv.ParseUint(string(b[m[2]:m[3]]), 16, 8)
+			out = append(out, byte(code))
+		case m[4] >= 0:
+			out = append(out, b[m[4]:m[5]]...)
+		}
+	}
+	return append(out, b[at:]...)
 }

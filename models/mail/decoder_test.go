@@ -30,10 +30,14 @@ func decode(t *testing.T, enc Encoding, in string) (string, error) {
 	if (err == nil) != (err1 == nil) || err == nil && whole.String() != single.String() {
 		t.Errorf("%q decodes to %q (%v), and byte by byte to %q (%v)", in, whole.String(), err, single.String(), err1)
 	}
+	read, err1 := io.ReadAll(NewReader(iotest.DataErrReader(strings.NewReader(in)), enc))
+	if (err == nil) != (err1 == nil) || err == nil && whole.String() != string(read) {
+		t.Errorf("%q decodes to %q (%v), and its reader reads %q (%v)", in, whole.String(), err, read, err1)
+	}
 	return whole.String(), err
 }
 
-func TestPartDecoder(t *testing.T) {
+func TestDecoder(t *testing.T) {
 	const fails = "\x00fails"
 	for _, c := range []struct {
 		enc      Encoding
@@ -69,7 +73,7 @@ func TestPartDecoder(t *testing.T) {
 	}
 }
 
-func TestPartDecoderReportsItsWriter(t *testing.T) {
+func TestDecoderReportsItsWriter(t *testing.T) {
 	var d Decoder
 	d.Reset(brokenWriter{}, QuotedPrintable)
 	for range 3 {
@@ -84,22 +88,28 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// What the standard readers accept decodes to the same bytes here.
-func FuzzPartDecoder(f *testing.F) {
+// FuzzDecoder: anything decodes as a simple reference decodes it, and what the
+// standard library's readers accept as they decode it.
+func FuzzDecoder(f *testing.F) {
 	for _, s := range []string{"a=3Db =\r\n c \r\n=", "aGVsbG8=", "= \t\r\r\n=4", "aGVs\nbG8", strings.Repeat("QUJD", 255) + "QQ==QUJD", "QUJDQUJD\r\nQUJDQUJD\r\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		if want, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(in))); err == nil {
-			if got, err := decode(t, QuotedPrintable, in); err != nil || got != string(want) {
-				t.Errorf("quoted-printable %q: %q, %v; want %q", in, got, err, want)
-			}
+		quoted, err := decode(t, QuotedPrintable, in)
+		if want := undoQuotedPrintable([]byte(in)); err != nil || quoted != string(want) {
+			t.Errorf("quoted-printable %q: %q, %v; want %q", in, quoted, err, want)
 		}
-		// Its stream accepts more than its strings do: at some places, more text behind padding.
-		if want, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, strings.NewReader(in))); err == nil {
-			if got, err := decode(t, Base64, in); err != nil || got != string(want) {
-				t.Errorf("base64 %q: %q, %v; want %q", in, got, err, want)
-			}
+		if want, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(in))); err == nil && quoted != string(want) {
+			t.Errorf("quoted-printable %q: %q; the standard library decodes %q", in, quoted, want)
+		}
+		plain, err := decode(t, Base64, in)
+		want, wantErr := undoBase64([]byte(in))
+		if (err == nil) != (wantErr == nil) || err == nil && plain != string(want) {
+			t.Errorf("base64 %q: %q, %v; want %q, %v", in, plain, err, want, wantErr)
+		}
+		// The standard stream accepts more than strings do: at some places, more text behind padding.
+		if want, stdErr := io.ReadAll(base64.NewDecoder(base64.StdEncoding, strings.NewReader(in))); stdErr == nil && (err != nil || plain != string(want)) {
+			t.Errorf("base64 %q: %q, %v; the standard library decodes %q", in, plain, err, want)
 		}
 	})
 }

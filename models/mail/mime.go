@@ -77,7 +77,9 @@ func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 		}
 		p.leaves = append(p.leaves[:0], leaf{entity{typ: "text/plain"}, p.headEnd, raw.Size() - p.headEnd})
 	}
-	p.parts(raw, m)
+	if err := p.parts(raw, m); err != nil {
+		return err
+	}
 	m.Malformed = strings.Join(p.faults, "; ")
 	return nil
 }
@@ -209,7 +211,7 @@ func (p *Parser) delimiter(line []byte, end int64) bool {
 }
 
 // parts makes body and attachments of the leaves.
-func (p *Parser) parts(raw Content, m *Message) {
+func (p *Parser) parts(raw Content, m *Message) error {
 	body := -1
 	for i := range p.leaves {
 		if l := &p.leaves[i]; strings.HasPrefix(l.typ, "text/") && !l.attached {
@@ -220,11 +222,13 @@ func (p *Parser) parts(raw Content, m *Message) {
 	m.Body = Part{Type: "text/plain", Offset: p.headEnd, Content: BytesContent(nil)}
 	for i := range p.leaves {
 		l := &p.leaves[i]
-		c, e, fault := l.content(raw)
+		part, fault, err := l.part(raw)
+		if err != nil {
+			return err
+		}
 		if fault != "" {
 			p.fault("part %d: %s", i+1, fault)
 		}
-		part := Part{Type: l.typ, Encoding: e, Offset: l.offset, Length: l.length, Content: c}
 		if i == body {
 			m.Body = part
 			continue
@@ -232,4 +236,5 @@ func (p *Parser) parts(raw Content, m *Message) {
 		part.Name = p.name(l, i+1)
 		m.Attachments = append(m.Attachments, part)
 	}
+	return nil
 }

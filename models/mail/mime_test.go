@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -43,6 +44,8 @@ func TestParts(t *testing.T) {
 		"same names":     {mixed + "--b\n\none\n--b\nContent-Type: a/b; name=x.y\n\n2\n--b\nContent-Type: a/b; name=x.y\n\n3\n--b--\n", `text/plain "one" | x.y a/b "2" | x (3).y a/b "3"`, ""},
 		"RFC 2231 name":  {mixed + "--b\n\n1\n--b\nContent-Disposition: attachment; filename*=utf-8''%C3%9C.pdf\n\n2\n--b--\n", `text/plain "1" | Ü.pdf text/plain "2"`, ""},
 		"base64":         {"Content-Transfer-Encoding: base64\n\naGFs\nbG8=\n", `text/plain "hallo"`, ""},
+		"no padding":     {"Content-Transfer-Encoding: base64\n\naGFs\nbG8\n", `text/plain "hallo"`, ""},
+		"no codes":       {"Content-Transfer-Encoding: quoted-printable\n\n1=2 =zz =C3=A4\n", `text/plain "1=2 =zz ä\n"`, ""},
 		"no base64":      {"Content-Transfer-Encoding: base64\n\nnot base64!\n", `text/plain "not base64!\n"`, "part 1: its encoding cannot be undone"},
 		"uuencode":       {"Content-Transfer-Encoding: x-uuencode\n\nbegin\n", `text/plain "begin\n"`, `unknown encoding "x-uuencode"`},
 		"no end":         {mixed + "--b\n\none\n", `text/plain "one\n"`, "its last boundary is missing"},
@@ -67,6 +70,32 @@ func TestParts(t *testing.T) {
 			check(t, m)
 		})
 	}
+}
+
+// TestParseSaysWhatCannotBeRead: an error of reading is none of the message's.
+func TestParseSaysWhatCannotBeRead(t *testing.T) {
+	raw := BytesContent("Content-Transfer-Encoding: base64\n\naGFsbG8=\n")
+	gone := errors.New("the file is gone")
+	for reads := range 2 { // the first finds the parts, the second decodes one
+		err := NewParser().Parse(&failing{raw, reads, gone}, time.Time{}, &Message{})
+		if !errors.Is(err, gone) {
+			t.Errorf("after %d reads: error %v, want %v", reads, err, gone)
+		}
+	}
+}
+
+// failing is content that can be read a few times, and then fails.
+type failing struct {
+	BytesContent
+	reads int
+	err   error
+}
+
+func (f *failing) ReadAt(p []byte, off int64) (int, error) {
+	if f.reads--; f.reads < 0 {
+		return 0, f.err
+	}
+	return f.BytesContent.ReadAt(p, off)
 }
 
 func TestHeader(t *testing.T) {

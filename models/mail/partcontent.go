@@ -1,11 +1,9 @@
 package mail
 
 import (
-	"bufio"
-	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
-	"mime/quotedprintable"
 	"strings"
 )
 
@@ -36,10 +34,6 @@ func (s section) ReadAt(p []byte, off int64) (int, error) {
 // inMemory is up to which size a decoded part is kept in memory.
 const inMemory = 256 << 10
 
-// longestLine bounds a line of quoted-printable; it has 76 characters by its
-// standard, and is not undone if it has more than this.
-const longestLine = 64 << 10
-
 // undo returns a part's content with its encoding undone, or why it cannot be.
 func undo(s section, e Encoding) (Content, error) {
 	d := &decoded{section: s, encoding: e}
@@ -58,7 +52,7 @@ func undo(s section, e Encoding) (Content, error) {
 }
 
 // decoded is a large part, decoded as it is read: reading on costs nothing
-// extra, going back begins anew. Memory is that of one line.
+// extra, going back begins anew.
 type decoded struct {
 	section
 	encoding Encoding
@@ -68,13 +62,7 @@ type decoded struct {
 }
 
 func (d *decoded) restart() {
-	encoded := io.NewSectionReader(d.raw, d.offset, d.len)
-	d.at = 0
-	if d.encoding == Base64 {
-		d.from = base64.NewDecoder(base64.StdEncoding, encoded)
-	} else {
-		d.from = quotedprintable.NewReader(bufio.NewReaderSize(encoded, int(min(d.len+16, longestLine))))
-	}
+	d.from, d.at = NewReader(io.NewSectionReader(d.raw, d.offset, d.len), d.encoding), 0
 }
 
 // Size implements Content.
@@ -115,16 +103,21 @@ func encodingOf(s string) (e Encoding, ok bool) {
 	return Identity, false
 }
 
-// content returns the content of a leaf, and why its encoding could not be
-// undone, if so: then it stands as it is.
-func (l *leaf) content(raw Content) (Content, Encoding, string) {
+// part returns the part that a leaf is, without a name. A leaf whose encoding
+// cannot be undone stands as it is, and fault says why. Only reading raw can fail.
+func (l *leaf) part(raw Content) (p Part, fault string, err error) {
 	s := section{raw, l.offset, l.length}
+	p = Part{Type: l.typ, Offset: l.offset, Length: l.length, Content: s}
 	if l.encoding == Identity {
-		return s, Identity, l.fault
+		return p, l.fault, nil
 	}
 	c, err := undo(s, l.encoding)
-	if err != nil {
-		return s, Identity, fmt.Sprintf("its encoding cannot be undone: %s", err)
+	switch {
+	case errors.Is(err, ErrBase64):
+		return p, "its encoding cannot be undone: " + err.Error(), nil
+	case err != nil:
+		return p, "", fmt.Errorf("read a part: %w", err)
 	}
-	return c, l.encoding, ""
+	p.Encoding, p.Content = l.encoding, c
+	return p, "", nil
 }

@@ -1,0 +1,42 @@
+package mail
+
+import (
+	"bytes"
+	"io"
+)
+
+// NewReader returns a reader of what r holds, decoded. Its errors are those of
+// r and of [Decoder].
+func NewReader(r io.Reader, enc Encoding) io.Reader {
+	d := &reader{r: r}
+	d.dec.Reset(&d.decoded, enc)
+	return d
+}
+
+// reader decodes what r holds a piece at a time.
+type reader struct {
+	r       io.Reader
+	dec     Decoder
+	encoded [decodeBuffer]byte
+	decoded bytes.Buffer // not yet read
+	err     error        // what comes behind decoded
+}
+
+// Read implements io.Reader.
+func (d *reader) Read(p []byte) (int, error) {
+	for d.decoded.Len() == 0 && d.err == nil {
+		n, err := d.r.Read(d.encoded[:])
+		if _, d.err = d.dec.Write(d.encoded[:n]); d.err != nil {
+			break
+		}
+		if d.err = err; err == io.EOF {
+			if _, err := d.dec.Close(); err != nil {
+				d.err = err
+			}
+		}
+	}
+	if d.decoded.Len() > 0 {
+		return d.decoded.Read(p)
+	}
+	return 0, d.err
+}
