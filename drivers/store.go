@@ -15,7 +15,7 @@ type Engine struct {
 	Name string // embedded, cassandra, hbase, oraclenosql, null
 	Doc  string // one line for the list of engines
 	// Remote: a cluster reached over the network, which others may use too. It
-	// is opened with Contact and Namespace, and its stores are Droppers.
+	// is opened with Contact and Namespace, and its stores are Admins.
 	Remote   bool
 	Settings []Setting // the driver settings that Open understands
 	// Environment are the variables that Open reads: user, password and other
@@ -137,20 +137,6 @@ type Observation struct {
 	WrittenBytes   int64             // bytes written to disk since the store was opened
 	Tombstones     int64             // delete markers in live files
 	Settings       map[string]string // effective settings
-}
-
-// Dropper is a store that can remove its namespace: every schema that was
-// applied in it, with all data, and nothing else. What does not carry mailbench's
-// prefix and mark is refused with ErrForeign.
-type Dropper interface {
-	Drop(ctx context.Context) error
-}
-
-// Lister is a store that can list the namespaces on its engine that carry
-// mailbench's prefix and mark, of whichever run: what killed runs left among
-// them. It is opened without a namespace for that.
-type Lister interface {
-	Namespaces(ctx context.Context) ([]string, error)
 }
 
 // Bulk is a session that can trade durability for speed while a data set is

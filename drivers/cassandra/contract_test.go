@@ -28,7 +28,7 @@ func openIn(t testing.TB, namespace string, settings map[string]string) *Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := st.(drivers.Dropper).Drop(context.Background()); err != nil {
+		if err := drivers.Drop(context.Background(), st); err != nil {
 			t.Errorf("drop the namespace: %v", err)
 		}
 		if err := st.Close(); err != nil {

@@ -42,7 +42,7 @@ func (s *Store) owners(ctx context.Context) (map[string]owner, error) {
 	return all, nil
 }
 
-// Namespaces implements drivers.Lister.
+// Namespaces implements drivers.Admin.
 func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(names)), nil
 }
 
-// Drop implements drivers.Dropper.
+// Drop implements drivers.Admin.
 func (s *Store) Drop(ctx context.Context) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("drop: %w", err)

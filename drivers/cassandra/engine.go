@@ -39,8 +39,7 @@ var (
 	_ drivers.Store    = (*Store)(nil)
 	_ drivers.Settler  = (*Store)(nil)
 	_ drivers.Observer = (*Store)(nil)
-	_ drivers.Dropper  = (*Store)(nil)
-	_ drivers.Lister   = (*Store)(nil)
+	_ drivers.Admin    = (*Store)(nil)
 )
 
 // Engine returns the engine's entry for the list of engines.

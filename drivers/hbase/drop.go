@@ -14,7 +14,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// Drop implements drivers.Dropper. Tables without mailbench's mark are not
+// Drop implements drivers.Admin. Tables without mailbench's mark are not
 // touched: one whose name says that it is of this namespace is ErrForeign, once
 // all others are gone.
 func (s *Store) Drop(ctx context.Context) error {
@@ -81,7 +81,7 @@ func isClass(err error, class string) bool {
 	return errors.As(err, &j) && strings.HasSuffix(j.class, "."+class)
 }
 
-// Namespaces implements drivers.Lister.
+// Namespaces implements drivers.Admin.
 func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	all, err := s.describe(ctx, drivers.Prefix)
 	if err != nil {

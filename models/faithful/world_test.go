@@ -44,7 +44,7 @@ func newWorld(t *testing.T, engine drivers.Engine, contact string, model models.
 	w.store, err = engine.Open(ctx, drivers.Options{Contact: []string{contact}, Namespace: w.namespace})
 	w.must(err)
 	t.Cleanup(func() {
-		if err := w.store.(drivers.Dropper).Drop(context.Background()); err != nil {
+		if err := drivers.Drop(context.Background(), w.store); err != nil {
 			t.Errorf("drop: %v", err)
 		}
 		if err := w.store.Close(); err != nil {

@@ -50,7 +50,7 @@ func openLive(t *testing.T, e drivers.Engine, o drivers.Options) drivers.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := st.(drivers.Dropper).Drop(context.Background()); err != nil {
+		if err := drivers.Drop(context.Background(), st); err != nil {
 			t.Errorf("drop the namespace: %v", err)
 		}
 		if err := st.Close(); err != nil {

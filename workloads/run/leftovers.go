@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/workloads"
@@ -19,18 +18,9 @@ func Namespaces(ctx context.Context, e drivers.Engine, w *workloads.Workload) (n
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	l, ok := s.(drivers.Lister)
-	if !ok {
-		return nil, fmt.Errorf("%s cannot list its namespaces", e.Name)
-	}
-	err = within(ctx, reachAtMost, func(ctx context.Context) (err error) {
-		names, err = l.Namespaces(ctx)
-		return err
-	})
-	if err != nil {
+	if names, err = drivers.Namespaces(ctx, s); err != nil {
 		return nil, fmt.Errorf("list the namespaces of %s: %w", e.Name, err)
 	}
-	slices.Sort(names)
 	return names, nil
 }
 
@@ -41,7 +31,7 @@ func DropNamespace(ctx context.Context, e drivers.Engine, w *workloads.Workload,
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := within(ctx, dropAtMost, s.(drivers.Dropper).Drop); err != nil {
+	if err := drivers.Drop(ctx, s); err != nil {
 		return fmt.Errorf("drop namespace %s of %s: %w", name, e.Name, err)
 	}
 	return nil

@@ -90,10 +90,7 @@ type served struct {
 	path, namespace string
 }
 
-var (
-	_ drivers.Dropper = (*served)(nil)
-	_ drivers.Lister  = (*served)(nil)
-)
+var _ drivers.Admin = (*served)(nil)
 
 func (s *served) Namespaces(context.Context) ([]string, error) { return s.server.namespaces(), nil }
 

@@ -15,47 +15,17 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// How long an engine over a network may take for what has no time-out of its
-// own. An HBase makes and drops its tables one by one, in a second or two each.
-const (
-	reachAtMost = 30 * time.Second
-	applyAtMost = 3 * time.Minute
-	dropAtMost  = 2 * time.Minute
-)
+// applyAtMost is how long an engine may take to make all tables of a schema. An
+// HBase makes them one by one, in a second or two each.
+const applyAtMost = 3 * time.Minute
 
 // Reach opens an engine that is reached over the network as the workload says,
 // with the namespace named. The error says what to do if nobody answers.
 func Reach(ctx context.Context, e drivers.Engine, w *workloads.Workload, o drivers.Options) (drivers.Store, error) {
-	where := "on this machine"
 	if said := w.Engines[e.Name]; said != nil {
 		o.Contact, o.Settings = said.Contact, said.Settings
 	}
-	if len(o.Contact) > 0 {
-		where = "at " + strings.Join(o.Contact, ", ")
-	}
-	var s drivers.Store
-	err := within(ctx, reachAtMost, func(ctx context.Context) (err error) {
-		s, err = e.Open(ctx, o)
-		return err
-	})
-	switch {
-	case errors.Is(err, drivers.ErrUnreachable):
-		return nil, fmt.Errorf("%s cannot be reached %s: %w; %q starts one on this machine, --contact HOST names another", e.Name, where, err, "mailbench engine up "+e.Name)
-	case err != nil:
-		return nil, fmt.Errorf("open %s %s: %w", e.Name, where, err)
-	}
-	return s, nil
-}
-
-// within calls do with a bound on its time, and says so if that was exceeded.
-func within(ctx context.Context, most time.Duration, do func(context.Context) error) error {
-	bounded, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	err := do(bounded)
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("not done within %v: %w", most, err)
-	}
-	return err
+	return e.Reach(ctx, o)
 }
 
 // reach tries all engines that are reached over the network, before the first
@@ -99,10 +69,10 @@ func (c *cell) open(ctx context.Context) (err error) {
 	if err := c.claim(ctx); err != nil {
 		return err
 	}
-	if err := within(ctx, applyAtMost, func(ctx context.Context) error { return c.store.Apply(ctx, c.schema) }); err != nil {
+	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) error { return c.store.Apply(ctx, c.schema) }); err != nil {
 		return fmt.Errorf("apply schema %s: %w", c.schema.Name, err)
 	}
-	if err := within(ctx, applyAtMost, func(ctx context.Context) (err error) {
+	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) (err error) {
 		p, err := drivers.PrepareAll(ctx, c.store, c.schema)
 		if err == nil {
 			c.bound, err = c.model.Bind(ctx, p, c.config.Model)
@@ -147,11 +117,7 @@ func (c *cell) claim(ctx context.Context) error {
 	case !c.reused:
 		return c.dataset.write(c.path)
 	}
-	l, ok := c.store.(drivers.Lister)
-	if !ok {
-		return nil
-	}
-	names, err := l.Namespaces(ctx)
+	names, err := drivers.Namespaces(ctx, c.store)
 	if err != nil {
 		return fmt.Errorf("list the namespaces of %s: %w", c.engine.Name, err)
 	}
@@ -189,8 +155,7 @@ func (c *cell) close(ctx context.Context) error {
 // result says what was left.
 func (c *cell) drop(ctx context.Context) {
 	c.progress(Progress{Phase: "drop", Fraction: -1})
-	err := within(ctx, dropAtMost, func(ctx context.Context) error { return c.store.(drivers.Dropper).Drop(ctx) })
-	if err != nil {
+	if err := drivers.Drop(ctx, c.store); err != nil {
 		c.left = fmt.Sprintf("namespace %s of %s on %s could not be dropped (%v); %q does it",
 			c.dataset.Namespace, c.model.Name, c.engine.Name, err, c.dataset.clean())
 		return

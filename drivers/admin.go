@@ -1,0 +1,94 @@
+package drivers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Admin is what every store of a Remote engine offers beside data: it lists and
+// drops namespaces. Only what carries mailbench's prefix and mark is listed or
+// dropped; anything else is left, and refused with ErrForeign.
+type Admin interface {
+	// Namespaces lists the namespaces on the engine, whichever run made them:
+	// what killed runs left is among them.
+	Namespaces(ctx context.Context) ([]string, error)
+	// Drop removes the namespace that the store was opened with: every schema
+	// applied in it, with all data, and nothing else.
+	Drop(ctx context.Context) error
+}
+
+// How long a cluster may take for what has no time limit of its own. An HBase
+// drops its tables one by one, in a second or two each.
+const (
+	reachAtMost = 30 * time.Second
+	dropAtMost  = 2 * time.Minute
+)
+
+// Reach opens a store of a Remote engine within a bounded time. The error says
+// where nobody answered, and what to do.
+func (e Engine) Reach(ctx context.Context, o Options) (st Store, err error) {
+	where := "on this machine"
+	if len(o.Contact) > 0 {
+		where = "at " + strings.Join(o.Contact, ", ")
+	}
+	err = Within(ctx, reachAtMost, func(ctx context.Context) (err error) {
+		st, err = e.Open(ctx, o)
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrUnreachable):
+		return nil, fmt.Errorf("%s cannot be reached %s: %w; %q starts one on this machine, --contact HOST names another",
+			e.Name, where, err, "mailbench engine up "+e.Name)
+	case err != nil:
+		return nil, fmt.Errorf("open %s %s: %w", e.Name, where, err)
+	}
+	return st, nil
+}
+
+// Namespaces lists the namespaces on a store's engine in alphabetical order, in
+// a bounded time.
+func Namespaces(ctx context.Context, st Store) (names []string, err error) {
+	a, err := adminOf(st)
+	if err != nil {
+		return nil, err
+	}
+	err = Within(ctx, reachAtMost, func(ctx context.Context) (err error) {
+		names, err = a.Namespaces(ctx)
+		return err
+	})
+	slices.Sort(names)
+	return names, err
+}
+
+// Drop drops a store's namespace, in a bounded time.
+func Drop(ctx context.Context, st Store) error {
+	a, err := adminOf(st)
+	if err != nil {
+		return err
+	}
+	return Within(ctx, dropAtMost, a.Drop)
+}
+
+func adminOf(st Store) (Admin, error) {
+	a, ok := st.(Admin)
+	if !ok {
+		return nil, fmt.Errorf("%s has no namespaces to list or drop", st.Capabilities().Engine)
+	}
+	return a, nil
+}
+
+// Within calls do with a bound on its time. The error says so if the bound was
+// exceeded.
+func Within(ctx context.Context, most time.Duration, do func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	err := do(bounded)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("not done within %v: %w", most, err)
+	}
+	return err
+}
