@@ -1,6 +1,8 @@
 package workloads
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"time"
 
@@ -18,12 +20,16 @@ type Census struct {
 }
 
 // Census draws the workload's population. Folder f of user u is drawn from
-// (seed, u, f): more users do not change those that were there.
-func (w *Workload) Census() *Census {
+// (seed, u, f): more users do not change those that were there. The error is that
+// of ctx, if that ends, or says that the population is too large.
+func (w *Workload) Census(ctx context.Context) (*Census, error) {
 	p := &w.Population
 	c := &Census{seed: w.Seed, shared: p.Shared, first: make([]int32, 1, p.Users+1)}
 	var r random.Rand
 	for u := range p.Users {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		folders := 0
 		switch {
 		case !p.Shared:
@@ -38,17 +44,34 @@ func (w *Workload) Census() *Census {
 			c.counts = append(c.counts, n)
 			c.messages += int(n)
 		}
+		if err := bounded(float64(len(c.counts)), float64(c.messages)); err != nil {
+			return nil, err
+		}
 		c.first = append(c.first, int32(len(c.counts)))
 	}
-	return c
+	return c, nil
 }
 
-// Bounds of a population, so that it fits in memory and in message numbers.
+// Bounds of a population, so that it fits in memory and in 32-bit numbers: a run
+// keeps some hundred bytes a folder, and up to 32 a message.
 const (
 	maxUsers          = 10_000_000
 	maxFolders        = 1000
 	maxFolderMessages = 100_000_000
+	maxAllFolders     = 20_000_000
+	maxAllMessages    = 1_000_000_000
 )
+
+// bounded refuses a population with more folders or messages in all than it may have.
+func bounded(folders, messages float64) error {
+	switch {
+	case folders > maxAllFolders:
+		return fmt.Errorf("population has more than %d folders in all (users × folders)", maxAllFolders)
+	case messages > maxAllMessages:
+		return fmt.Errorf("population has more than %d messages in all (users × folders × messages)", maxAllMessages)
+	}
+	return nil
+}
 
 // Users returns how many users there are: 0 to Users()-1.
 func (c *Census) Users() int { return len(c.first) - 1 }
@@ -118,10 +141,14 @@ type pending struct {
 	own    int32 // folder of the user
 }
 
-// LoadOrder returns the load from its first message.
-func (c *Census) LoadOrder() *LoadOrder {
+// LoadOrder returns the load from its first message, or the error of ctx, if that
+// ends before all folders have been looked at.
+func (c *Census) LoadOrder(ctx context.Context) (*LoadOrder, error) {
 	l := &LoadOrder{seed: c.seed, heap: make([]pending, 0, len(c.counts))}
 	for u := range c.Users() {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		for i := c.first[u]; i < c.first[u+1]; i++ {
 			if c.counts[i] > 0 {
 				p := pending{user: int32(u), folder: i, left: c.counts[i] + 1, own: i - c.first[u]}
@@ -131,9 +158,12 @@ func (c *Census) LoadOrder() *LoadOrder {
 		}
 	}
 	for i := len(l.heap)/2 - 1; i >= 0; i-- {
+		if i%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		l.sift(i)
 	}
-	return l
+	return l, nil
 }
 
 // advance draws when the folder's next message arrives: the least of m numbers

@@ -1,20 +1,43 @@
 package workloads
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/mailbench/mailbench/workloads/random"
 )
+
+func censusOf(t testing.TB, w *Workload) *Census {
+	t.Helper()
+	c, err := w.Census(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func loadOrderOf(t testing.TB, c *Census) *LoadOrder {
+	t.Helper()
+	l, err := c.LoadOrder(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
 
 // TestLoadOrder: every folder gets what the census says, in order of time,
 // and users alternate.
 func TestLoadOrder(t *testing.T) {
 	w := bundledForTest(t, "quick")
-	c := w.Census()
+	c := censusOf(t, w)
 	type place struct{ user, folder int }
 	counts := map[place]int{}
 	firstHalf := map[int]int{}
 	last, changes, previous := time.Time{}, 0, -1
-	l := c.LoadOrder()
+	l := loadOrderOf(t, c)
 	n := 0
 	for {
 		a, ok := l.Next()
@@ -57,7 +80,7 @@ func TestLoadOrder(t *testing.T) {
 
 // TestMoreUsersChangeNoOthers: users keep their mail when others are added.
 func TestMoreUsersChangeNoOthers(t *testing.T) {
-	a, b := bundledForTest(t, "workday").Census(), bundledForTest(t, "workday", "population.users=33").Census()
+	a, b := censusOf(t, bundledForTest(t, "workday")), censusOf(t, bundledForTest(t, "workday", "population.users=33"))
 	for u := range a.Users() {
 		if a.FolderCount(u) != b.FolderCount(u) || a.FolderMessages(u, 0) != b.FolderMessages(u, 0) {
 			t.Fatalf("user %d has %d folders and %d, %d messages and %d", u,
@@ -67,15 +90,52 @@ func TestMoreUsersChangeNoOthers(t *testing.T) {
 }
 
 func TestSharedPopulation(t *testing.T) {
-	c := bundledForTest(t, "conversation", "population.users=5", "population.messages=10").Census()
+	c := censusOf(t, bundledForTest(t, "conversation", "population.users=5", "population.messages=10"))
 	if !c.Shared() || c.Users() != 5 || c.Folders() != 1 || c.Messages() != 10 || c.FolderCount(4) != 1 || c.FolderMessages(4, 0) != 10 {
 		t.Errorf("%+v", c)
 	}
-	l := c.LoadOrder()
+	l := loadOrderOf(t, c)
 	for n := range 10 {
 		if a, ok := l.Next(); !ok || a.User != 0 || a.Folder != 0 {
 			t.Errorf("message %d: %+v, %t", n, a, ok)
 		}
+	}
+}
+
+// TestPopulationTooLarge: what could not be held in memory is refused where it is
+// read, and where more is drawn than could be expected.
+func TestPopulationTooLarge(t *testing.T) {
+	for _, tc := range []struct{ population, want string }{
+		{"{users: 10000000, folders: 1000, messages: 0}", "population has more than 20000000 folders in all (users × folders)"},
+		{"{users: 10000000, messages: 1000000}", "population has more than 1000000000 messages in all (users × folders × messages)"},
+		{"{users: 20000, folders: 1000, messages: 50}", ""},
+		{"{users: 10000000, messages: 100000000, shared: true}", ""},
+	} {
+		_, err := Bundled("delivery", "population="+tc.population)
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasSuffix(err.Error(), ": "+tc.want)) {
+			t.Errorf("%s: %v, want %s", tc.population, err, tc.want)
+		}
+	}
+	w := bundledForTest(t, "delivery")
+	w.Population = Population{Users: 1000, Folders: random.Constant{Value: 1}, Messages: random.Constant{Value: maxFolderMessages}}
+	if _, err := w.Census(t.Context()); err == nil || !strings.Contains(err.Error(), "messages in all") {
+		t.Errorf("a census of 10^11 messages: %v", err)
+	}
+}
+
+// TestPlanningStops: the steps before the first operation end with their context.
+func TestPlanningStops(t *testing.T) {
+	w := bundledForTest(t, "delivery", "population={users: 10000000, messages: 1}")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := w.Census(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
+		t.Errorf("census of 10 million users: %v after %s", err, time.Since(began))
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := censusOf(t, bundledForTest(t, "quick")).LoadOrder(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("order of a load: %v", err)
 	}
 }
 
@@ -101,11 +161,11 @@ func TestPeople(t *testing.T) {
 }
 
 func BenchmarkLoadOrder(b *testing.B) {
-	c := bundledForTest(b, "quick", "population.users=10000").Census()
-	l := c.LoadOrder()
+	c := censusOf(b, bundledForTest(b, "quick", "population.users=10000"))
+	l := loadOrderOf(b, c)
 	for b.Loop() {
 		if _, ok := l.Next(); !ok {
-			l = c.LoadOrder()
+			l = loadOrderOf(b, c)
 		}
 	}
 }

@@ -135,6 +135,14 @@ func (d *decoder) population(n *yaml.Node, root map[string]strict.Entry) {
 		if _, ok := f["folders"]; ok {
 			d.Fail(f["folders"].Key, "a shared population has one folder in common; leave folders out")
 		}
+		return
+	}
+	if p.Messages == nil {
+		return // the fault is told already
+	}
+	folders := float64(p.Users) * min(p.Folders.Mean(), maxFolders)
+	if err := bounded(folders, folders*min(p.Messages.Mean(), maxFolderMessages)); err != nil {
+		d.Fail(e.Value, "%s", err)
 	}
 }
 

@@ -195,7 +195,7 @@ func FuzzParse(f *testing.F) {
 			if w.Population.Users > 100 || w.Population.Folders.Max() > 10 || w.Population.Messages.Max() > 1000 {
 				continue
 			}
-			c := w.Census()
+			c := censusOf(t, w)
 			for i := range w.Phases {
 				if !w.Phases[i].Runs() {
 					continue

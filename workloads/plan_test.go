@@ -22,7 +22,7 @@ func bundledForTest(t testing.TB, name string, overrides ...string) *Workload {
 // what they were when this was written: a change makes runs incomparable.
 func TestPlanReplays(t *testing.T) {
 	w := bundledForTest(t, "quick")
-	c := w.Census()
+	c := censusOf(t, w)
 	p := w.Plan(3, c)
 	var b strings.Builder
 	var op Operation
@@ -32,7 +32,7 @@ func TestPlanReplays(t *testing.T) {
 			op.N, op.Op, op.User, op.Folder, op.To, p.Pick(&op, 100), op.Deep, op.On, op.Message, op.Recipients)
 	}
 	fmt.Fprintf(&b, "users %d folders %d messages %d\n", c.Users(), c.Folders(), c.Messages())
-	l := c.LoadOrder()
+	l := loadOrderOf(t, c)
 	for range 5 {
 		a, _ := l.Next()
 		fmt.Fprintf(&b, "load %d user %d folder %d %s\n", a.N, a.User, a.Folder, a.Date.Format(time.RFC3339Nano))
@@ -49,7 +49,7 @@ func TestPlanReplays(t *testing.T) {
 // TestPlanIsAFunction: an operation does not depend on those made before it.
 func TestPlanIsAFunction(t *testing.T) {
 	w := bundledForTest(t, "quick")
-	p, q := w.Plan(3, w.Census()), w.Plan(3, w.Census())
+	p, q := w.Plan(3, censusOf(t, w)), w.Plan(3, censusOf(t, w))
 	var a, b Operation
 	for n := uint64(2000); n > 0; n-- {
 		p.Next(n, &a)
@@ -61,7 +61,7 @@ func TestPlanIsAFunction(t *testing.T) {
 	}
 	w.Seed++
 	same := 0
-	other := w.Plan(3, w.Census())
+	other := w.Plan(3, censusOf(t, w))
 	for n := range uint64(1000) {
 		p.Next(n, &a)
 		other.Next(n, &b)
@@ -76,7 +76,7 @@ func TestPlanIsAFunction(t *testing.T) {
 
 func TestMixIsHonoured(t *testing.T) {
 	w := bundledForTest(t, "quick")
-	p := w.Plan(3, w.Census())
+	p := w.Plan(3, censusOf(t, w))
 	const n = 100_000
 	var counts [NumOps]int
 	var op Operation
@@ -94,7 +94,7 @@ func TestMixIsHonoured(t *testing.T) {
 
 func TestOperationsAreWhole(t *testing.T) {
 	w := bundledForTest(t, "workday", "mail.recipients={zipf: {s: 0.5, max: 40}}", "population.users=25", "phases.measure.mix.label=50")
-	c := w.Census()
+	c := censusOf(t, w)
 	p := w.Plan(3, c)
 	messages := map[uint64]bool{}
 	wide := 0
@@ -136,7 +136,7 @@ func TestOperationsAreWhole(t *testing.T) {
 
 func TestPlanAllocatesNothing(t *testing.T) {
 	w := bundledForTest(t, "quick")
-	p := w.Plan(3, w.Census())
+	p := w.Plan(3, censusOf(t, w))
 	s := w.Phases[3].Schedule(w.Seed)
 	op := Operation{Recipients: make([]int, 0, 5)}
 	n := uint64(0)
@@ -228,7 +228,7 @@ func TestPoissonSchedule(t *testing.T) {
 
 func BenchmarkPlan(b *testing.B) {
 	w := bundledForTest(b, "quick")
-	p := w.Plan(3, w.Census())
+	p := w.Plan(3, censusOf(b, w))
 	var op Operation
 	b.ReportAllocs()
 	for n := uint64(0); b.Loop(); n++ {
@@ -238,7 +238,7 @@ func BenchmarkPlan(b *testing.B) {
 
 func BenchmarkPick(b *testing.B) {
 	w := bundledForTest(b, "quick")
-	p := w.Plan(3, w.Census())
+	p := w.Plan(3, censusOf(b, w))
 	var op Operation
 	for n := uint64(0); b.Loop(); n++ {
 		op.Pick = n

@@ -149,9 +149,12 @@ func (c *cell) load(ctx context.Context, at int) error {
 		return err
 	}
 	p := newPhase(c, at)
-	p.load = c.census.LoadOrder()
+	var err error
+	if p.load, err = c.census.LoadOrder(ctx); err != nil {
+		return err
+	}
 	before := c.observe()
-	err := p.run(ctx)
+	err = p.run(ctx)
 	c.cells = append(c.cells, p.result(before, c.observe()))
 	if err != nil || ctx.Err() != nil {
 		return err

@@ -69,7 +69,7 @@ func spend(atLeast time.Duration, do func() error) (ns, allocs float64, err erro
 // harnessFloor is the cost of an operation over a mailbox that does nothing:
 // due time, choice of operation and key, two readings of the clock, recording.
 func harnessFloor(ctx context.Context) (reports.Floor, error) {
-	w, err := newFloorWorker()
+	w, err := newFloorWorker(ctx)
 	if err != nil {
 		return reports.Floor{}, err
 	}
@@ -83,7 +83,7 @@ func harnessFloor(ctx context.Context) (reports.Floor, error) {
 // newFloorWorker makes a worker of a phase without a store: its schedule is
 // always behind, so that nothing waits, its mix needs no message, and its users
 // are as popular as Zipf's law says.
-func newFloorWorker() (*worker, error) {
+func newFloorWorker(ctx context.Context) (*worker, error) {
 	wl := &workloads.Workload{
 		Name: "floor", Seed: 1,
 		Mail:       workloads.Mail{Recipients: random.Constant{Value: 1}},
@@ -95,7 +95,11 @@ func newFloorWorker() (*worker, error) {
 			Mix: workloads.Mix{workloads.List: 50, workloads.Counters: 50},
 		}},
 	}
-	c := &cell{config: &Config{Workload: wl, Workers: 1, MaxLag: 1000 * time.Hour}, census: wl.Census(), dataset: &dataset{}}
+	census, err := wl.Census(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &cell{config: &Config{Workload: wl, Workers: 1, MaxLag: 1000 * time.Hour}, census: census, dataset: &dataset{}}
 	c.makeDirectory()
 	for u := range c.dir.accounts {
 		c.dir.accounts[u].folders = []folder{{&models.Folder{}, &shelf{}}}
@@ -104,7 +108,6 @@ func newFloorWorker() (*worker, error) {
 		c.offers[op] = true
 	}
 	p := newPhase(c, 0)
-	var err error
 	if p.clock, err = startClock(); err != nil {
 		return nil, err
 	}
@@ -142,9 +145,13 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []repor
 			wl.Phases = append(wl.Phases, p)
 		}
 	}
+	census, err := wl.Census(ctx)
+	if err != nil {
+		return nil, err
+	}
 	c := &cell{
 		config: &Config{Workload: &wl, Workers: 1, Model: r.config.Model}, model: m, engine: *r.config.Null, path: dir,
-		source: r.source, census: wl.Census(), progress: func(Progress) {}, large: semaphore.NewWeighted(largeAtOnce),
+		source: r.source, census: census, progress: func(Progress) {}, large: semaphore.NewWeighted(largeAtOnce),
 	}
 	if err := c.open(ctx); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // Between two operations the harness allocates nothing: not in the schedule, the
 // choice of operation and key, nor the recorder.
 func TestHarnessAllocatesNothing(t *testing.T) {
-	w, err := newFloorWorker()
+	w, err := newFloorWorker(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestHarnessAllocatesNothing(t *testing.T) {
 // BenchmarkHarness is the harness floor: due time, choice of operation and key,
 // two readings of the clock, and recording, over a mailbox that does nothing.
 func BenchmarkHarness(b *testing.B) {
-	w, err := newFloorWorker()
+	w, err := newFloorWorker(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -32,7 +32,11 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, data.close()) }()
-	r := runner{config: &c, data: data, census: c.Workload.Census(), source: c.Mail}
+	census, err := c.Workload.Census(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := runner{config: &c, data: data, census: census, source: c.Mail}
 	if r.source == nil {
 		r.source = messages.NewGenerator(c.Workload)
 	}
