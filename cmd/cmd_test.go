@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -140,12 +141,12 @@ func checkClean(ts *testscript.TestScript) {
 	}))
 }
 
-// signal INT|KILL N FILE BYTES ARG... runs mailbench, sends it the signal once
+// signal INT|TERM|KILL N FILE BYTES ARG... runs mailbench, sends it the signal once
 // FILE has grown to BYTES, and checks the exit status: -1 if it was killed.
 func signalled(ts *testscript.TestScript, neg bool, args []string) {
-	sig, ok := map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill}[args[0]]
+	sig, ok := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": os.Kill}[args[0]]
 	if neg || !ok || len(args) < 5 {
-		ts.Fatalf("usage: signal INT|KILL N FILE BYTES ARG...")
+		ts.Fatalf("usage: signal INT|TERM|KILL N FILE BYTES ARG...")
 	}
 	var stderr bytes.Buffer
 	cmd := exec.Command("mailbench", args[4:]...)
@@ -155,7 +156,10 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	defer cmd.Process.Kill()
 	await(ts, false, args[2:4])
 	ts.Check(cmd.Process.Signal(sig))
+	// A signal ends a run within moments; what is under way may take some seconds.
+	late := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
 	checkStatus(ts, args[1], cmd.Wait())
+	late.Stop()
 	ts.Logf("%s", stderr.String())
 }
 

@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/workloads/random"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
 // config turns the flags into what the runner is told.
 func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config, error) {
 	c := &run.Config{
-		Trials: f.trials, DataDir: f.data, NoFloor: f.noFloor, Workers: f.workers, MaxLag: f.maxLag,
+		Trials: f.trials, DataDir: f.data, NoFloor: f.noFloor, Workers: f.workers, MaxLag: f.maxLag, CacheBytes: int64(f.cache),
 	}
 	var err error
 	if c.Models, err = known.pickModels(f.models); err != nil {
@@ -30,20 +29,11 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if c.Audit, err = parseWord("audit", f.audit, run.NoAudit, run.AuditAfter, run.AuditOnly); err != nil {
 		return nil, err
 	}
-	if c.CacheBytes, err = f.cacheBytes(); err != nil {
-		return nil, err
-	}
 	switch _, statErr := os.Stat(f.data); {
 	case c.Audit == run.AuditOnly && f.data == "":
 		return nil, usagef("--audit=only reads what an earlier run left: name its folder with --data DIR")
 	case c.Audit == run.AuditOnly && statErr != nil:
 		return nil, missing(fmt.Errorf("--audit=only reads what an earlier run left: %w", statErr))
-	case f.trials < 1:
-		return nil, usagef("--trials %d: expected 1 or more", f.trials)
-	case f.workers < 1:
-		return nil, usagef("--workers %d: expected 1 or more", f.workers)
-	case f.maxLag <= 0:
-		return nil, usagef("--max-lag %s: expected more than 0", f.maxLag)
 	}
 	c.Null = &known.floor
 	var more []string
@@ -54,17 +44,6 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 		return nil, err
 	}
 	return c, contact(c.Workload, c.Engines, f.contact)
-}
-
-func (f *runFlags) cacheBytes() (int64, error) {
-	if f.cache == "" {
-		return 0, nil
-	}
-	size, err := random.ParseSize(f.cache)
-	if err != nil {
-		return 0, usagef("--cache: %w", err)
-	}
-	return int64(size), nil
 }
 
 func (f *runFlags) outputDir(workload string) string {

@@ -14,7 +14,7 @@ import (
 // upFlags are the flags of engine up as they were given.
 type upFlags struct {
 	dir, heap string
-	nodes     map[string]*int // by engine: each counts its nodes with a flag of its own
+	nodes     map[string]*int // by engine: each counts its nodes by a flag of its own
 	port      int
 	check     bool
 }
@@ -45,8 +45,9 @@ region servers.`,
 	flags.SortFlags = false
 	var ports []string
 	for _, e := range launch.Engines() {
-		usage := fmt.Sprintf("%s: `N` of %d to %d", e.Nodes, e.MinNodes, e.MaxNodes)
-		f.nodes[e.Name] = flags.Int(nodesFlag(e), e.MinNodes, usage)
+		n := e.MinNodes
+		f.nodes[e.Name] = &n
+		flags.Var(whole(&n, e.MinNodes, e.MaxNodes), nodesFlag(e), fmt.Sprintf("%s: `N` of %d to %d", e.Nodes, e.MinNodes, e.MaxNodes))
 		ports = append(ports, fmt.Sprintf("%d for %s", e.Port, e.Name))
 	}
 	flags.StringVar(&f.dir, "dir", "", "the `DIR` of configuration, data and logs (default: one for each engine in mailbench's cache)")
@@ -88,15 +89,12 @@ func (f *upFlags) config(cmd *cobra.Command, engine string) (launch.Config, erro
 	changed := cmd.Flags().Changed
 	c := launch.Config{Engine: engine, Dir: f.dir, Port: f.port}
 	for _, e := range launch.Engines() {
-		flag, n := nodesFlag(e), *f.nodes[e.Name]
-		switch {
+		switch flag := nodesFlag(e); {
 		case !changed(flag):
 		case e.Name != engine:
 			return c, usagef("--%s is for %s; see %q", flag, e.Name, cmd.CommandPath()+" --help")
-		case n < e.MinNodes || n > e.MaxNodes:
-			return c, usagef("--%s %d: expected %d to %d", flag, n, e.MinNodes, e.MaxNodes)
 		default:
-			c.Nodes = n
+			c.Nodes = *f.nodes[e.Name]
 		}
 	}
 	switch {

@@ -86,12 +86,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	see := fmt.Sprintf("; see %q", cmd.CommandPath()+" --help")
 	var value *pflag.InvalidValueError
 	if errors.As(err, &value) {
-		expected := "a whole number"
-		switch value.GetFlag().Value.Type() {
-		case "duration":
-			expected = "a duration such as 500ms"
-		case "bool":
-			expected = "true or false"
+		expected := "true or false"
+		if b, ok := value.GetFlag().Value.(interface{ expected() string }); ok {
+			expected = b.expected()
 		}
 		return fmt.Errorf("--%s %q: expected %s%s", value.GetFlag().Name, value.GetValue(), expected, see)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/workloads/random"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
@@ -22,14 +23,14 @@ type runFlags struct {
 	audit           string
 	output, data    string
 	durability      string
-	cache           string
+	cache           random.Size
 	workers         int
 	maxLag          time.Duration
 	noFloor, quiet  bool
 }
 
 func newRun(known registry) *cobra.Command {
-	var f runFlags
+	f := runFlags{trials: 1, workers: run.DefaultWorkers, maxLag: run.DefaultMaxLag}
 	cmd := &cobra.Command{
 		Use:   "run [WORKLOAD|FILE.yaml]",
 		Short: "Run a workload: models × engines, measured and reported",
@@ -71,16 +72,16 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&f.engines, "engine", "e", []string{"embedded"}, "`ENGINES`, by comma (mailbench engines lists them)")
 	f.workloadFlags.bind(flags)
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) in place of generated ones")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything that is drawn (default: the workload's)")
-	flags.IntVar(&f.trials, "trials", 1, "run each model on each engine so often, each time on a fresh store")
+	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
+	flags.Var(whole(&f.trials, 1, mostTrials), "trials", fmt.Sprintf("run each model on each engine `N` times (1 to %d), each time on a fresh store", mostTrials))
 	flags.StringVarP(&f.output, "output", "o", "", "the results' `DIR` (default results/WORKLOAD-TIME)")
 	flags.StringVar(&f.data, "data", "", "keep stores and ledgers in `DIR` and use a data set that is there again (default: a temporary folder)")
 	flags.StringVar(&f.audit, "audit", "no", "`WHEN` to prove that every acknowledged delivery is there: no, after the run, or --audit=only (of --data, without a run)")
 	flags.Lookup("audit").NoOptDefVal = run.AuditAfter.String()
 	flags.StringVar(&f.durability, "durability", "default", "`CLASS` of what an acknowledged write survives: memory, process, power or default (the engine's own)")
-	flags.StringVar(&f.cache, "cache", "", "block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
-	flags.IntVar(&f.workers, "workers", run.DefaultWorkers, "most operations at once in open-loop phases and in the load")
-	flags.DurationVar(&f.maxLag, "max-lag", run.DefaultMaxLag, "an operation that could not be started so long after it was due is dropped, and counted")
+	flags.Var(size(&f.cache, leastCache, mostCache), "cache", "block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
+	flags.Var(whole(&f.workers, 1, mostWorkers), "workers", fmt.Sprintf("run at most `N` operations at once (1 to %d) in open-loop phases and in the load", mostWorkers))
+	flags.Var(duration(&f.maxLag, 1, mostLag), "max-lag", "drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
 	flags.BoolVar(&f.noFloor, "no-floor", false, "leave out the measurement of the harness's own cost")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
 }

@@ -72,12 +72,16 @@ func (v *victim) outcomes(c *reports.Cell) (failed, unknown int64) {
 
 // due is how many operations the workload's schedule has for the model.
 func (v *victim) due(c *reports.Cell) (n int64) {
+	census, err := v.workload.Census(v.t.Context())
+	if err != nil {
+		v.t.Fatal(err)
+	}
 	for i := range v.workload.Phases {
 		p := &v.workload.Phases[i]
 		if p.Name != c.Phase {
 			continue
 		}
-		plan, schedule := v.workload.Plan(i, v.workload.Census()), p.Schedule(v.workload.Seed)
+		plan, schedule := v.workload.Plan(i, census), p.Schedule(v.workload.Seed)
 		var o workloads.Operation
 		for at := uint64(0); ; at++ {
 			if _, ok := schedule.Next(); !ok {

@@ -1,0 +1,84 @@
+package cmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// Bounds of the flags of run. With more workers than this a client measures its own
+// scheduler; a cache of less than a megabyte holds no block of some tables.
+const (
+	mostWorkers = 10_000
+	mostTrials  = 1000
+	mostLag     = time.Hour
+	leastCache  = random.MB
+	mostCache   = 1000 * random.GB
+)
+
+// bounded is the value of a flag with a range.
+type bounded[T cmp.Ordered] struct {
+	value       *T
+	least, most T
+	what        string // such as "a whole number"
+	parse       func(string) (T, error)
+}
+
+// Set implements pflag.Value.
+func (b bounded[T]) Set(s string) error {
+	v, err := b.parse(s)
+	if err != nil {
+		return err
+	}
+	if v < b.least || v > b.most {
+		return errors.New("out of range")
+	}
+	*b.value = v
+	return nil
+}
+
+// String implements pflag.Value: the default, in a help text.
+func (b bounded[T]) String() string { return text(*b.value) }
+
+// Type implements pflag.Value.
+func (b bounded[T]) Type() string { return "" }
+
+// expected says which values the flag takes.
+func (b bounded[T]) expected() string {
+	return fmt.Sprintf("%s from %s to %s", b.what, text(b.least), text(b.most))
+}
+
+// text is a value as a user would type it: 1h, not 1h0m0s.
+func text(v any) string {
+	s := fmt.Sprint(v)
+	if _, ok := v.(time.Duration); ok {
+		s = strings.Replace(s, "m0s", "m", 1)
+		s = strings.Replace(s, "h0m", "h", 1)
+	}
+	return s
+}
+
+func whole(value *int, least, most int) pflag.Value {
+	return bounded[int]{value, least, most, "a whole number", strconv.Atoi}
+}
+
+func wholeUint64(value *uint64) pflag.Value {
+	parse := func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) }
+	return bounded[uint64]{value, 0, math.MaxUint64, "a whole number", parse}
+}
+
+func duration(value *time.Duration, least, most time.Duration) pflag.Value {
+	return bounded[time.Duration]{value, least, most, "a duration such as 500ms,", time.ParseDuration}
+}
+
+func size(value *random.Size, least, most random.Size) pflag.Value {
+	return bounded[random.Size]{value, least, most, "a size such as 256MB,", random.ParseSize}
+}
