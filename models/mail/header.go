@@ -234,9 +234,15 @@ func (p *Parser) name(l *leaf, n int) string {
 		}
 	}
 	name = stem + ext
-	for i := n; p.names[name]; i++ {
-		name = stem + " (" + strconv.Itoa(i) + ")" + ext
+	if next, taken := p.names[name]; taken {
+		number, free := max(n, next), ""
+		for ; taken; number++ {
+			free = stem + " (" + strconv.Itoa(number) + ")" + ext
+			_, taken = p.names[free]
+		}
+		p.names[name] = number
+		name = free
 	}
-	p.names[name] = true
+	p.names[name] = 0
 	return name
 }

@@ -29,7 +29,7 @@ func (e *FormatError) Error() string { return e.File + ": " + e.Msg }
 // that was written as ">From " loses its ">". Line breaks stay as they are.
 func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, ended func(at int64)) error {
 	var (
-		lines  = bufio.NewReaderSize(r, 256<<10)
+		lines  = bufio.NewReaderSize(contextReader{ctx, r}, 256<<10)
 		at     int64
 		count  int
 		empty  = true // the line before is empty, or there is none
@@ -51,9 +51,6 @@ func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, ended
 		}
 		switch {
 		case begins && empty && bytes.HasPrefix(line, []byte("From ")):
-			if err := ctx.Err(); err != nil {
-				return err
-			}
 			if count++; count > 1 {
 				ended(at)
 			}
@@ -85,6 +82,19 @@ func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, ended
 	}
 	ended(at)
 	return nil
+}
+
+// contextReader reads r until ctx is done.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
 }
 
 func isEmpty(line []byte) bool {

@@ -1,11 +1,13 @@
 package mail
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -119,6 +121,25 @@ func TestUnusableFiles(t *testing.T) {
 	if _, err := Open(ctx, path, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
+}
+
+// TestSplitStops: splitting one large message stops when its context ends.
+func TestSplitStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := io.MultiReader(strings.NewReader("From a\n\n"), canceling(cancel), strings.NewReader("line\n"))
+	var out bytes.Buffer
+	err := split(ctx, "x.mbox", r, bufio.NewWriter(&out), func(int64) { t.Error("the message has ended") })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+}
+
+// canceling is an empty reader that ends a context when it is read.
+type canceling context.CancelFunc
+
+func (c canceling) Read([]byte) (int, error) {
+	c()
+	return 0, io.EOF
 }
 
 // TestFileBeginsAgain: message n of a file with k messages is n mod k, and a

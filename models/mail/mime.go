@@ -44,12 +44,14 @@ type Parser struct {
 	top     entity
 	headEnd int64 // where the message's header ends, with its empty line
 	faults  []string
-	names   map[string]bool
+	// names are those given to parts of this message. The number of a name is the
+	// first to try for another part of that name.
+	names map[string]int
 }
 
 // NewParser returns a parser for one goroutine.
 func NewParser() *Parser {
-	return &Parser{lines: bufio.NewReaderSize(nil, 64<<10), names: make(map[string]bool)}
+	return &Parser{lines: bufio.NewReaderSize(nil, 64<<10), names: make(map[string]int)}
 }
 
 // fault notes what could not be parsed; the first few are enough to tell.
