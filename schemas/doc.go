@@ -82,4 +82,11 @@
 //	parallel        get with in over a partition column, batch with atomic none
 //	atomic          batch: none (unless it says otherwise), row, partition, shard, all
 //	batch           a list of PATTERN or {run: PATTERN, each: word}
+//
+// # Text and comparison
+//
+// [Format] writes a schema as its canonical text, which Parse reads back.
+// [Canonical] reduces a schema to what an engine stores of it, in one order;
+// that is also the form in which an engine tells what it has. [Diff] compares
+// two such forms and names every [Difference], the most harmful first.
 package schemas

@@ -32,11 +32,14 @@ var kindNames = [...]string{
 func (k Kind) String() string { return kindNames[k] }
 
 // Type is a column's type. Elem is the element type of a set or list and the
-// value type of a map; Key is the key type of a map.
+// value type of a map; Key is the key type of a map. Foreign is an engine's own
+// type that the language does not have, with Null for its kind: no schema file
+// has it, but Inspect may find it in a table that somebody has changed.
 type Type struct {
-	Kind Kind
-	Key  *Type
-	Elem *Type
+	Kind    Kind
+	Key     *Type
+	Elem    *Type
+	Foreign string
 }
 
 // Collection reports whether values of the type are sets, lists or maps.
@@ -44,6 +47,9 @@ func (t Type) Collection() bool { return t.Kind >= Set }
 
 // String returns the type as the language writes it, such as map<text,int>.
 func (t Type) String() string {
+	if t.Foreign != "" {
+		return t.Foreign
+	}
 	var b strings.Builder
 	b.WriteString(t.Kind.String())
 	if t.Collection() {

@@ -1,0 +1,234 @@
+package schemas
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// DifferenceKind says in what tables differ.
+type DifferenceKind uint8
+
+// The kinds of difference, the most harmful first: calls that fail, then rows
+// that come back wrong or not at all, then what is slow, then what is only there.
+const (
+	MissingTable     DifferenceKind = iota // every pattern of the table fails
+	MissingColumn                          // a static or plain column
+	DifferentKey                           // other key columns, or nested in another table
+	DifferentType                          // of a column
+	DifferentRole                          // a static column in place of a plain one, or the reverse
+	DifferentExpiry                        // rows go by themselves, after another time
+	DifferentOrder                         // a clustering column runs the other way
+	MissingIndex                           // reads through it fail
+	DifferentIndex                         // over other columns
+	DifferentSetting                       // an engine's setting, such as compaction
+	ExtraColumn
+	ExtraIndex // costs every write
+	ExtraTable
+)
+
+var differenceNames = [...]string{
+	"missing table", "missing column", "different key", "different type", "different role", "different expiry",
+	"different order", "missing index", "different index", "different setting", "extra column", "extra index", "extra table",
+}
+
+// String returns the kind in two words.
+func (k DifferenceKind) String() string { return differenceNames[k] }
+
+// ExpirySetting is what every engine's hints call the time after which rows
+// go by themselves, in seconds; "0" is never.
+const ExpirySetting = "ttl"
+
+// Difference is one way in which tables are not as they should be.
+type Difference struct {
+	Kind  DifferenceKind
+	Table string
+	// Part is the column or index; of a setting it is "engine.setting"; and ""
+	// where the whole table differs.
+	Part string
+	// Want and Have are what should be there and what is, in the words of the
+	// language; "" is nothing.
+	Want, Have string
+}
+
+// String returns the difference as a sentence.
+func (d Difference) String() string {
+	switch d.Kind {
+	case MissingTable:
+		return fmt.Sprintf("table %s is missing", d.Table)
+	case ExtraTable:
+		return fmt.Sprintf("table %s is there and should not be", d.Table)
+	case MissingColumn:
+		return fmt.Sprintf("table %s has no column %s; it should have %s", d.Table, d.Part, d.Want)
+	case MissingIndex:
+		return fmt.Sprintf("table %s has no index %s; it should have one over (%s)", d.Table, d.Part, d.Want)
+	case ExtraColumn:
+		return fmt.Sprintf("table %s has a column %s (%s) and should not", d.Table, d.Part, d.Have)
+	case ExtraIndex:
+		return fmt.Sprintf("table %s has an index %s over (%s) and should not", d.Table, d.Part, d.Have)
+	case DifferentKey:
+		return fmt.Sprintf("the key of table %s is %s; it should be %s", d.Table, d.Have, d.Want)
+	case DifferentIndex:
+		return fmt.Sprintf("index %s of table %s is over (%s); it should be over (%s)", d.Part, d.Table, d.Have, d.Want)
+	case DifferentOrder:
+		return fmt.Sprintf("column %s of table %s is %s; it should be %s", d.Part, d.Table, d.Have, d.Want)
+	case DifferentSetting, DifferentExpiry:
+		return fmt.Sprintf("setting %s of table %s is %s; it should be %s", d.Part, d.Table, orNothing(d.Have), orNothing(d.Want))
+	}
+	return fmt.Sprintf("column %s of table %s is %s; it should be %s", d.Part, d.Table, d.Have, d.Want)
+}
+
+func orNothing(setting string) string {
+	if setting == "" {
+		return "not set"
+	}
+	return setting
+}
+
+// Diff compares the tables of two schemas, and returns how those of have are
+// not as those of want, the most harmful differences first. The order of
+// tables, columns and indexes is none, and neither are documentation, additions
+// and patterns. Settings that want does not name are free. A row header stores
+// nothing and is compared by what is nested in it.
+func Diff(want, have *Schema) []Difference {
+	var d differ
+	for _, w := range want.Tables {
+		h := have.Table(w.Name)
+		switch {
+		case h != nil && !(h.Header() && len(w.Columns)+len(w.Static) > 0):
+			d.table(w, h)
+		case !w.Header():
+			d.add(MissingTable, w.Name, "", strings.Join(columnNames(w), ", "), "")
+		}
+	}
+	for _, h := range have.Tables {
+		if want.Table(h.Name) == nil && !h.Header() {
+			d.add(ExtraTable, h.Name, "", "", strings.Join(columnNames(h), ", "))
+		}
+	}
+	slices.SortStableFunc(d.found, func(a, b Difference) int { return cmp.Compare(a.Kind, b.Kind) })
+	return d.found
+}
+
+type differ struct{ found []Difference }
+
+func (d *differ) add(k DifferenceKind, table, part, want, have string) {
+	d.found = append(d.found, Difference{k, table, part, want, have})
+}
+
+func (d *differ) table(want, have *Table) {
+	d.key(want, have)
+	for _, c := range slices.Concat(want.Static, want.Columns) {
+		switch h := have.Column(c.Name); {
+		case h == nil:
+			d.add(MissingColumn, want.Name, c.Name, describe(c), "")
+		case h.Role != c.Role && (h.Role == Static || h.Role == Plain):
+			d.add(DifferentRole, want.Name, c.Name, describe(c), describe(h))
+		case h.Type.String() != c.Type.String():
+			d.add(DifferentType, want.Name, c.Name, c.Type.String(), h.Type.String())
+		}
+	}
+	for _, c := range slices.Concat(have.Static, have.Columns) {
+		if want.Column(c.Name) == nil {
+			d.add(ExtraColumn, want.Name, c.Name, "", describe(c))
+		}
+	}
+	d.indexes(want, have)
+	for _, engine := range slices.Sorted(maps.Keys(want.Hints)) {
+		for _, name := range slices.Sorted(maps.Keys(want.Hints[engine])) {
+			kind := DifferentSetting
+			if name == ExpirySetting {
+				kind = DifferentExpiry
+			}
+			if w, h := want.Hints[engine][name], have.Hints[engine][name]; w != h {
+				d.add(kind, want.Name, engine+"."+name, w, h)
+			}
+		}
+	}
+}
+
+// key compares primary keys. What both tables share with the one that they are
+// nested in is compared there.
+func (d *differ) key(want, have *Table) {
+	from, nested := 0, parentOf(want) == parentOf(have)
+	if nested && sharesKey(want) && sharesKey(have) && len(want.Parent.Key()) == len(have.Parent.Key()) {
+		from = len(want.Parent.Key())
+	}
+	w, h := want.Key()[from:], have.Key()[from:]
+	if !nested || names(w) != names(h) || from == 0 && len(want.Partition) != len(have.Partition) {
+		d.add(DifferentKey, want.Name, "", keyText(want, from), keyText(have, from))
+	}
+	if names(w) != names(h) {
+		return
+	}
+	for i := range w {
+		if w[i].Type.String() != h[i].Type.String() {
+			d.add(DifferentType, want.Name, w[i].Name, w[i].Type.String(), h[i].Type.String())
+		}
+		if w[i].Desc != h[i].Desc {
+			d.add(DifferentOrder, want.Name, w[i].Name, direction(w[i].Desc), direction(h[i].Desc))
+		}
+	}
+}
+
+func parentOf(t *Table) string {
+	if t.Parent == nil {
+		return ""
+	}
+	return t.Parent.Name
+}
+
+// sharesKey reports whether a table begins its key with the columns of the
+// table that it is nested in. One that somebody made by hand may not.
+func sharesKey(t *Table) bool {
+	if t.Parent == nil {
+		return false
+	}
+	n := len(t.Parent.Key())
+	return len(t.Key()) >= n && slices.Equal(t.Key()[:n], t.Parent.Key())
+}
+
+// keyText writes a table's key from a column on.
+func keyText(t *Table, from int) string {
+	var parts []string
+	if t.Parent != nil {
+		parts = append(parts, "in "+t.Parent.Name)
+	}
+	if from == 0 {
+		parts = append(parts, "partition ["+strings.Join(keyWords(t.Partition), ", ")+"]")
+	}
+	if cs := t.Key()[max(from, len(t.Partition)):]; len(cs) > 0 {
+		parts = append(parts, "clustering ["+strings.Join(keyWords(cs), ", ")+"]")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func direction(desc bool) string {
+	if desc {
+		return "descending"
+	}
+	return "ascending"
+}
+
+func (d *differ) indexes(want, have *Table) {
+	there := make(map[string]string)
+	for _, x := range have.Indexes {
+		there[x.Name] = strings.Join(indexWords(x), ", ")
+	}
+	for _, x := range want.Indexes {
+		w := strings.Join(indexWords(x), ", ")
+		h, ok := there[x.Name]
+		delete(there, x.Name)
+		switch {
+		case !ok:
+			d.add(MissingIndex, want.Name, x.Name, w, "")
+		case h != w:
+			d.add(DifferentIndex, want.Name, x.Name, w, h)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(there)) {
+		d.add(ExtraIndex, want.Name, name, "", there[name])
+	}
+}

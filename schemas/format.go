@@ -1,0 +1,193 @@
+package schemas
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Format returns the canonical text of a schema: one key a line in the order
+// in which the package comment lists them, lists in brackets, and nothing that
+// the language adds by itself. Tables, columns and patterns keep their order,
+// since it is part of what they mean; hints and fallbacks are sorted.
+//
+// Parse of the text gives an equal schema with other places, and Format of
+// that gives the same text. Comments are lost.
+func Format(s *Schema) []byte {
+	root := newBlock()
+	root.add("schema", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "1"})
+	root.text("name", s.Name)
+	root.text("doc", s.Doc)
+	root.text("native", s.Native)
+	tables := newBlock()
+	for _, t := range s.Tables {
+		tables.add(t.Name, formatTable(t))
+	}
+	root.add("tables", tables.node())
+	patterns := newBlock()
+	for _, p := range s.Patterns {
+		patterns.add(p.Name, formatPattern(p))
+	}
+	if len(s.Patterns) > 0 {
+		root.add("patterns", patterns.node())
+	}
+	var text bytes.Buffer
+	e := yaml.NewEncoder(&text)
+	e.SetIndent(2)
+	if err := e.Encode(root.node()); err != nil {
+		panic(err) // every node is a map, a list or text that YAML can hold
+	}
+	return text.Bytes()
+}
+
+// block is a YAML mapping under construction.
+type block yaml.Node
+
+func newBlock() *block { return &block{Kind: yaml.MappingNode} }
+
+func (b *block) node() *yaml.Node { return (*yaml.Node)(b) }
+
+func (b *block) add(key string, value *yaml.Node) {
+	b.Content = append(b.Content, textNode(key), value)
+}
+
+// text adds a key, unless its text is empty.
+func (b *block) text(key, text string) {
+	if text != "" {
+		b.add(key, textNode(text))
+	}
+}
+
+// names adds a list of column names, unless it is empty.
+func (b *block) names(key string, cs []*Column) {
+	if len(cs) > 0 {
+		b.add(key, nameList(cs))
+	}
+}
+
+// flag adds a key that is true, or nothing.
+func (b *block) flag(key string, on bool) {
+	if on {
+		b.add(key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+	}
+}
+
+// count adds a number, unless it is 0.
+func (b *block) count(key string, n int) {
+	if n != 0 {
+		b.add(key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(n)})
+	}
+}
+
+// textNode returns a scalar, in quotes where YAML needs them. Text of several
+// lines is quoted, too: YAML's blocks do not keep all of its spaces.
+func textNode(text string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+	if text == "<<" || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+func textList(words []string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	for _, w := range words {
+		n.Content = append(n.Content, textNode(w))
+	}
+	return n
+}
+
+func nameList(cs []*Column) *yaml.Node {
+	words := make([]string, len(cs))
+	for i, c := range cs {
+		words[i] = c.Name
+	}
+	return textList(words)
+}
+
+func formatTable(t *Table) *yaml.Node {
+	b := newBlock()
+	b.text("doc", t.Doc)
+	b.text("addition", t.Addition)
+	if t.Parent != nil {
+		b.text("in", t.Parent.Name)
+	} else {
+		b.add("partition", textList(keyWords(t.Partition)))
+	}
+	if own := t.Clustering[t.Inherited:]; len(own) > 0 {
+		b.add("clustering", textList(keyWords(own)))
+	}
+	b.columns("columns", t.Columns)
+	b.columns("static", t.Static)
+	if len(t.Indexes) > 0 {
+		indexes := newBlock()
+		for _, x := range t.Indexes {
+			indexes.add(x.Name, added("columns", textList(indexWords(x)), x.Addition))
+		}
+		b.add("indexes", indexes.node())
+	}
+	if len(t.Hints) > 0 {
+		hints := newBlock()
+		for _, engine := range slices.Sorted(maps.Keys(t.Hints)) {
+			settings := newBlock()
+			for _, name := range slices.Sorted(maps.Keys(t.Hints[engine])) {
+				settings.add(name, textNode(t.Hints[engine][name]))
+			}
+			hints.add(engine, settings.node())
+		}
+		b.add("hints", hints.node())
+	}
+	return b.node()
+}
+
+// columns adds the mapping of plain or static columns, unless it is empty.
+func (b *block) columns(key string, cs []*Column) {
+	if len(cs) == 0 {
+		return
+	}
+	columns := newBlock()
+	for _, c := range cs {
+		columns.add(c.Name, added("type", textNode(c.Type.String()), c.Addition))
+	}
+	b.add(key, columns.node())
+}
+
+// added returns the value alone, or {key: value, addition: reason}.
+func added(key string, value *yaml.Node, reason string) *yaml.Node {
+	if reason == "" {
+		return value
+	}
+	b := newBlock()
+	b.Style = yaml.FlowStyle
+	b.add(key, value)
+	b.text("addition", reason)
+	return b.node()
+}
+
+// keyWords writes key columns as the language does: "name type desc".
+func keyWords(cs []*Column) []string {
+	words := make([]string, len(cs))
+	for i, c := range cs {
+		words[i] = c.Name + " " + c.Type.String()
+		if c.Desc {
+			words[i] += " desc"
+		}
+	}
+	return words
+}
+
+// indexWords writes an index's columns as the language does: "name desc".
+func indexWords(x *Index) []string {
+	words := make([]string, len(x.Columns))
+	for i, c := range x.Columns {
+		words[i] = c.Column.Name
+		if c.Desc {
+			words[i] += " desc"
+		}
+	}
+	return words
+}

@@ -1,0 +1,112 @@
+package schemas
+
+import (
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+// formatPattern writes a pattern without what follows from its kind and table.
+func formatPattern(p *Pattern) *yaml.Node {
+	b := newBlock()
+	b.text("doc", p.Doc)
+	b.text("addition", p.Addition)
+	if p.Kind == Batch {
+		b.batch(p)
+	} else {
+		b.body(p)
+	}
+	if p.Fallback != nil {
+		b.text("fallback", p.Fallback.Name)
+	}
+	return b.node()
+}
+
+func (b *block) batch(p *Pattern) {
+	parts := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, part := range p.Parts {
+		run := textNode(part.Pattern.Name)
+		if part.Each != "" {
+			each := newBlock()
+			each.Style = yaml.FlowStyle
+			each.text("run", part.Pattern.Name)
+			each.text("each", part.Each)
+			run = each.node()
+		}
+		parts.Content = append(parts.Content, run)
+	}
+	b.add("batch", parts)
+	if p.Atomic != AtomicNone {
+		b.text("atomic", p.Atomic.String())
+	}
+	b.count("parallel", p.Parallel)
+}
+
+func (b *block) body(p *Pattern) {
+	b.text(p.Kind.String(), p.Table.Name)
+	b.flag("static", p.Static)
+	if p.Index != nil {
+		b.text("index", p.Index.Name)
+	}
+	switch p.Kind {
+	case Slice, Count, Delete: // others bind the whole key, or all of it before in
+		b.names("by", p.By)
+	}
+	if p.In != nil {
+		b.text("in", p.In.Name)
+	}
+	if p.Element != nil {
+		b.text("element", p.Element.Name)
+	}
+	b.names("filter", p.Filter)
+	b.bound("from", p.From)
+	b.bound("to", p.To)
+	b.names("after", p.After)
+	b.flag("reverse", p.Reverse)
+	b.count("limit", p.Limit)
+	if p.LimitArg {
+		b.text("limit", "arg")
+	}
+	if !slices.Equal(p.Columns, columnsUnlessSaid(p)) {
+		b.add("columns", nameList(p.Columns))
+	}
+	if p.Absent {
+		b.text("if", "absent")
+	}
+	b.names("if", p.If)
+	if p.Kind == Delete && p.Scope == ScopePartition && len(p.Table.Clustering) == 0 {
+		b.text("scope", "partition") // by alone says that it is a row
+	}
+	switch p.Returns {
+	case ReturnsOld:
+		b.text("returns", "old")
+	case ReturnsNew:
+		b.text("returns", "new")
+	}
+	b.count("parallel", p.Parallel)
+}
+
+func (b *block) bound(key string, end *Bound) {
+	switch {
+	case end == nil:
+	case end.Open:
+		b.text(key, end.Column.Name+" open")
+	default:
+		b.text(key, end.Column.Name)
+	}
+}
+
+// columnsUnlessSaid are the columns of a pattern that names none.
+func columnsUnlessSaid(p *Pattern) []*Column {
+	switch {
+	case p.Element != nil:
+		return nil
+	case p.Kind == Get || p.Kind == Slice || p.Kind == Scan:
+		return allColumns(p.Table, p.Static)
+	case (p.Kind == Put || p.Kind == PutIf) && p.Static:
+		return p.Table.Static
+	case p.Kind == Put || p.Kind == PutIf:
+		return p.Table.Columns
+	}
+	return nil
+}
