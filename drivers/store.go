@@ -56,7 +56,14 @@ type Store interface {
 	// Apply creates the schema's tables where they are absent. Applying a
 	// schema that differs from the one that is there is an error.
 	Apply(ctx context.Context, s *schemas.Schema) error
-	// Inspect returns the schema of that name as the engine has it.
+	// Stored returns what Inspect returns of a schema once it is applied: in
+	// canonical form, without the indexes that the engine does not keep, and with
+	// the settings that its tables must have as hints. Hints that the engine does
+	// not understand are an error.
+	Stored(s *schemas.Schema) (*schemas.Schema, error)
+	// Inspect returns the tables of the schema of that name as the engine has
+	// them, in canonical form ([schemas.Canonical]). Where schemas.Diff finds it
+	// different from Stored, somebody has changed what Apply made.
 	Inspect(ctx context.Context, name string) (*schemas.Schema, error)
 	// Prepare compiles one pattern of a schema, or returns ErrUnsupported
 	// (wrapped, with the reason). The pattern's table must be one of the

@@ -51,7 +51,11 @@ func copyTable(t, parent *Table) *Table {
 	for _, x := range sortedBy(t.Indexes, func(x *Index) string { return x.Name }) {
 		index := &Index{Name: x.Name}
 		for _, c := range x.Columns {
-			index.Columns = append(index.Columns, IndexColumn{own.Column(c.Column.Name), c.Desc})
+			column := own.Column(c.Column.Name)
+			if column == nil { // made by hand, over what the language cannot index
+				column = &Column{Name: c.Column.Name}
+			}
+			index.Columns = append(index.Columns, IndexColumn{column, c.Desc})
 		}
 		own.Indexes = append(own.Indexes, index)
 	}

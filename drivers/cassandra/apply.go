@@ -3,13 +3,12 @@ package cassandra
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/gocql/gocql"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -119,31 +118,29 @@ func (d *definition) missing(there *liveKeyspace) ([]string, error) {
 		return nil, fmt.Errorf("keyspace %s is there with %s, and replication is to be %d: drop it, or set replication to what it has",
 			d.keyspace, cqlMap(there.replication), d.replication.Factor)
 	}
+	have, err := there.schema(d.namespace, d.stored.Name)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := drivers.Missing(d.stored, have)
+	if err != nil {
+		return nil, fmt.Errorf("keyspace %s: %w", d.keyspace, err)
+	}
 	var stmts []string
-	known := make(map[string]bool)
 	for _, td := range d.tables {
-		known[td.name] = true
 		t := there.tables[td.name]
 		if t == nil {
 			stmts = append(stmts, d.createTable(td))
 		}
+		for _, m := range missing {
+			if t != nil && t.comment != td.comment && m.Table == td.table.Name { // it was made without this index
+				return nil, fmt.Errorf("keyspace %s: %w", d.keyspace, drivers.Conflict([]schemas.Difference{m}))
+			}
+		}
 		for _, x := range td.indexes {
-			if t == nil || t.indexes[x.name] == "" {
+			if t == nil || !t.indexed(x.column.Name) {
 				stmts = append(stmts, d.createIndex(td, x))
-				if t != nil {
-					t.indexes[x.name] = x.column.Name // as it will be
-				}
 			}
-		}
-		if t != nil {
-			if how := td.differs(t); how != "" {
-				return nil, fmt.Errorf("a different schema of that name is in keyspace %s: %s; use another namespace, or the schema it was made with", d.keyspace, how)
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(there.tables)) {
-		if !known[name] {
-			return nil, fmt.Errorf("a different schema of that name is in keyspace %s: the schema has no table %s; use another namespace, or the schema it was made with", d.keyspace, name)
 		}
 	}
 	return stmts, nil

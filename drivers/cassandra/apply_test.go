@@ -78,14 +78,15 @@ func TestApply(t *testing.T) {
 	}
 
 	for what, c := range map[string]struct{ old, new, want string }{
-		"another hint":       {"gc_grace_seconds: 60", "gc_grace_seconds: 61", "gc_grace_seconds"},
-		"another compaction": {"sstable_size_in_mb=64", "sstable_size_in_mb=65", "sstable_size_in_mb"},
-		"another type":       {"sender: text", "sender: blob", "sender"},
-		"another direction":  {"m timeuuid desc", "m timeuuid", "clustering column 1"},
-		"another timestamp":  {"at: timestamp", "at: bigint", "comment"},
-		"no static column":   {"    static: {title: text}\n", "", "static column title"},
-		"another index":      {"by_box: [u, f, sender]", "by_box: [u, sender]", "comment"},
-		"another table":      {"\n  mail:", "\n  letters:", "no table mail"},
+		"another hint":       {"gc_grace_seconds: 60", "gc_grace_seconds: 61", "gc_grace_seconds of table head.rows is 60; it should be 61"},
+		"another compaction": {"sstable_size_in_mb=64", "sstable_size_in_mb=65", "compaction.sstable_size_in_mb of table head.rows is 64; it should be 65"},
+		"another type":       {"sender: text", "sender: blob", "column sender of table mail is text; it should be blob"},
+		"another direction":  {"m timeuuid desc", "m timeuuid", "column m of table head.rows is descending; it should be ascending"},
+		"another timestamp":  {"at: timestamp", "at: bigint", "column at of table mail is timestamp; it should be bigint"},
+		"no static column":   {"    static: {title: text}\n", "", "has a column title (a static column of type text) and should not"},
+		"another index":      {"by_box: [u, f, sender]", "by_box: [u, sender]", "index by_box of table mail is over (u, f, sender); it should be over (u, sender)"},
+		"one index more":     {"by_box: [u, f, sender]", "by_box: [u, f, sender], by-box: [u, f, sender]", "has no index by-box"},
+		"another table":      {"\n  mail:", "\n  letters:", "table mail is there and should not be"},
 	} {
 		if !strings.Contains(withHints, c.old) {
 			t.Fatalf("%s: no %q in the schema", what, c.old)
@@ -99,7 +100,68 @@ func TestApply(t *testing.T) {
 		t.Errorf("the schema as it is was refused")
 	}
 	inspected(t, st)
+	drifted(t, st, keyspace)
 	foreign(t, st, keyspace)
+}
+
+// drifted changes what is there by hand, one thing at a time: Diff names each of
+// them, and nothing else.
+func drifted(t *testing.T, st *Store, keyspace string) {
+	ctx := t.Context()
+	want, err := st.Stored(schemaOf(t, "mail", withHints))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(changed string, expected ...string) {
+		t.Helper()
+		have, err := st.Inspect(ctx, "mail")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range schemas.Diff(want, have) {
+			got = append(got, d.String())
+		}
+		if !slices.Equal(got, expected) {
+			t.Errorf("%s: found\n  %s\nexpected\n  %s", changed, strings.Join(got, "\n  "), strings.Join(expected, "\n  "))
+		}
+	}
+	check("nothing")
+	mail := quote(keyspace) + ".mail"
+	for _, c := range []struct{ change, mend, expected string }{
+		{"DROP TABLE " + quote(keyspace) + ".head", "", "table head.rows is missing"},
+		{"ALTER TABLE " + mail + " WITH default_time_to_live = 60", "ALTER TABLE " + mail + " WITH default_time_to_live = 0", "setting cassandra.ttl of table mail is 60; it should be 0"},
+		{
+			"ALTER TABLE " + mail + " WITH compression = {'class': 'LZ4Compressor'}", "ALTER TABLE " + mail + " WITH compression = {'enabled': 'false'}",
+			"setting cassandra.compression.enabled of table mail is not set; it should be false",
+		},
+		{"ALTER TABLE " + mail + " WITH gc_grace_seconds = 1", "ALTER TABLE " + mail + " WITH gc_grace_seconds = 864000", ""}, // nobody's business
+		{"ALTER TABLE " + mail + " ADD more varint", "ALTER TABLE " + mail + " DROP more", "table mail has a column more (a plain column of type varint) and should not"},
+		{"CREATE INDEX by_keys ON " + mail + " (keys(times))", "DROP INDEX " + quote(keyspace) + ".by_keys", "table mail has an index by_keys over (keys(times)) and should not"},
+		{
+			"DROP INDEX " + quote(keyspace) + ".by_sender", `CREATE INDEX by_sender ON ` + mail + " (sender)",
+			"table mail has no index by-sender; it should have one over (sender)\n  table mail has no index by_box; it should have one over (u, f, sender)",
+		},
+	} {
+		if err := st.alter(ctx, c.change); err != nil {
+			t.Fatalf("%s: %v", c.change, err)
+		}
+		if c.expected == "" {
+			check(c.change)
+		} else {
+			check(c.change, strings.Split(c.expected, "\n  ")...)
+		}
+		err := error(nil)
+		if c.mend == "" {
+			err = st.Apply(ctx, schemaOf(t, "mail", withHints))
+		} else {
+			err = st.alter(ctx, c.mend)
+		}
+		if err != nil {
+			t.Fatalf("mend %s: %v", c.change, err)
+		}
+	}
+	check("nothing, in the end")
 }
 
 // inspected compares what the engine tells of the schema with what was applied.
@@ -113,15 +175,16 @@ func inspected(t *testing.T, st *Store) {
 		t.Fatalf("head.rows is %+v", rows)
 	}
 	for name, want := range map[string]string{
-		"compaction": "LeveledCompactionStrategy", "compression": "ZstdCompressor", "gc_grace_seconds": "60", "bloom_filter_fp_chance": "0.2",
-		"caching": "keys=NONE rows_per_partition=10",
+		"compaction.class": "LeveledCompactionStrategy", "compaction.sstable_size_in_mb": "64",
+		"compression.class": "ZstdCompressor", "compression.chunk_length_in_kb": "32",
+		"caching.keys": "NONE", "caching.rows_per_partition": "10", "gc_grace_seconds": "60", "bloom_filter_fp_chance": "0.2", "ttl": "0",
 	} {
-		if got := rows.Hints[engineName][name]; !strings.Contains(got, want) {
-			t.Errorf("hint %s is %q, want %q in it", name, got, want)
+		if got := rows.Hints[engineName][name]; got != want {
+			t.Errorf("setting %s is %q, want %q", name, got, want)
 		}
 	}
-	if got := mail.Hints[engineName]["compression"]; got != "none" {
-		t.Errorf("compression is %q, want none", got)
+	if got := mail.Hints[engineName]["compression.enabled"]; got != "false" {
+		t.Errorf("compression.enabled is %q, want false", got)
 	}
 	if got := mail.Column("at").Type.Kind; got != schemas.Timestamp {
 		t.Errorf("a timestamp is inspected as a %s", got)

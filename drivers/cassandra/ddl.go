@@ -13,11 +13,13 @@ type Replication struct {
 	Factor     int
 }
 
-// definition is a schema as CQL: what Apply creates and compares.
+// definition is a schema as CQL: what Apply creates.
 type definition struct {
 	keyspace    string
 	replication Replication
 	tables      []tableDefinition
+	namespace   string
+	stored      *schemas.Schema // as Inspect tells of it
 }
 
 // tableDefinition is one table that is no row header.
@@ -37,8 +39,11 @@ type indexDefinition struct {
 
 // define works out what a schema is in CQL.
 func define(s *schemas.Schema, namespace string, r Replication) (*definition, error) {
-	d := &definition{replication: r}
+	d := &definition{replication: r, namespace: namespace}
 	var err error
+	if d.stored, err = stored(s); err != nil {
+		return nil, err
+	}
 	if d.keyspace, err = Keyspace(namespace, s.Name); err != nil {
 		return nil, err
 	}

@@ -62,7 +62,11 @@ func readHint(name, value string) (option, error) {
 		return o, o.pairs(words[1:])
 	case "caching":
 		o.fields = make(map[string]string)
-		return o, o.pairs(words)
+		err := o.pairs(words)
+		for k, v := range o.fields {
+			o.fields[k] = strings.ToUpper(v) // as Cassandra writes ALL and NONE
+		}
+		return o, err
 	case "gc_grace_seconds":
 		n, err := strconv.ParseUint(value, 10, 31)
 		if err != nil {
@@ -118,28 +122,4 @@ func cqlMap(fields map[string]string) string {
 		words = append(words, literal(k)+": "+literal(fields[k]))
 	}
 	return "{" + strings.Join(words, ", ") + "}"
-}
-
-// differs says how the option stands in the engine if it is not as the hint
-// wants it, or "". The engine fills in fields of its own, and names classes in
-// full.
-func (o option) differs(number string, fields map[string]string) string {
-	if o.fields == nil {
-		if a, errA := strconv.ParseFloat(o.number, 64); errA == nil {
-			if b, errB := strconv.ParseFloat(number, 64); errB == nil && a == b {
-				return ""
-			}
-		}
-		return number
-	}
-	for k, want := range o.fields {
-		got := fields[k]
-		if k == "class" {
-			got, want = got[strings.LastIndexByte(got, '.')+1:], want[strings.LastIndexByte(want, '.')+1:]
-		}
-		if !strings.EqualFold(got, want) {
-			return cqlMap(fields)
-		}
-	}
-	return ""
 }

@@ -5,16 +5,58 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Inspect implements drivers.Store. What is there is written in the schema
-// language, and read as any schema is. An index that Cassandra cannot keep is
-// not there; neither are patterns.
+// Stored implements drivers.Store. Cassandra keeps every table, the indexes that
+// kept speaks of, and as settings those options that the hints name, each by
+// itself (compaction.class), and how long rows live.
+func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
+	own, err := stored(sch)
+	if err != nil {
+		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
+	}
+	return own, nil
+}
+
+func stored(sch *schemas.Schema) (*schemas.Schema, error) {
+	own := schemas.Canonical(sch)
+	for _, t := range own.Tables {
+		options, err := options(t)
+		if err != nil {
+			return nil, err
+		}
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !kept(t, x) })
+		t.Hints = nil
+		if t.Header() {
+			continue
+		}
+		settings := map[string]string{schemas.ExpirySetting: "0"}
+		for _, o := range options {
+			addSettings(settings, o.name, o.number, o.fields)
+		}
+		t.Hints = map[string]map[string]string{engineName: settings}
+	}
+	return own, nil
+}
+
+// addSettings adds an option: a number, or the fields of a map.
+func addSettings(settings map[string]string, name, number string, fields map[string]string) {
+	if fields == nil {
+		settings[name] = number
+	}
+	for k, v := range fields {
+		if k == "class" {
+			v = v[strings.LastIndexByte(v, '.')+1:] // the engine names classes in full
+		}
+		settings[name+"."+k] = v
+	}
+}
+
+// Inspect implements drivers.Store.
 func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
 	if err := s.enter(); err != nil {
 		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
@@ -42,116 +84,90 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	if err := k.ours(); err != nil {
 		return nil, err
 	}
-	text, err := k.source(s.namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	return schemas.Parse("keyspace "+keyspace, text)
+	return k.schema(s.namespace, name)
 }
 
-// tableSource is a table in the schema language.
-type tableSource struct {
-	In         string                       `yaml:"in,omitempty"`
-	Partition  []string                     `yaml:"partition,omitempty"`
-	Clustering []string                     `yaml:"clustering,omitempty"`
-	Static     map[string]string            `yaml:"static,omitempty"`
-	Columns    map[string]string            `yaml:"columns,omitempty"`
-	Indexes    map[string][]string          `yaml:"indexes,omitempty"`
-	Hints      map[string]map[string]string `yaml:"hints,omitempty"`
-}
-
-// source writes the keyspace in the schema language.
-func (k *liveKeyspace) source(namespace, schema string) ([]byte, error) {
-	tables := make(map[string]tableSource)
-	for _, name := range slices.Sorted(maps.Keys(k.tables)) {
-		t := k.tables[name]
-		if t.mark.Schema != schema || t.mark.Namespace != namespace {
+// schema returns the keyspace's tables in canonical form. Those of another
+// namespace or schema whose keyspace has the same name are an error.
+func (k *liveKeyspace) schema(namespace, name string) (*schemas.Schema, error) {
+	tables := make(map[string]*schemas.Table)
+	names := slices.Sorted(maps.Keys(k.tables))
+	for _, n := range names {
+		t := k.tables[n]
+		if t.mark.Schema != name || t.mark.Namespace != namespace {
 			return nil, fmt.Errorf("keyspace %s is of the schema %s in the namespace %q", k.name, t.mark.Schema, t.mark.Namespace)
 		}
-		tables[t.mark.Table] = t.source()
+		tables[t.mark.Table] = t.table()
 	}
-	for _, t := range k.tables { // the row headers around them
-		for i, in := range t.mark.In {
-			if _, there := tables[in.Table]; !there {
-				tables[in.Table] = t.header(i)
+	for _, n := range names {
+		inner := tables[k.tables[n].mark.Table]
+		for _, in := range k.tables[n].mark.In {
+			outer := tables[in.Table]
+			if outer == nil { // a row header: nothing of it is there but the key of what is nested in it
+				key := max(0, in.Key-len(inner.Partition))
+				outer = &schemas.Table{Name: in.Table, Partition: inner.Partition, Clustering: inner.Clustering[:min(key, len(inner.Clustering))]}
+				tables[in.Table] = outer
 			}
+			inner.Parent, inner = outer, outer
 		}
 	}
-	return yaml.Marshal(struct {
-		Schema int                    `yaml:"schema"`
-		Name   string                 `yaml:"name"`
-		Native string                 `yaml:"native"`
-		Tables map[string]tableSource `yaml:"tables"`
-	}{1, schema, engineName, tables})
+	return schemas.Canonical(&schemas.Schema{Name: name, File: "keyspace " + k.name, Tables: slices.Collect(maps.Values(tables))}), nil
 }
 
-// typeOf returns a column's type in the schema language.
-func (t *liveTable) typeOf(c liveColumn) string {
-	if own := t.mark.Types[c.name]; own != "" {
+// table returns the table as the schema calls it, not yet nested in others.
+func (t *liveTable) table() *schemas.Table {
+	settings := map[string]string{schemas.ExpirySetting: strconv.Itoa(t.expiry)}
+	for name, number := range t.numbers {
+		addSettings(settings, name, number, nil)
+	}
+	for name, fields := range t.fields {
+		addSettings(settings, name, "", fields)
+	}
+	own := &schemas.Table{
+		Name: t.mark.Table, Hints: map[string]map[string]string{engineName: settings},
+		Partition: t.roles("partition_key", schemas.Partition), Clustering: t.roles("clustering", schemas.Clustering),
+		Static: t.roles("static", schemas.Static), Columns: t.roles("regular", schemas.Plain),
+	}
+	columns := make(map[string][]string) // of indexes, by their names
+	for name, column := range t.indexes {
+		columns[name] = []string{column}
+	}
+	for name, cs := range t.mark.Indexes {
+		if t.indexed(cs[len(cs)-1]) {
+			delete(columns, cqlName(name))
+			columns[name] = cs
+		}
+	}
+	for name, cs := range columns {
+		x := &schemas.Index{Name: name}
+		for _, c := range cs {
+			column := own.Column(c)
+			if column == nil { // of a form that Apply does not make, such as keys(files)
+				column = &schemas.Column{Name: c}
+			}
+			x.Columns = append(x.Columns, schemas.IndexColumn{Column: column})
+		}
+		own.Indexes = append(own.Indexes, x)
+	}
+	return own
+}
+
+// roles returns the columns of a kind.
+func (t *liveTable) roles(kind string, role schemas.Role) []*schemas.Column {
+	var cs []*schemas.Column
+	for _, c := range t.of(kind) {
+		cs = append(cs, &schemas.Column{Name: c.name, Type: t.typeOf(c), Role: role, Desc: c.order == "desc"})
+	}
+	return cs
+}
+
+// typeOf returns a column's type in the schema language. The mark has the type
+// of a column for which CQL has another, as long as nobody has changed that.
+func (t *liveTable) typeOf(c liveColumn) schemas.Type {
+	if own := schemas.TypeOf(t.mark.Types[c.name]); cqlType(own) == c.typ {
 		return own
 	}
-	return strings.ReplaceAll(c.typ, " ", "")
-}
-
-// key writes the columns of t's primary key from one position up to another.
-func (t *liveTable) key(to *tableSource, from, end int) {
-	partition := t.of("partition_key")
-	for i, c := range append(partition, t.of("clustering")...) {
-		word := c.name + " " + t.typeOf(c)
-		if c.order == "desc" {
-			word += " desc"
-		}
-		switch {
-		case i < from || i >= end:
-		case i < len(partition):
-			to.Partition = append(to.Partition, word)
-		default:
-			to.Clustering = append(to.Clustering, word)
-		}
-	}
-}
-
-// source writes the table in the schema language.
-func (t *liveTable) source() tableSource {
-	s := tableSource{
-		Static: make(map[string]string), Columns: make(map[string]string), Indexes: make(map[string][]string),
-		Hints: map[string]map[string]string{engineName: t.hints()},
-	}
-	from := 0
-	if len(t.mark.In) > 0 {
-		s.In, from = t.mark.In[0].Table, t.mark.In[0].Key
-	}
-	t.key(&s, from, len(t.columns))
-	for _, c := range t.of("static") {
-		s.Static[c.name] = t.typeOf(c)
-	}
-	for _, c := range t.of("regular") {
-		s.Columns[c.name] = t.typeOf(c)
-	}
-	indexed := make(map[string]bool)
-	for name, column := range t.indexes {
-		indexed[column] = true
-		s.Indexes[name] = []string{column}
-	}
-	for name, columns := range t.mark.Indexes {
-		if indexed[columns[len(columns)-1]] {
-			delete(s.Indexes, cqlName(name))
-			s.Indexes[name] = columns
-		}
-	}
-	return s
-}
-
-// header writes the table that is the i-th around t: a row header, of which
-// nothing is there but t's own key.
-func (t *liveTable) header(i int) tableSource {
-	var s tableSource
-	from := 0
-	if i+1 < len(t.mark.In) {
-		s.In, from = t.mark.In[i+1].Table, t.mark.In[i+1].Key
-	}
-	t.key(&s, from, t.mark.In[i].Key)
-	return s
+	return schemas.TypeOf(c.typ)
 }
 
 // hints writes the table's options as hints.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // liveKeyspace is a keyspace as system_schema tells of it.
@@ -27,6 +26,7 @@ type liveTable struct {
 	indexes map[string]string // name → column
 	numbers map[string]string // options that are numbers
 	fields  map[string]map[string]string
+	expiry  int // default_time_to_live: the seconds after which rows go, 0 is never
 }
 
 type liveColumn struct {
@@ -42,15 +42,15 @@ func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, e
 	if err := it.Close(); err != nil || !there {
 		return nil, err
 	}
-	it = s.session.Query("SELECT table_name, comment, bloom_filter_fp_chance, gc_grace_seconds, caching, compaction, compression"+
-		" FROM system_schema.tables WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
+	it = s.session.Query("SELECT table_name, comment, bloom_filter_fp_chance, gc_grace_seconds, caching, compaction, compression,"+
+		" default_time_to_live FROM system_schema.tables WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
 	for {
 		var table string
 		var chance float64
 		var grace int
 		var caching, compaction, compression map[string]string
 		t := &liveTable{indexes: make(map[string]string)}
-		if !it.Scan(&table, &t.comment, &chance, &grace, &caching, &compaction, &compression) {
+		if !it.Scan(&table, &t.comment, &chance, &grace, &caching, &compaction, &compression, &t.expiry) {
 			break
 		}
 		t.mark, t.marked = readMark(t.comment)
@@ -123,66 +123,7 @@ func (t *liveTable) of(kind string) []liveColumn {
 	return all
 }
 
-// lines describes the table's columns and indexes, for comparison.
-func (t *liveTable) lines() []string {
-	var lines []string
-	for _, kind := range []string{"partition_key", "clustering", "static", "regular"} {
-		for i, c := range t.of(kind) {
-			lines = append(lines, columnLine(kind, i, c.name, c.typ, c.order == "desc"))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(t.indexes)) {
-		lines = append(lines, fmt.Sprintf("index %s on %s", name, t.indexes[name]))
-	}
-	return append(lines, "comment "+t.comment)
-}
-
-// lines describes the table as it should be.
-func (td *tableDefinition) lines() []string {
-	t := td.table
-	var lines []string
-	of := func(kind string, cs []*schemas.Column) {
-		for i, c := range cs {
-			lines = append(lines, columnLine(kind, i, c.Name, cqlType(c.Type), c.Desc))
-		}
-	}
-	of("partition_key", t.Partition)
-	of("clustering", t.Clustering)
-	of("static", t.Static)
-	of("regular", t.Columns)
-	for _, x := range td.indexes {
-		lines = append(lines, fmt.Sprintf("index %s on %s", x.name, x.column.Name))
-	}
-	return append(lines, "comment "+td.comment)
-}
-
-func columnLine(kind string, position int, name, typ string, desc bool) string {
-	switch kind {
-	case "partition_key":
-		return fmt.Sprintf("partition column %d: %s %s", position+1, name, typ)
-	case "clustering":
-		return fmt.Sprintf("clustering column %d: %s %s%s", position+1, name, typ, direction(desc))
-	}
-	return fmt.Sprintf("%s column %s %s", kind, name, typ)
-}
-
-// differs says how a table that is there differs from its definition, or "".
-func (td *tableDefinition) differs(t *liveTable) string {
-	want, have := td.lines(), t.lines()
-	for _, line := range want {
-		if !slices.Contains(have, line) {
-			return fmt.Sprintf("table %s has no %s", td.name, line)
-		}
-	}
-	for _, line := range have {
-		if !slices.Contains(want, line) {
-			return fmt.Sprintf("table %s has %s, and should not", td.name, line)
-		}
-	}
-	for _, o := range td.options {
-		if is := o.differs(t.numbers[o.name], t.fields[o.name]); is != "" {
-			return fmt.Sprintf("table %s has %s %s, and should have %s", td.name, o.name, is, o)
-		}
-	}
-	return ""
+// indexed reports whether the column has an index.
+func (t *liveTable) indexed(column string) bool {
+	return slices.Contains(slices.Collect(maps.Values(t.indexes)), column)
 }

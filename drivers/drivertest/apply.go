@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // apply is about Apply, Inspect and Prepare.
@@ -28,16 +29,10 @@ func apply(t testing.TB, open Open) {
 	}
 	c.expect([]string{"1 kept"}, "all", "p")
 
-	for _, on := range []*suite{s, begin(t, open, "nested.yaml")} {
-		want := on.schema
-		got, err := on.store.Inspect(s.ctx, want.Name)
-		if err != nil {
-			t.Fatalf("inspect %s: %v", want.Name, err)
-		}
-		if got, want := tables(got), tables(want); got != want {
-			t.Errorf("inspect returns\n%s\nwhat was applied:\n%s", got, want)
-		}
+	for _, file := range []string{"nested.yaml", "statics.yaml", "collections.yaml", "indexes.yaml"} {
+		inspected(begin(t, open, file))
 	}
+	inspected(s)
 	if _, err := s.store.Inspect(s.ctx, "dt_nowhere"); err == nil {
 		t.Errorf("inspecting a schema that was never applied returned no error")
 	}
@@ -47,4 +42,50 @@ func apply(t testing.TB, open Open) {
 	} else if errors.Is(err, drivers.ErrUnsupported) {
 		t.Errorf("a schema that was not applied: %v; that is not what unsupported means", err)
 	}
+}
+
+// inspected compares what the engine tells of a schema with what was applied,
+// and with what the engine says that it keeps of it.
+func inspected(s *suite) {
+	s.Helper()
+	got, err := s.store.Inspect(s.ctx, s.schema.Name)
+	if err != nil {
+		s.Fatalf("inspect %s: %v", s.schema.Name, err)
+	}
+	want := schemas.Canonical(s.schema)
+	for _, t := range want.Tables {
+		t.Hints = nil
+	}
+	for _, d := range schemas.Diff(want, got) {
+		if d.Kind != schemas.MissingIndex || s.reads(d.Part) {
+			s.Errorf("inspect, beside what was applied: %s", d)
+		}
+	}
+	stored, err := s.store.Stored(s.schema)
+	if err != nil {
+		s.Fatalf("stored %s: %v", s.schema.Name, err)
+	}
+	for _, d := range schemas.Diff(stored, got) {
+		s.Errorf("inspect, beside what the engine says it stores: %s", d)
+	}
+	for what, form := range map[string]*schemas.Schema{"Inspect": got, "Stored": stored} {
+		if again := schemas.Canonical(form); string(schemas.Format(again)) != string(schemas.Format(form)) {
+			s.Errorf("what %s returns is not in canonical form:\n%s", what, schemas.Format(form))
+		}
+	}
+}
+
+// reads reports whether the engine reads through an index.
+func (s *suite) reads(index string) bool {
+	s.Helper()
+	for _, p := range s.schema.Patterns {
+		if p.Index == nil || p.Index.Name != index {
+			continue
+		}
+		st, err := s.store.Prepare(s.ctx, p)
+		if err == nil && st.Pattern() == p {
+			return true
+		}
+	}
+	return false
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func oddKeys(t testing.TB, open Open) {
 		}
 	}
 	var want []string
-	for _, k := range sorted(odd) {
+	for _, k := range slices.Sorted(slices.Values(odd)) {
 		want = append(want, row(k))
 	}
 	c.expect(want, "marked", "p")

@@ -1,6 +1,9 @@
 package faulty
 
-import "github.com/mailbench/mailbench/drivers"
+import (
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
 
 // Faults returns the faults that contract suites must find.
 func Faults() []Fault {
@@ -127,5 +130,12 @@ func Faults() []Fault {
 		},
 		{Name: "emulates-in-silence", Doc: "A fallback runs, and the engine says that it ran what was declared.", emulates: true},
 		{Name: "applies-anything", Doc: "A schema that differs from the one that is there is taken for it.", applies: true},
+		{Name: "inspects-no-order", Doc: "Inspect says that all columns of a key ascend.", inspect: allAscend},
+		{Name: "inspects-too-little", Doc: "Inspect misses a column.", inspect: lastMissing},
+		{Name: "inspects-no-index", Doc: "Inspect tells of no index.", inspect: func(s *schemas.Schema) {
+			for _, t := range s.Tables {
+				t.Indexes = nil
+			}
+		}},
 	}
 }

@@ -68,6 +68,9 @@ var sees = map[string][]string{
 	"ignores-contexts":    {"contexts"},
 	"emulates-in-silence": {"fallbacks"},
 	"applies-anything":    {"apply"},
+	"inspects-no-order":   {"apply"},
+	"inspects-too-little": {"apply"},
+	"inspects-no-index":   {"apply"},
 }
 
 // open returns what applies schemas to one store that all share.

@@ -27,6 +27,8 @@ type Fault struct {
 	emulates bool
 	// applies any schema over any other.
 	applies bool
+	// inspect changes what the store tells of a schema.
+	inspect func(s *schemas.Schema)
 }
 
 // Wrap returns the store with the fault. The zero Fault breaks nothing.
@@ -58,6 +60,15 @@ func (s *store) Apply(ctx context.Context, sch *schemas.Schema) error {
 		return nil
 	}
 	return err
+}
+
+// Inspect implements drivers.Store.
+func (s *store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
+	sch, err := s.Store.Inspect(ctx, name)
+	if err == nil && s.fault.inspect != nil {
+		s.fault.inspect(sch)
+	}
+	return sch, err
 }
 
 // Prepare implements drivers.Store.
@@ -147,4 +158,22 @@ func inner(st drivers.Statement, args []drivers.Value) (drivers.Statement, []dri
 		}
 	}
 	return own.Statement, kept
+}
+
+// allAscend takes the directions out of a schema.
+func allAscend(s *schemas.Schema) {
+	for _, t := range s.Tables {
+		for _, c := range t.Clustering {
+			c.Desc = false
+		}
+	}
+}
+
+// lastMissing leaves the last column out of each table that has several.
+func lastMissing(s *schemas.Schema) {
+	for _, t := range s.Tables {
+		if n := len(t.Columns); n > 1 {
+			t.Columns = t.Columns[:n-1]
+		}
+	}
 }

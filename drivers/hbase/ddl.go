@@ -3,9 +3,7 @@ package hbase
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tsuna/gohbase/pb"
@@ -50,50 +48,67 @@ func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 	return nil
 }
 
-// create makes the HBase tables that are not there, and compares the others.
+// create makes the HBase tables that are not there, and compares all of them.
 func (s *Store) create(ctx context.Context, l *layout) error {
-	there, err := s.describe(ctx, prefixOf(s.namespace, l.schema.Name))
-	if err != nil {
+	missing, err := s.missing(ctx, l)
+	if err != nil || len(missing) == 0 {
 		return err
 	}
-	for name := range there {
-		if !slices.ContainsFunc(l.roots, func(r *root) bool { return r.name == name }) {
-			return fmt.Errorf("table %s is there, and not in the schema: another schema of that name was applied", name)
-		}
-	}
 	var g errgroup.Group
-	for _, r := range l.roots {
-		if d, ok := there[r.name]; ok {
-			if err := s.compare(l, r, d); err != nil {
-				return err
-			}
-			continue
-		}
+	for _, r := range missing {
 		g.Go(func() error {
 			err := s.createTable(ctx, l, r, splitKeys(r.schema.Partition[0].Type.Kind, s.settings.regions))
 			if isClass(err, "TableExistsException") {
-				return s.createdBy(ctx, l, r)
+				return s.await(ctx, r.name) // another client creates it
 			}
 			return err
 		})
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if missing, err = s.missing(ctx, l); err == nil && len(missing) > 0 {
+		err = fmt.Errorf("table %s was created and is not there: somebody else drops it", missing[0].name)
+	}
+	return err
 }
 
-// createdBy waits for a table that another client is creating, and compares it.
-func (s *Store) createdBy(ctx context.Context, l *layout, r *root) error {
+// missing returns the HBase tables that are not there. That something else is
+// there is an error, and so is a table that lacks one of its families.
+func (s *Store) missing(ctx context.Context, l *layout) ([]*root, error) {
+	there, err := s.inspect(ctx, l.schema.Name)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := drivers.Missing(l.stored(), there)
+	if err != nil {
+		return nil, err
+	}
+	var roots []*root
+	for _, m := range tables {
+		t := l.schema.Table(m.Table).Root()
+		if slices.ContainsFunc(there.Tables, func(o *schemas.Table) bool { return o.Root().Name == t.Name }) {
+			return nil, drivers.Conflict([]schemas.Difference{m})
+		}
+		r := l.roots[slices.IndexFunc(l.roots, func(r *root) bool { return r.schema == t })]
+		if !slices.Contains(roots, r) {
+			roots = append(roots, r)
+		}
+	}
+	return roots, nil
+}
+
+// await waits until HBase knows a table.
+func (s *Store) await(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, tableTimeout)
 	defer cancel()
 	for {
-		there, err := s.describe(ctx, r.name)
-		if err != nil {
+		there, err := s.describe(ctx, name)
+		if _, ok := there[name]; ok || err != nil {
 			return err
 		}
-		if d, ok := there[r.name]; ok {
-			return s.compare(l, r, d)
-		}
 		if err := sleep(ctx, lookEvery); err != nil {
-			return fmt.Errorf("table %s, which another client creates: %w", r.name, err)
+			return fmt.Errorf("table %s, which another client creates: %w", name, err)
 		}
 	}
 }
@@ -140,37 +155,6 @@ func splitKeys(kind schemas.Kind, regions int) [][]byte {
 		keys = append(keys, []byte{byte(at >> 8), byte(at)})
 	}
 	return keys
-}
-
-// compare reports how a table differs from what the schema asks for.
-func (s *Store) compare(l *layout, r *root, d TableDescription) error {
-	if err := d.foreign(); err != nil {
-		return err
-	}
-	want := s.attributes(l, r)
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if d.Attributes[name] != want[name] {
-			return fmt.Errorf("table %s was made for another schema; use another namespace or the schema it was made with:\n%s: %s\nexpected: %s",
-				r.name, name, d.Attributes[name], want[name])
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.families)) {
-		f, ok := d.Families[name]
-		if !ok {
-			return fmt.Errorf("table %s lacks family %s", r.name, name)
-		}
-		for _, setting := range slices.Sorted(maps.Keys(r.families[name])) {
-			if got, want := f[setting], r.families[name][setting]; !strings.EqualFold(got, want) {
-				return fmt.Errorf("table %s, family %s: %s is %q, the schema's hints ask for %q", r.name, name, setting, got, want)
-			}
-		}
-	}
-	for name := range d.Families {
-		if _, ok := r.families[name]; !ok {
-			return fmt.Errorf("table %s has a family %s, which the schema does not", r.name, name)
-		}
-	}
-	return nil
 }
 
 // askMaster sends a request to HBase's master.

@@ -9,8 +9,11 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
+// engineName is the engine's name in the list of engines and in hints.
+const engineName = "hbase"
+
 // familySettings are a family's settings as HBase's table descriptors hold them.
-type familySettings map[string]string
+type familySettings = map[string]string
 
 // defaults are what every family is made with; hints override them. They are
 // HBase's own, but for NEW_VERSION_BEHAVIOR: with it a delete hides what was
@@ -58,7 +61,7 @@ type hints struct {
 // errors: a hint that does nothing would be believed to do something.
 func parseHints(t *schemas.Table) (hints, error) {
 	h := hints{family: maps.Clone(defaults)}
-	for name, value := range t.Hints["hbase"] {
+	for name, value := range t.Hints[engineName] {
 		switch name {
 		case "family":
 			if value == "" || strings.ContainsAny(value, ":/.") {

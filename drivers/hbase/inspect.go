@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
@@ -30,7 +29,7 @@ const (
 type TableDescription struct {
 	Name       string
 	Attributes map[string]string
-	Families   map[string]map[string]string // name → setting → value, all that HBase tells
+	Families   map[string]familySettings // name → setting → value, all that HBase tells
 }
 
 // foreign reports a table that mailbench did not make.
@@ -45,7 +44,7 @@ func (d TableDescription) foreign() error {
 func (s *Store) attributes(l *layout, r *root) map[string]string {
 	return map[string]string{
 		attrMark: markVersion, attrNamespace: s.namespace, attrSchema: l.schema.Name,
-		attrTables: writeTables(l, r),
+		attrTables: l.tablesText(r),
 	}
 }
 
@@ -76,7 +75,7 @@ func (s *Store) describe(ctx context.Context, prefix string) (map[string]TableDe
 	for _, t := range answer.GetTableSchema() {
 		d := TableDescription{
 			Name: string(t.GetTableName().GetQualifier()), Attributes: settingsOf(t.GetAttributes(), t.GetConfiguration()),
-			Families: make(map[string]map[string]string),
+			Families: make(map[string]familySettings),
 		}
 		for _, f := range t.GetColumnFamilies() {
 			d.Families[string(f.GetName())] = settingsOf(f.GetAttributes(), f.GetConfiguration())
@@ -97,35 +96,39 @@ func settingsOf(attributes []*pb.BytesBytesPair, configuration []*pb.NameStringP
 	return m
 }
 
-// Inspect implements drivers.Store. Tables whose family is gone are left out,
-// and so are indexes: HBase keeps none.
+// Inspect implements drivers.Store.
 func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
 	sch, err := s.inspect(ctx, name)
+	if err == nil && len(sch.Tables) == 0 {
+		err = fmt.Errorf("HBase has no table that begins with %s", prefixOf(s.namespace, name))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
 	}
 	return sch, nil
 }
 
+// inspect is Inspect, but a schema of which nothing is there has no tables.
 func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
 	prefix := prefixOf(s.namespace, name)
 	there, err := s.describe(ctx, prefix)
-	if err != nil {
-		return nil, err
+	if err != nil || len(there) == 0 {
+		return &schemas.Schema{Name: name}, err
 	}
-	var source strings.Builder
-	fmt.Fprintf(&source, "schema: 1\nname: %s\ntables:\n", name)
+	text := "schema: 1\nname: " + name + tablesKey
+	families := make(map[string]map[string]familySettings)
 	for _, table := range slices.Sorted(maps.Keys(there)) {
 		d := there[table]
 		if err := d.foreign(); err != nil {
 			return nil, err
 		}
-		source.WriteString(d.Attributes[attrTables])
+		if of, in := d.Attributes[attrSchema], d.Attributes[attrNamespace]; of != name || in != s.namespace {
+			return nil, fmt.Errorf("table %s is of the schema %s in the namespace %q", table, of, in)
+		}
+		text += d.Attributes[attrTables]
+		families[table] = d.Families
 	}
-	if len(there) == 0 {
-		return nil, fmt.Errorf("HBase has no table that begins with %s", prefix)
-	}
-	sch, err := schemas.Parse("HBase at "+s.contact[0], []byte(source.String()))
+	sch, err := schemas.Parse("HBase at "+s.contact[0], []byte(text))
 	if err != nil {
 		return nil, err
 	}
@@ -133,60 +136,5 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	if err != nil {
 		return nil, err
 	}
-	sch.Tables = slices.DeleteFunc(sch.Tables, func(t *schemas.Table) bool {
-		tb := l.tables[t]
-		return tb != nil && there[string(tb.hbase)].Families[tb.family] == nil
-	})
-	return sch, nil
-}
-
-// writeTables writes a root table and what is nested in it as a schema file
-// would have them: keys, columns and hints.
-func writeTables(l *layout, r *root) string {
-	var b strings.Builder
-	for _, t := range l.schema.Tables {
-		if t.Root() != r.schema {
-			continue
-		}
-		fmt.Fprintf(&b, "  %s:\n", t.Name)
-		if t.Parent == nil {
-			fmt.Fprintf(&b, "    partition: [%s]\n", keyList(t.Partition))
-		} else {
-			fmt.Fprintf(&b, "    in: %s\n", t.Parent.Name)
-		}
-		if own := t.Clustering[t.Inherited:]; len(own) > 0 {
-			fmt.Fprintf(&b, "    clustering: [%s]\n", keyList(own))
-		}
-		writeColumns(&b, "columns", t.Columns)
-		writeColumns(&b, "static", t.Static)
-		if h := t.Hints["hbase"]; len(h) > 0 {
-			b.WriteString("    hints:\n      hbase:\n")
-			for _, name := range slices.Sorted(maps.Keys(h)) {
-				fmt.Fprintf(&b, "        %s: %q\n", name, h[name])
-			}
-		}
-	}
-	return b.String()
-}
-
-func keyList(cs []*schemas.Column) string {
-	var words []string
-	for _, c := range cs {
-		word := c.Name + " " + c.Type.String()
-		if c.Desc {
-			word += " desc"
-		}
-		words = append(words, fmt.Sprintf("%q", word))
-	}
-	return strings.Join(words, ", ")
-}
-
-func writeColumns(b *strings.Builder, key string, cs []*schemas.Column) {
-	if len(cs) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "    %s:\n", key)
-	for _, c := range slices.SortedFunc(slices.Values(cs), func(a, b *schemas.Column) int { return strings.Compare(a.Name, b.Name) }) {
-		fmt.Fprintf(b, "      %s: %q\n", c.Name, c.Type.String())
-	}
+	return l.with(families), nil
 }

@@ -70,7 +70,7 @@ func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 			l.roots = append(l.roots, r)
 		}
 		if t.Header() {
-			if len(t.Hints["hbase"]) > 0 {
+			if len(t.Hints[engineName]) > 0 {
 				return nil, fmt.Errorf("table %s: hints of a table that stores nothing of its own", t.Name)
 			}
 			continue

@@ -47,7 +47,7 @@ var (
 // Engine returns the engine's entry for the list of engines.
 func Engine() drivers.Engine {
 	return drivers.Engine{
-		Name:     "hbase",
+		Name:     engineName,
 		Doc:      "Apache HBase 2.4 or newer, found through its ZooKeeper",
 		Remote:   true,
 		Settings: settingList,
@@ -131,7 +131,7 @@ func (s *Store) Close() error {
 // Capabilities implements drivers.Store.
 func (s *Store) Capabilities() drivers.Capabilities {
 	return drivers.Capabilities{
-		Engine:        "hbase",
+		Engine:        engineName,
 		Version:       s.version,
 		Durability:    s.durability,
 		Atomic:        schemas.AtomicRow,

@@ -318,3 +318,43 @@ func BenchmarkCalls(b *testing.B) {
 		})
 	}
 }
+
+// TestApply: what was applied is told in canonical form, and nothing else is
+// applied over it.
+func TestApply(t *testing.T) {
+	const text = "schema: 1\nname: s\ntables:\n  t: {partition: [k text], columns: {b: int, a: text}, indexes: {by_a: [a]}}\n"
+	parse := func(text string) *schemas.Schema {
+		s, err := schemas.Parse("s.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	st, err := null.Engine().Open(t.Context(), drivers.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := st.Apply(t.Context(), parse(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "column b of table t is int; it should be text"
+	if err := st.Apply(t.Context(), parse(strings.Replace(text, "b: int", "b: text", 1))); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("another schema: %v, want an error with %q", err, want)
+	}
+	there, err := st.Inspect(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := st.Stored(parse(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(schemas.Format(there)), string(schemas.Format(stored)); got != want || len(there.Tables[0].Indexes) != 1 {
+		t.Errorf("inspected:\n%s\nexpected:\n%s", got, want)
+	}
+	if _, err := st.Inspect(t.Context(), "other"); err == nil {
+		t.Error("a schema that is not there was inspected")
+	}
+}

@@ -34,7 +34,7 @@ type family struct {
 
 type store struct {
 	mu      sync.Mutex
-	schemas map[string]*schemas.Schema
+	schemas map[string]*schemas.Schema // as stored
 	tables  map[family]*samples
 	numbers atomic.Int64 // the last number that an add returned
 }
@@ -59,16 +59,35 @@ func (s *store) Capabilities() drivers.Capabilities {
 func (s *store) Apply(_ context.Context, sch *schemas.Schema) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.schemas[sch.Name] = sch
+	stored := stored(sch)
+	if there := s.schemas[sch.Name]; there != nil {
+		if err := drivers.Conflict(schemas.Diff(stored, there)); err != nil {
+			return fmt.Errorf("apply schema %s: %w", sch.Name, err)
+		}
+	}
+	s.schemas[sch.Name] = stored
 	return nil
+}
+
+// Stored implements drivers.Store.
+func (s *store) Stored(sch *schemas.Schema) (*schemas.Schema, error) { return stored(sch), nil }
+
+// stored returns the canonical form of a schema: the null engine takes all
+// indexes, and no hints.
+func stored(sch *schemas.Schema) *schemas.Schema {
+	own := schemas.Canonical(sch)
+	for _, t := range own.Tables {
+		t.Hints = nil
+	}
+	return own
 }
 
 // Inspect implements drivers.Store.
 func (s *store) Inspect(_ context.Context, name string) (*schemas.Schema, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sch := s.schemas[name]; sch != nil {
-		return sch, nil
+	if there := s.schemas[name]; there != nil {
+		return schemas.Canonical(there), nil
 	}
 	return nil, fmt.Errorf("inspect schema %s: it was not applied to this null engine", name)
 }

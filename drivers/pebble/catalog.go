@@ -1,12 +1,12 @@
 package pebble
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -15,8 +15,8 @@ import (
 )
 
 // The catalog is space 0. "schema/NAME" holds a schema's first key space (two
-// bytes), the first after it (two bytes), and its source; "opened" how
-// often the store was opened (eight bytes).
+// bytes), the first after it (two bytes), and its tables in the schema language;
+// "opened" how often the store was opened (eight bytes).
 const (
 	schemaKey = "\x00\x00schema/"
 	openedKey = "\x00\x00opened"
@@ -51,7 +51,7 @@ func (s *Store) putSynced(key, value []byte) error {
 	return err
 }
 
-// Apply implements drivers.Store. What is there is compared by its source.
+// Apply implements drivers.Store.
 func (s *Store) Apply(_ context.Context, sch *schemas.Schema) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,6 +64,8 @@ func (s *Store) Apply(_ context.Context, sch *schemas.Schema) error {
 	return nil
 }
 
+// apply lays the schema's tables out in the order in which the catalog holds
+// them, so that a schema file may be written in another order.
 func (s *Store) apply(sch *schemas.Schema) error {
 	key := []byte(schemaKey + sch.Name)
 	data, err := find(s.db, key, nil)
@@ -71,19 +73,24 @@ func (s *Store) apply(sch *schemas.Schema) error {
 		return err
 	}
 	if data == nil {
-		if data, err = s.allot(sch); err != nil {
+		if data, err = s.allot(stored(sch)); err != nil {
 			return err
 		}
-	} else if len(data) < 4 || !bytes.Equal(data[4:], sch.Source) {
-		return errors.New("a different schema of that name is in this data directory; use another directory or the schema it was made with")
 	}
-	space := binary.BigEndian.Uint16(data)
+	space, there, err := s.readEntry(data)
+	if err != nil {
+		return err
+	}
+	if err := drivers.Conflict(schemas.Diff(stored(sch), stored(there))); err != nil {
+		return err
+	}
 	laid := make(map[*schemas.Table]*table, len(sch.Tables))
-	for _, t := range sch.Tables {
-		if laid[t], err = newTable(t, space); err != nil {
+	for _, as := range there.Tables {
+		t := sch.Table(as.Name)
+		if laid[t], err = newTable(t, as, space); err != nil {
 			return err
 		}
-		space += uint16(spacesOf(t))
+		space += uint16(spacesOf(as))
 	}
 	if err := s.putSynced(key, data); err != nil {
 		return err
@@ -94,6 +101,16 @@ func (s *Store) apply(sch *schemas.Schema) error {
 		}
 	}
 	return nil
+}
+
+// readEntry reads the catalog's entry of a schema: its first key space, and its
+// tables, in the order of their spaces.
+func (s *Store) readEntry(data []byte) (space uint16, there *schemas.Schema, err error) {
+	if len(data) < 4 {
+		return 0, nil, errors.New("the data directory's catalog is damaged")
+	}
+	there, err = schemas.Parse(s.dir+": catalog", data[4:])
+	return binary.BigEndian.Uint16(data), there, err
 }
 
 // allot returns the catalog's entry of a new schema, in the spaces behind those
@@ -121,7 +138,7 @@ func (s *Store) allot(sch *schemas.Schema) ([]byte, error) {
 	}
 	entry := binary.BigEndian.AppendUint16(nil, uint16(first))
 	entry = binary.BigEndian.AppendUint16(entry, uint16(next))
-	return append(entry, sch.Source...), nil
+	return append(entry, schemas.Format(sch)...), nil
 }
 
 // tableOf returns the layout of an applied table, or nil.
@@ -131,19 +148,45 @@ func (s *Store) tableOf(t *schemas.Table) *table {
 	return s.tables[t]
 }
 
+// Stored implements drivers.Store.
+func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) { return stored(sch), nil }
+
+// stored returns what the engine keeps of a schema: all but hints, of which it
+// has none, and indexes over plain columns.
+func stored(sch *schemas.Schema) *schemas.Schema {
+	own := schemas.Canonical(sch)
+	for _, t := range own.Tables {
+		t.Hints = nil
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !x.OverKeys() })
+	}
+	return own
+}
+
 // Inspect implements drivers.Store.
 func (s *Store) Inspect(_ context.Context, name string) (*schemas.Schema, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.db == nil {
-		return nil, fmt.Errorf("inspect schema %s: %w", name, drivers.ErrClosed)
-	}
-	data, err := find(s.db, []byte(schemaKey+name), nil)
+	sch, err := s.inspect(name)
 	if err != nil {
 		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
 	}
-	if len(data) < 4 {
-		return nil, fmt.Errorf("schema %s is not in data directory %s", name, s.dir)
+	return sch, nil
+}
+
+func (s *Store) inspect(name string) (*schemas.Schema, error) {
+	if s.db == nil {
+		return nil, drivers.ErrClosed
 	}
-	return schemas.Parse(s.dir+": schema "+name, data[4:])
+	data, err := find(s.db, []byte(schemaKey+name), nil)
+	if err != nil {
+		return nil, err
+	}
+	if data == nil {
+		return nil, fmt.Errorf("it is not in data directory %s", s.dir)
+	}
+	_, there, err := s.readEntry(data)
+	if err != nil {
+		return nil, err
+	}
+	return stored(there), nil
 }

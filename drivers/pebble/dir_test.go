@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -99,12 +101,13 @@ func TestCatalog(t *testing.T) {
 	if err := e.store.Apply(ctx, other); err != nil {
 		t.Fatal(err)
 	}
-	changed, err := schemas.Parse("test.yaml", []byte(testSchema+"\n"))
+	changed, err := schemas.Parse("test.yaml", []byte(strings.Replace(testSchema, "size: bigint", "size: int", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.store.Apply(ctx, changed); err == nil {
-		t.Error("a different schema of the same name was applied")
+	const why = "column size of table mail is bigint; it should be int"
+	if err := e.store.Apply(ctx, changed); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("a different schema of the same name was applied: %v, want an error with %q", err, why)
 	}
 	// Another schema has key spaces of its own: its equal tables are empty.
 	slice, err := e.store.Prepare(ctx, other.Pattern("tallies"))
@@ -135,6 +138,67 @@ func TestCatalog(t *testing.T) {
 	}
 	if _, err := e.store.Prepare(ctx, changed.Pattern("get")); err == nil {
 		t.Error("a pattern of a schema that was not applied was prepared")
+	}
+}
+
+// TestReordered: a schema file may be written in another order than the one that
+// a data directory was made with, which older versions kept as it was.
+func TestReordered(t *testing.T) {
+	const head = "schema: 1\nname: test\ntables:\n"
+	const patterns = `
+patterns:
+  put: {put: mail, columns: [subject, size, tags]}
+  newest: {slice: mail, index: newest, by: u, columns: [id, subject, size, tags]}
+  put_note: {put: note}
+  note: {get: note}
+`
+	const notes = "  note: {partition: [u text], columns: {text: text}}\n"
+	made := head + notes + `  mail:
+    partition: [u text]
+    clustering: [id bigint]
+    columns: {subject: text, tags: set<text>, size: bigint}
+    indexes: {by_subject: [subject], oldest: [u, id], newest: [u, id desc]}` + patterns
+	read := head + `  mail:
+    partition: [u text]
+    clustering: [id bigint]
+    columns: {size: bigint, subject: text, tags: set<text>}
+    indexes: {newest: [u, id desc], by_subject: [subject], oldest: [u, id]}
+` + notes + patterns
+	for what, asItWas := range map[string]bool{"the canonical form": false, "an older version's file": true} {
+		st, err := openStore(drivers.Options{Dir: t.TempDir()}, vfs.Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		if asItWas { // with the first space, and the one after the last: two tables of four, and three indexes
+			if err := st.putSynced([]byte(schemaKey+"test"), append([]byte{0, 1, 0, 12}, made...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		applied := func(source string) *env {
+			s, err := schemas.Parse("test.yaml", []byte(source))
+			if err == nil {
+				err = st.Apply(t.Context(), s)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			e := &env{t: t, store: st}
+			if e.set, err = drivers.PrepareAll(t.Context(), st, s); err != nil {
+				t.Fatal(err)
+			}
+			e.sess = e.session()
+			return e
+		}
+		e := applied(made)
+		e.write("put", "u", 1, "one", 10, set("a", "b"))
+		e.write("put_note", "u", "noted")
+		e = applied(read)
+		e.write("put", "u", 2, "two", 20, set("c"))
+		e.want("2 two 20 (c); 1 one 10 (a b)", "newest", "u")
+		e.want("u noted", "note", "u")
+		e = applied(made)
+		e.want("2 two 20 (c); 1 one 10 (a b)", "newest", "u")
 	}
 }
 

@@ -53,26 +53,28 @@ type table struct {
 // spacesOf is how many key spaces a table takes.
 func spacesOf(t *schemas.Table) int { return 4 + len(t.Indexes) }
 
-// newTable lays a table out over the spaces from first on.
-func newTable(t *schemas.Table, first uint16) (*table, error) {
+// newTable lays a table out over the spaces from first on, in the order of
+// columns and indexes that it was created with.
+func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 	tb := &table{name: t.Name, key: t.Key(), byIndex: make(map[*schemas.Index]*path)}
 	order := make([]keyColumn, len(tb.key))
 	for i, c := range tb.key {
 		order[i] = keyColumn{c.Type.Kind, c.Desc, i}
 	}
 	var err error
-	if tb.rows, err = newFamily(first, order, t.Columns); err != nil {
+	if tb.rows, err = newFamily(first, order, inOrder(t, created.Columns)); err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.Name, err)
 	}
-	if tb.statics, err = newFamily(first+2, order[:len(t.Partition)], t.Static); err != nil {
+	if tb.statics, err = newFamily(first+2, order[:len(t.Partition)], inOrder(t, created.Static)); err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.Name, err)
 	}
 	tb.guarded.Store(tb.rows.collections+tb.statics.collections > 0)
 	tb.indexes = make([]path, 0, len(t.Indexes)) // pointers into it are kept
-	for i, x := range t.Indexes {
+	for _, x := range t.Indexes {
 		if !x.OverKeys() {
 			continue
 		}
+		i := slices.IndexFunc(created.Indexes, func(c *schemas.Index) bool { return c.Name == x.Name })
 		p := path{space: first + 4 + uint16(i)}
 		for _, c := range x.Columns {
 			p.cols = append(p.cols, keyColumn{c.Column.Type.Kind, c.Desc, slices.Index(tb.key, c.Column)})
@@ -86,6 +88,15 @@ func newTable(t *schemas.Table, first uint16) (*table, error) {
 		tb.byIndex[x] = &tb.indexes[len(tb.indexes)-1]
 	}
 	return tb, nil
+}
+
+// inOrder returns the table's own columns in the order of others of their names.
+func inOrder(t *schemas.Table, others []*schemas.Column) []*schemas.Column {
+	cs := make([]*schemas.Column, len(others))
+	for i, c := range others {
+		cs[i] = t.Column(c.Name)
+	}
+	return cs
 }
 
 func newFamily(first uint16, order []keyColumn, cols []*schemas.Column) (family, error) {

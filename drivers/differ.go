@@ -1,0 +1,44 @@
+package drivers
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// maxConflicts is how many differences an error names.
+const maxConflicts = 3
+
+// Conflict returns an error that names differences, the most harmful first, or
+// nil if there are none: what is there was not made for the schema.
+func Conflict(differences []schemas.Difference) error {
+	if len(differences) == 0 {
+		return nil
+	}
+	var words []string
+	for i, d := range differences {
+		if i == maxConflicts {
+			words = append(words, fmt.Sprintf("and %d more", len(differences)-i))
+			break
+		}
+		words = append(words, d.String())
+	}
+	return fmt.Errorf("a different schema of that name is there: %s; use another namespace or data directory, or the schema it was made with",
+		strings.Join(words, "; "))
+}
+
+// Missing compares what a schema stores with what is there, in the forms that
+// Store.Stored and Store.Inspect return. It returns the tables and indexes that
+// Apply has yet to create; any other difference is a Conflict.
+func Missing(stored, there *schemas.Schema) (missing []schemas.Difference, err error) {
+	var others []schemas.Difference
+	for _, d := range schemas.Diff(stored, there) {
+		if d.Kind == schemas.MissingTable || d.Kind == schemas.MissingIndex {
+			missing = append(missing, d)
+		} else {
+			others = append(others, d)
+		}
+	}
+	return missing, Conflict(others)
+}

@@ -1,0 +1,123 @@
+package hbase
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// tablesKey is the line of a schema file that its tables follow.
+const tablesKey = "\ntables:\n"
+
+// tablesText writes a root table and what is nested in it as a schema file
+// would have them, without what is not HBase's business.
+func (l *layout) tablesText(r *root) string {
+	own := schemas.Canonical(l.schema)
+	own.Tables = slices.DeleteFunc(own.Tables, func(t *schemas.Table) bool { return t.Root().Name != r.schema.Name })
+	for _, t := range own.Tables {
+		t.Indexes = nil
+		maps.DeleteFunc(t.Hints, func(engine string, _ map[string]string) bool { return engine != engineName })
+	}
+	_, tables, _ := strings.Cut(string(schemas.Format(own)), tablesKey)
+	return tables
+}
+
+// Stored implements drivers.Store. HBase keeps every table and no index. The
+// settings are all that the layout of a table follows from beside its columns,
+// and all of its family; those of static columns begin with "static.".
+func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
+	l, err := newLayout(prefixOf(s.namespace, sch.Name), sch)
+	if err != nil {
+		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
+	}
+	return l.stored(), nil
+}
+
+// stored returns the layout's schema as it is once all of it is made.
+func (l *layout) stored() *schemas.Schema {
+	families := make(map[string]map[string]familySettings)
+	for _, r := range l.roots {
+		families[r.name] = r.families
+	}
+	return l.with(families)
+}
+
+// with returns, in canonical form, what of the layout's schema is there: HBase
+// tables with their families. A family that is not the schema's is a table
+// called "root:family", of which nothing but the key is known.
+func (l *layout) with(families map[string]map[string]familySettings) *schemas.Schema {
+	own := schemas.Canonical(l.schema)
+	there := &schemas.Schema{Name: own.Name, File: own.File}
+	known := make(map[string]bool) // "HBase table:family"
+	for _, t := range own.Tables {
+		tb := l.tables[l.schema.Table(t.Name)]
+		t.Indexes, t.Hints = nil, nil
+		if tb == nil { // a row header is there with what is nested in it
+			continue
+		}
+		live := families[string(tb.hbase)]
+		known[string(tb.hbase)+":"+tb.family] = true
+		if live[tb.family] == nil {
+			t.Columns, t.Static = nil, nil
+			continue
+		}
+		settings := l.settings(tb)
+		addSettings(settings, "", live[tb.family])
+		if len(t.Static) > 0 {
+			known[string(tb.hbase)+":"+staticFamily] = true
+			addSettings(settings, "static.", live[staticFamily])
+		}
+		if live[staticFamily] == nil {
+			t.Static = nil
+		}
+		t.Hints = map[string]map[string]string{engineName: settings}
+		there.Tables = append(there.Tables, t)
+	}
+	for _, r := range l.roots {
+		t := own.Table(r.schema.Name)
+		for family := range families[r.name] {
+			if !known[r.name+":"+family] {
+				there.Tables = append(there.Tables, &schemas.Table{
+					Name: t.Name + ":" + family, Parent: t, Partition: t.Partition, Clustering: t.Clustering,
+				})
+			}
+		}
+	}
+	return schemas.Canonical(there)
+}
+
+// settings are what a table's keys look like in HBase, as its hints say.
+func (l *layout) settings(tb *table) map[string]string {
+	var unsigned []string
+	for _, c := range ownKey(tb.schema) {
+		if l.unsigned[c] {
+			unsigned = append(unsigned, c.Name)
+		}
+	}
+	order := ""
+	if tb.flipped {
+		order = "reversed"
+	}
+	return map[string]string{"family": tb.family, "order": order, "unsigned": strings.Join(unsigned, " ")}
+}
+
+// addSettings adds those of a family, by the names that hints have for them.
+func addSettings(settings map[string]string, prefix string, family familySettings) {
+	names := map[string]string{"TTL": schemas.ExpirySetting}
+	for hint, f := range familyHints {
+		names[f.setting] = hint
+	}
+	for setting, value := range family {
+		name := names[setting]
+		if name == "" {
+			name = strings.ToLower(setting)
+		}
+		if setting == "TTL" && value == defaults["TTL"] {
+			value = "0"
+		}
+		settings[prefix+name] = strings.ToLower(value)
+	}
+}
