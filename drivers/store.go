@@ -126,7 +126,8 @@ type Settler interface {
 
 // Cooler is a store that can forget its caches: it reopens its files and asks
 // the operating system to drop them from the page cache. Sessions must be
-// closed; statements stay valid.
+// closed; statements stay valid. The error wraps errors.ErrUnsupported if the
+// operating system cannot be asked: the files were reopened all the same.
 type Cooler interface {
 	Cool(ctx context.Context) error
 }
@@ -138,12 +139,15 @@ type Observer interface {
 
 // Observation is an engine's state at one moment. A negative number is unknown.
 type Observation struct {
-	DiskBytes      int64             // bytes of live files
-	CacheBytes     int64             // capacity of the block cache
-	CompactionDebt int64             // bytes that compaction still has to move
-	WrittenBytes   int64             // bytes written to disk since the store was opened
-	Tombstones     int64             // delete markers in live files
-	Settings       map[string]string // effective settings
+	DiskBytes      int64 // length of the files on disk
+	CacheBytes     int64 // capacity of the block cache
+	CompactionDebt int64 // bytes that compaction still has to move
+	WrittenBytes   int64 // bytes written to disk since the store was opened
+	// ReadBytes are bytes read from disk since the store was opened, past all
+	// caches. An embedded engine counts all that its process reads.
+	ReadBytes  int64
+	Tombstones int64             // delete markers in live files
+	Settings   map[string]string // effective settings
 }
 
 // Bulk is a session that can trade durability for speed while a data set is

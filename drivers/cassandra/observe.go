@@ -50,7 +50,7 @@ func (s *Store) serverSettings(ctx context.Context) (map[string]string, error) {
 // Cassandra tells over JMX only.
 func (s *Store) Observe() drivers.Observation {
 	o := drivers.Observation{
-		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, Tombstones: -1,
+		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
 		Settings: s.effective(),
 	}
 	if s.enter() != nil {

@@ -33,7 +33,7 @@ func (s *Store) loads(ctx context.Context) (l loads, err error) {
 // clients are not told of.
 func (s *Store) Observe() drivers.Observation {
 	o := drivers.Observation{
-		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, Tombstones: -1,
+		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
 		Settings: s.effective(),
 	}
 	if s.closed.Load() {

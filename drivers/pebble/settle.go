@@ -2,14 +2,13 @@ package pebble
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -76,32 +75,14 @@ func (s *Store) Cool(context.Context) error {
 	if err := s.stop(); err != nil {
 		return fmt.Errorf("cool: close: %w", err)
 	}
-	if err := dropPages(s.dir); err != nil {
-		return fmt.Errorf("cool: %w", err)
-	}
+	dropped := dropPages(s.dir)
 	if err := s.start(disk); err != nil {
 		return fmt.Errorf("cool: open again: %w", err)
 	}
+	if dropped != nil {
+		return fmt.Errorf("cool: %w", dropped)
+	}
 	return nil
-}
-
-// dropPages asks the operating system to forget what it caches of the folder's
-// files. Pages not yet on the disk cannot be forgotten, so they are synced.
-func dropPages(dir string) error {
-	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := f.Sync(); err != nil {
-			return err
-		}
-		return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
-	})
 }
 
 // Observe implements drivers.Observer.
@@ -109,18 +90,43 @@ func (s *Store) Observe() drivers.Observation {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	o := drivers.Observation{
-		DiskBytes: -1, CacheBytes: s.cacheBytes, CompactionDebt: -1, WrittenBytes: -1, Tombstones: -1,
+		DiskBytes: -1, CacheBytes: s.cacheBytes, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
 		Settings: s.settings(),
 	}
 	if s.db == nil {
 		return o
 	}
 	m := s.db.Metrics()
-	o.DiskBytes = int64(m.DiskSpaceUsage())
+	if n, err := sizeOf(s.fs.FS, s.dir); err == nil {
+		o.DiskBytes = n
+	}
 	o.CompactionDebt = int64(m.Compact.EstimatedDebt)
 	o.WrittenBytes = s.fs.written.Load()
+	if now := readBytes(); now >= 0 && s.readBefore >= 0 {
+		o.ReadBytes = now - s.readBefore
+	}
 	o.Tombstones = int64(m.Keys.TombstoneCount)
 	return o
+}
+
+// sizeOf sums up the files of the store's folder. Pebble's own metrics leave out
+// blob files that were there when it was opened.
+func sizeOf(disk vfs.FS, dir string) (total int64, err error) {
+	names, err := disk.List(dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		info, err := disk.Stat(disk.PathJoin(dir, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // Pebble has just removed it
+		case err != nil:
+			return 0, err
+		default:
+			total += info.Size()
+		}
+	}
+	return total, nil
 }
 
 // settings are those of Tuned that matter to results.

@@ -27,6 +27,7 @@ type Store struct {
 	durability drivers.Durability
 	lock       *pebble.Lock
 	maxBatch   int64
+	readBefore int64 // bytes the process had read from disk before the store was opened, or -1
 
 	mu     sync.RWMutex // guards db, fs, tables, schemas
 	db     *pebble.DB   // nil once closed
@@ -83,7 +84,7 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		dir: o.Dir, cacheBytes: o.CacheBytes, durability: o.Durability, lock: l, maxBatch: maxBatchBytes,
+		dir: o.Dir, cacheBytes: o.CacheBytes, durability: o.Durability, lock: l, maxBatch: maxBatchBytes, readBefore: readBytes(),
 		tables: make(map[*schemas.Table]*table), seed: maphash.MakeSeed(),
 	}
 	if s.cacheBytes == 0 {
@@ -100,7 +101,11 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 
 // start opens Pebble.
 func (s *Store) start(disk vfs.FS) error {
+	before := s.fs
 	s.fs = &guardFS{FS: disk, unsyncedLog: s.durability == drivers.Process}
+	if before != nil {
+		s.fs.written.Store(before.written.Load()) // opened again by Cool
+	}
 	o := Tuned(s.cacheBytes)
 	o.FS, o.Lock, o.Logger, o.EventListener = s.fs, s.lock, s.fs, s.fs.listener()
 	db, err := pebble.Open(s.dir, o)

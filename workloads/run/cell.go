@@ -168,14 +168,17 @@ func (c *cell) settle(ctx context.Context, spec *workloads.Phase) error {
 // cool reopens the store without what its caches held.
 func (c *cell) cool(ctx context.Context, spec *workloads.Phase) error {
 	start := time.Now()
-	s, ok := c.store.(drivers.Cooler)
-	if !ok {
+	err := fmt.Errorf("%s cannot drop its caches: %w", c.engine.Name, errors.ErrUnsupported)
+	if s, ok := c.store.(drivers.Cooler); ok {
+		err = s.Cool(ctx)
+	}
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
 		cell := c.blank(spec)
-		cell.Doubts = append(cell.Doubts, fmt.Sprintf("not cold: %s cannot drop its caches; what follows ran warm", c.engine.Name))
+		cell.Doubts = append(cell.Doubts, fmt.Sprintf("not cold: %v; what follows ran warm", err))
 		c.cells = append(c.cells, cell)
 		return nil
-	}
-	if err := s.Cool(ctx); err != nil {
+	case err != nil:
 		return fmt.Errorf("drop the caches of %s: %w", c.engine.Name, err)
 	}
 	return c.pause(spec, start)
