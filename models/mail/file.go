@@ -168,7 +168,7 @@ func (r *FileReader) message(n uint64, most int64, date time.Time, m *Message) e
 	if most >= 0 {
 		size = min(size, most)
 	}
-	raw := Content(section{f.spill, f.starts[i], size})
+	raw := Content(io.NewSectionReader(f.spill, f.starts[i], size))
 	if size <= inMemory {
 		r.buf = append(r.buf[:0], make([]byte, size)...)
 		if _, err := raw.ReadAt(r.buf, 0); err != nil && err != io.EOF {

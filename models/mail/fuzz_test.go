@@ -117,12 +117,12 @@ func FuzzDecoded(f *testing.F) {
 		if b64 {
 			e = Base64
 		}
-		s := section{BytesContent(encoded), 0, int64(len(encoded))}
+		s := io.NewSectionReader(BytesContent(encoded), 0, int64(len(encoded)))
 		whole, err := undo(s, e)
 		if err != nil {
 			return
 		}
-		d := &decoded{section: s, encoding: e, size: whole.Size()}
+		d := &decoded{encoded: s, encoding: e, size: whole.Size()}
 		d.restart()
 		at := int64(off) % (whole.Size() + 1)
 		for _, from := range []int64{at, 0, at / 2} {

@@ -5,7 +5,6 @@
 package mail
 
 import (
-	"bytes"
 	"time"
 )
 
@@ -59,12 +58,3 @@ const (
 	Base64
 	QuotedPrintable
 )
-
-// Text returns body text as a string, for tests and small tools.
-func (m *Message) Text() string {
-	b, err := AppendContent(nil, m.Body.Content)
-	if err != nil {
-		return ""
-	}
-	return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
-}

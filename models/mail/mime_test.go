@@ -20,7 +20,8 @@ func parseText(t testing.TB, raw string) *Message {
 // shape is what a message comes to: the body, then each attachment.
 func shape(m *Message) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %q", m.Body.Type, m.Text())
+	body, _ := AppendContent(nil, m.Body.Content)
+	fmt.Fprintf(&b, "%s %q", m.Body.Type, strings.ToValidUTF8(string(body), "\uFFFD"))
 	for i := range m.Attachments {
 		a := &m.Attachments[i]
 		c, _ := AppendContent(nil, a.Content)

@@ -7,38 +7,16 @@ import (
 	"strings"
 )
 
-// section is a range of the raw message as it stands.
-type section struct {
-	raw         io.ReaderAt
-	offset, len int64
-}
-
-// Size implements Content.
-func (s section) Size() int64 { return s.len }
-
-// ReadAt implements io.ReaderAt.
-func (s section) ReadAt(p []byte, off int64) (int, error) {
-	if off >= s.len {
-		return 0, io.EOF
-	}
-	if rest := s.len - off; int64(len(p)) > rest {
-		n, err := s.raw.ReadAt(p[:rest], s.offset+off)
-		if err == nil {
-			err = io.EOF
-		}
-		return n, err
-	}
-	return s.raw.ReadAt(p, s.offset+off)
-}
-
-// inMemory is up to which size a decoded part is kept in memory.
+// inMemory is the largest part, in encoded bytes, whose decoded content is kept
+// in memory.
 const inMemory = 256 << 10
 
-// undo returns a part's content with its encoding undone, or why it cannot be.
-func undo(s section, e Encoding) (Content, error) {
-	d := &decoded{section: s, encoding: e}
+// undo returns the content of a part with its encoding undone. ErrBase64 if it
+// cannot be undone; other errors are those of reading.
+func undo(encoded *io.SectionReader, e Encoding) (Content, error) {
+	d := &decoded{encoded: encoded, encoding: e}
 	d.restart()
-	if s.len <= inMemory {
+	if encoded.Size() <= inMemory {
 		b, err := io.ReadAll(d.from)
 		return BytesContent(b), err
 	}
@@ -51,18 +29,20 @@ func undo(s section, e Encoding) (Content, error) {
 	return d, nil
 }
 
-// decoded is a large part, decoded as it is read: reading on costs nothing
-// extra, going back begins anew.
+// decoded is the content of a large part, which is decoded as it is read.
+// Reading forward decodes each byte once; reading backward decodes from the
+// start of the part again.
 type decoded struct {
-	section
+	encoded  *io.SectionReader
 	encoding Encoding
 	size     int64
-	from     io.Reader // at position at of the decoded bytes
-	at       int64
+	from     io.Reader // decodes encoded, and has read up to at
+	at       int64     // in decoded bytes
 }
 
 func (d *decoded) restart() {
-	d.from, d.at = NewReader(io.NewSectionReader(d.raw, d.offset, d.len), d.encoding), 0
+	encoded := io.NewSectionReader(d.encoded, 0, d.encoded.Size())
+	d.from, d.at = NewReader(encoded, d.encoding), 0
 }
 
 // Size implements Content.
@@ -89,8 +69,8 @@ func (d *decoded) ReadAt(p []byte, off int64) (int, error) {
 	return got, err
 }
 
-// encodingOf returns the encoding that a header names; ok is false for one
-// that is not undone here (x-uuencode and the like).
+// encodingOf returns the encoding that a header names. ok is false if Decoder
+// does not know it, as with x-uuencode.
 func encodingOf(s string) (e Encoding, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "", "7bit", "8bit", "binary":
@@ -103,15 +83,16 @@ func encodingOf(s string) (e Encoding, ok bool) {
 	return Identity, false
 }
 
-// part returns the part that a leaf is, without a name. A leaf whose encoding
-// cannot be undone stands as it is, and fault says why. Only reading raw can fail.
+// part returns the leaf as a part that has no name yet. If its encoding cannot be
+// undone, its content is the encoded bytes, and fault says why. An error is one
+// of reading raw.
 func (l *leaf) part(raw Content) (p Part, fault string, err error) {
-	s := section{raw, l.offset, l.length}
-	p = Part{Type: l.typ, Offset: l.offset, Length: l.length, Content: s}
+	encoded := io.NewSectionReader(raw, l.offset, l.length)
+	p = Part{Type: l.typ, Offset: l.offset, Length: l.length, Content: encoded}
 	if l.encoding == Identity {
 		return p, l.fault, nil
 	}
-	c, err := undo(s, l.encoding)
+	c, err := undo(encoded, l.encoding)
 	switch {
 	case errors.Is(err, ErrBase64):
 		return p, "its encoding cannot be undone: " + err.Error(), nil
