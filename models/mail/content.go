@@ -2,14 +2,14 @@ package mail
 
 import "io"
 
-// Content is bytes that can be read any number of times, from any offset, by
-// one goroutine: a message or a part of one, in memory, generated or in a file.
+// Content is a message or a part of one: bytes that one goroutine can read any
+// number of times, from any offset. They are in memory, in a file, or generated.
 type Content interface {
 	io.ReaderAt
 	Size() int64
 }
 
-// BytesContent is content that lies in memory.
+// BytesContent is content in memory.
 type BytesContent []byte
 
 // ReadAt implements io.ReaderAt.
@@ -27,8 +27,8 @@ func (b BytesContent) ReadAt(p []byte, off int64) (int, error) {
 // Size implements Content.
 func (b BytesContent) Size() int64 { return int64(len(b)) }
 
-// AppendContent appends all of c to dst, or nothing: content that ends before
-// its size is io.ErrUnexpectedEOF.
+// AppendContent appends all of c to dst, or nothing if it returns an error. The
+// error is io.ErrUnexpectedEOF if c ends before its size.
 func AppendContent(dst []byte, c Content) ([]byte, error) {
 	if b, ok := c.(BytesContent); ok {
 		return append(dst, b...), nil

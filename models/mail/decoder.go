@@ -7,17 +7,18 @@ import (
 	"io"
 )
 
-// ErrBase64: a part that is said to be base64 is not.
+// ErrBase64 is the error of decoding something else as base64.
 var ErrBase64 = errors.New("not base64")
 
-// Decoder undoes a content transfer encoding. Encoded bytes are written to
-// it in pieces of any size; decoded ones go to its writer. It can be reused.
+// Decoder undoes a content transfer encoding. The caller writes encoded bytes to
+// it in pieces of any size; the decoder writes the decoded bytes to its writer.
+// After Reset it can be used again.
 //
-// What the standard library's readers accept decodes to the same here. Beyond
-// that it is lenient as mail needs it: base64 may be broken by white space
-// anywhere, lack its padding, or go on behind it; in quoted-printable control
-// bytes pass. What cannot be undone is an error, and whoever makes a Message
-// calls such a part Identity.
+// It decodes everything that the standard library decodes, to the same bytes. It
+// also decodes what real mail has: base64 with white space anywhere, without
+// padding, or with more text after its padding; quoted-printable with control
+// bytes, long lines, and '=' that begins no code, which stands for itself.
+// Base64 with other bytes is ErrBase64; such a part is [Identity] in a Message.
 type Decoder struct {
 	w   io.Writer
 	enc Encoding
@@ -25,17 +26,17 @@ type Decoder struct {
 	n   int64
 	err error
 
-	// Base64: the sextets of an unfinished group.
+	// Base64: the sextets of a group of four that is not complete.
 	group  uint32
 	digits int
-	// Quoted-printable: bytes that cannot be decided before the next one comes:
-	// white space (dropped at a line's end), or '=' and what may belong to it.
+	// Quoted-printable: bytes whose meaning depends on the next byte. They are
+	// white space, which is dropped at the end of a line, or '=' and what follows it.
 	held []byte
 }
 
 const (
 	decodeBuffer = 4 << 10
-	// No legal line has more trailing white space: lines end at 998 bytes.
+	// A legal line, which has up to 998 bytes, never has so much white space.
 	maxHeld = 64 << 10
 )
 
@@ -69,7 +70,7 @@ func (d *Decoder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close ends the part and returns how many decoded bytes were written.
+// Close ends the part and returns the number of decoded bytes written.
 func (d *Decoder) Close() (int64, error) {
 	switch d.enc {
 	case Base64:
@@ -110,7 +111,7 @@ func (d *Decoder) fail(err error) {
 	}
 }
 
-// What a byte of base64 may be besides a sextet.
+// The classes of bytes in base64 that are no sextets.
 const (
 	b64Space = 64 + iota // more than any sextet
 	b64Pad
@@ -132,7 +133,7 @@ var base64Class = func() (t [256]byte) {
 }()
 
 func (d *Decoder) base64(p []byte) {
-	single := 0 // bytes to be taken one by one before whole lines are tried again
+	single := 0 // bytes to decode one by one before trying a whole line again
 	for len(p) > 0 {
 		if d.digits == 0 && single <= 0 {
 			var n int
@@ -163,9 +164,9 @@ func (d *Decoder) base64(p []byte) {
 	}
 }
 
-// base64Line decodes whole groups up to the end of the line, several times as
-// fast as byte by byte, and returns how long they are. Where they are not all
-// that is there, it returns how many bytes had better be taken one by one.
+// base64Line decodes the whole groups of p up to the end of its first line, and
+// returns their length n. It is several times as fast as byte by byte. If it
+// cannot decode them, it returns how many bytes to decode one by one.
 func (d *Decoder) base64Line(p []byte) (n, single int) {
 	n = min(len(p), cap(d.out)/3*4)
 	if end := bytes.IndexByte(p[:n], '\n'); end >= 0 {
@@ -185,7 +186,7 @@ func (d *Decoder) base64Line(p []byte) (n, single int) {
 	return n, 0
 }
 
-// base64End ends a group, which may be unfinished.
+// base64End ends a group that may be incomplete.
 func (d *Decoder) base64End() {
 	switch d.digits {
 	case 1:

@@ -21,24 +21,23 @@ type Info struct {
 	SHA256    string // of the file as it lies on disk, in hex
 	Messages  int64
 	Bytes     int64 // of all messages
-	Malformed int64 // messages that could be parsed only in part: delivered all the same
+	Malformed int64 // messages that could be parsed only in part; they are delivered all the same
 }
 
-// File is the mail of an mbox, plain or compressed with gzip. Opening it reads it once and
-// copies its messages, unquoted, into a temporary file: any of them can then
-// be had at any time whatever happens to the mbox. In memory it holds 8 bytes
-// a message.
+// File is the mail of an mbox, plain or compressed with gzip. Open reads the mbox
+// once and copies its messages, unquoted, into a temporary file; any message can
+// then be read at any time, whatever happens to the mbox. It takes 8 bytes of
+// memory per message.
 type File struct {
-	info  Info
-	spill *os.File
-	// removed: spill has no name any more.
-	removed bool
+	info    Info
+	spill   *os.File
+	removed bool    // spill has no name any more
 	starts  []int64 // of each message in spill; one more at the end
 }
 
-// Open reads the mbox at path. The copy is made in the folder temp, which
-// needs as much room as the file unpacked; "" is the system's. What is wrong
-// with the file itself is a [FormatError].
+// Open reads the mbox at path and copies it into the folder temp, which needs as
+// much room as the file unpacked; "" is the system's folder for temporary files.
+// The error is a [FormatError] if the file cannot be used as mail.
 func Open(ctx context.Context, path, temp string) (*File, error) {
 	src, err := os.Open(path)
 	if err != nil {
@@ -49,7 +48,7 @@ func Open(ctx context.Context, path, temp string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("copy mail: %w", err)
 	}
-	// Where an open file can be removed, a run that is killed leaves nothing.
+	// If the system can remove an open file, a run that is killed leaves nothing.
 	removed := os.Remove(spill.Name()) == nil
 	f := &File{info: Info{File: path}, spill: spill, removed: removed, starts: make([]int64, 1)}
 	if err = f.read(ctx, src); err == nil {
@@ -61,7 +60,7 @@ func Open(ctx context.Context, path, temp string) (*File, error) {
 	return f, nil
 }
 
-// read copies the messages of src and digests it.
+// read copies the messages of src, and computes its digest.
 func (f *File) read(ctx context.Context, src io.Reader) error {
 	sum := sha256.New()
 	in := bufio.NewReaderSize(io.TeeReader(src, sum), 256<<10)
@@ -81,7 +80,7 @@ func (f *File) read(ctx context.Context, src io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(io.Discard, in); err != nil { // what a gzip reader left
+	if _, err := io.Copy(io.Discard, in); err != nil { // what the gzip reader did not read
 		return fmt.Errorf("read %s: %w", f.info.File, err)
 	}
 	f.info.SHA256 = hex.EncodeToString(sum.Sum(nil))
@@ -90,10 +89,10 @@ func (f *File) read(ctx context.Context, src io.Reader) error {
 	return nil
 }
 
-// unpacked returns what in holds, unpacked if it is gzip by its first bytes.
+// unpacked returns a reader of in, unpacked if its first bytes are those of gzip.
 func unpacked(in *bufio.Reader) (io.Reader, error) {
 	if magic, err := in.Peek(2); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		return in, nil // an error comes again when it is read
+		return in, nil // reading it returns the error again
 	}
 	return gzip.NewReader(in)
 }
@@ -103,8 +102,8 @@ func isCorrupt(err error) bool {
 	return errors.As(err, &corrupt)
 }
 
-// examine parses every message once, to know how many are malformed before a
-// run begins.
+// examine parses every message once, to count the malformed ones before a run
+// begins.
 func (f *File) examine(ctx context.Context) error {
 	r, m := f.Reader(), Message{}
 	for n := range f.info.Messages {
@@ -144,16 +143,16 @@ type FileReader struct {
 	buf    []byte
 }
 
-// Message sets m to message n, counted from 0; behind the last message the first
-// comes again. A message without a date gets the one given. A message of up to
-// 256 KiB is held in memory; of a larger one what is asked for is read from the
-// file.
+// Message sets m to message n, counted from 0; after the last message the first
+// comes again. A message without a date gets the given date. A message of up to
+// 256 KiB is held in memory; a larger one is read from the file when its contents
+// are read.
 func (r *FileReader) Message(n uint64, date time.Time, m *Message) error {
 	return r.message(n, -1, date, m)
 }
 
-// From returns the sender's address of message n. It reads no more of the
-// message than its header may have.
+// From returns the sender's address of message n. It reads at most maxHeader
+// bytes of the message.
 func (r *FileReader) From(n uint64) (string, error) {
 	var m Message
 	err := r.message(n, maxHeader, time.Time{}, &m)

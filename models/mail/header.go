@@ -14,12 +14,12 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// entity is what the header of a message or part says about its content.
+// entity holds what the header of a message or part says about its content.
 type entity struct {
 	typ      string
 	boundary string // of a multipart, else ""
 	encoding Encoding
-	attached bool // to be shown as an attachment, whatever its type
+	attached bool // an attachment, whatever its type
 	name     string
 	fault    string // of the encoding
 }
@@ -36,9 +36,9 @@ var words = mime.WordDecoder{CharsetReader: func(charset string, r io.Reader) (i
 
 var addresses = stdmail.AddressParser{WordDecoder: &words}
 
-// readHeader reads a header: what it says about the content, and into m, if
-// it is the message's own, who wrote what to whom. Of a field that stands
-// twice the first counts.
+// readHeader returns what a header says about the content. If m is not nil, the
+// header is the message's own, and readHeader sets sender, recipients, subject,
+// date and message id of m. If a field occurs twice, the first counts.
 func (p *Parser) readHeader(header []byte, m *Message) entity {
 	e := entity{typ: "text/plain"}
 	seen := make(map[string]bool)
@@ -67,7 +67,7 @@ func (p *Parser) readHeader(header []byte, m *Message) entity {
 		}
 	})
 	if strings.HasPrefix(e.typ, "multipart/") {
-		// The parts say how they are encoded; a multipart itself never is.
+		// A multipart itself is never encoded; each of its parts may be.
 		e.encoding, e.fault = Identity, ""
 	}
 	return e
@@ -78,7 +78,7 @@ func (p *Parser) readHeader(header []byte, m *Message) entity {
 func (p *Parser) fields(header []byte, yield func(name, value string)) {
 	for len(header) > 0 {
 		end := 0
-		for { // up to a line that does not go on with white space
+		for { // up to a line that does not begin with white space
 			i := bytes.IndexByte(header[end:], '\n')
 			if i < 0 {
 				end = len(header)
@@ -121,7 +121,7 @@ func (p *Parser) contentType(value string, e *entity) {
 	}
 }
 
-// envelope takes from a field what the message knows of itself.
+// envelope sets the field of m that a header field is about, if there is one.
 func (p *Parser) envelope(name, value string, m *Message) {
 	switch name {
 	case "date":
@@ -147,7 +147,7 @@ func (p *Parser) envelope(name, value string, m *Message) {
 	}
 }
 
-// decode returns the text that a header's value stands for.
+// decode returns a header's value with its encoded words decoded.
 func (p *Parser) decode(name, value string) string {
 	if strings.Contains(value, "=?") {
 		d, err := words.DecodeHeader(value)
@@ -169,8 +169,8 @@ func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }
 
-// people reads a list of addresses. What the standard library does not take
-// is read as far as it goes: by commas, each with what stands in <>.
+// people reads a list of addresses. If the standard library cannot parse it, it
+// is split at commas, and each address is what is between < and >.
 func (p *Parser) people(name, value string) []Address {
 	list, err := addresses.ParseList(value)
 	if err == nil {
@@ -199,8 +199,8 @@ func (p *Parser) people(name, value string) []Address {
 	return people
 }
 
-// maxName is the longest name of an attachment in bytes: it becomes part of a
-// key.
+// maxName is the most bytes that a name from a header keeps. Names are parts of
+// keys.
 const maxName = 200
 
 var extensions = map[string]string{
@@ -208,8 +208,9 @@ var extensions = map[string]string{
 	"application/pdf": ".pdf", "application/pgp-signature": ".asc", "image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif",
 }
 
-// name returns the name of leaf number n: the one it has, without folders and
-// what cannot be printed, or part-N; unique within the message.
+// name returns the name of leaf number n, which is unique within the message. It
+// is the name in the leaf's header, without folders and unprintable characters,
+// or part-N.
 func (p *Parser) name(l *leaf, n int) string {
 	name := strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -13,28 +13,28 @@ import (
 // FormatError says why a file cannot be used as mail.
 type FormatError struct {
 	File string
-	Msg  string // what was found, what was expected, and what to do
+	Msg  string // what was expected and found, and what to do
 }
 
 func (e *FormatError) Error() string { return e.File + ": " + e.Msg }
 
-// split reads an mbox from r, writes its messages to w one behind the other,
-// and tells where each of them ends in w. It holds one buffer at a time.
+// split reads an mbox from r, writes its messages to w without gaps, and calls
+// ended with the offset in w where each message ends. Its memory is one buffer.
 //
-// A message begins behind a line that starts with "From " and is the first of
-// the file or follows an empty line; such lines and the empty one before them
-// are no part of any message. A line of ">"s and "From " loses one ">"
-// (mboxrd), so that quoting the messages again gives the file back. Files that
-// quote only "From " itself (mboxo) cannot be told from these; in them a line
+// A message begins after a line that starts with "From " and is the first line of
+// the file or follows an empty line. That line and the empty line before it are
+// not part of any message. A line that starts with one or more ">" and "From "
+// loses one ">" (mboxrd), so that quoting the messages again gives the file back.
+// Some files quote only "From " (mboxo), which cannot be seen; in these a line
 // that was written as ">From " loses its ">". Line breaks stay as they are.
 func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, ended func(at int64)) error {
 	var (
 		lines  = bufio.NewReaderSize(contextReader{ctx, r}, 256<<10)
 		at     int64
 		count  int
-		empty  = true // the line before is empty, or there is none
-		begins = true // what is read next begins a line
-		held   []byte // the empty line before, not written yet
+		empty  = true // the previous line is empty, or there is none
+		begins = true // the next piece begins a line
+		held   []byte // the previous line, if it is empty and not written yet
 	)
 	write := func(b []byte) error {
 		at += int64(len(b))
@@ -42,7 +42,7 @@ func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, ended
 		return err
 	}
 	for {
-		line, err := lines.ReadSlice('\n') // of a line longer than the buffer only a piece
+		line, err := lines.ReadSlice('\n') // a piece of the line, if it is longer than the buffer
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 			return readError(file, err, count)
 		}
@@ -101,7 +101,8 @@ func isEmpty(line []byte) bool {
 	return string(line) == "\n" || string(line) == "\r\n"
 }
 
-// readError says how far reading came: the last of count messages is cut.
+// readError returns err with the number of messages that were read whole: of
+// count messages, all but the last.
 func readError(file string, err error, count int) error {
 	whole := fmt.Sprintf("%d whole messages before that", max(0, count-1))
 	switch {

@@ -1,12 +1,9 @@
-// Package mail has what a mail server does with messages before any of them is
-// stored: [Parser] finds the parts of a raw message, [Decoder] undoes their
-// encodings, and [File] reads the messages of an mbox. All work in bounded
-// memory, however large a message is.
+// Package mail holds messages and reads them: [Parser] finds the parts of a raw
+// message, [Decoder] undoes their encodings, and [File] reads the messages of an
+// mbox. Memory is bounded, however large a message is.
 package mail
 
-import (
-	"time"
-)
+import "time"
 
 // Address is a mail address with its display name.
 type Address struct {
@@ -15,30 +12,30 @@ type Address struct {
 }
 
 // Message is a message to deliver. It holds what a mail server knows after
-// reading it once; a model takes from it what its tables have a place for.
-// Whoever makes one keeps these rules, and models rely on them:
+// reading it once; a model stores the fields that its tables have a place for.
+// Models rely on these rules:
 //
 //   - Names of attachments are unique within the message, valid UTF-8, and not empty.
 //   - Body and attachments cover every leaf part of the message.
-//   - From, To, Subject are decoded, valid UTF-8, without NUL; what the message
-//     had there besides is in Raw.
+//   - From, To and Subject are decoded, valid UTF-8, and without NUL. Raw keeps
+//     the bytes that the message had there.
 type Message struct {
-	Date        time.Time // of the Date header; the time of arrival where there is none
+	Date        time.Time // of the Date header; the time of arrival if it has none
 	MessageID   string
 	From        Address
 	To, Cc, Bcc []Address
 	Subject     string
 	Raw         Content
-	Body        Part   // the first text part; of an unparsable message, all behind its header
+	Body        Part   // the first text part; everything after the header if the message has no readable parts
 	Attachments []Part // every other leaf part
-	// Malformed says what could not be parsed, or "". Such a message is
+	// Malformed says what could not be parsed, or is "". A malformed message is
 	// delivered all the same, and counted.
 	Malformed string
 }
 
-// Part is one leaf part. Content is decoded; Offset and Length say where its
-// encoded bytes lie in Raw, so that models which keep the raw message can read
-// just that range.
+// Part is a part that has no parts. Content is decoded. Offset and Length are
+// the range of its encoded bytes in Raw: a model that stores the raw message can
+// read just that range.
 type Part struct {
 	Name     string // "" for the body
 	Type     string // media type, such as text/plain
@@ -48,8 +45,8 @@ type Part struct {
 	Content  Content
 }
 
-// Encoding is a part's content transfer encoding in Raw. A part whose encoding
-// cannot be undone is kept as it stands: Identity.
+// Encoding is a part's content transfer encoding in Raw. It is Identity if the
+// encoding cannot be undone: Content is then the encoded bytes.
 type Encoding uint8
 
 // Encodings.

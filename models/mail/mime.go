@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Bounds of what is read of one message. Beyond them it is still delivered
-// whole, with what was read up to there.
+// Bounds of what is parsed of one message. A message beyond them is still
+// delivered whole, and counted as malformed.
 const (
-	maxHeader = 256 << 10 // bytes of one header that are looked at
-	maxField  = 64 << 10  // of one of its fields
+	maxHeader = 256 << 10 // bytes of one header
+	maxField  = 64 << 10  // bytes of one of its fields
 	maxParts  = 10_000
-	maxDepth  = 32 // of multiparts within multiparts
+	maxDepth  = 32 // multiparts within multiparts
 )
 
 // leaf is a part that has no parts.
@@ -28,21 +28,22 @@ type leaf struct {
 // level is a multipart that is being read.
 type level struct {
 	boundary []byte // with its two dashes
-	closed   bool   // its last delimiter was met
+	closed   bool   // its last delimiter was read
 }
 
-// Parser finds the parts of messages by the offsets of their bytes. It reads a message
-// once from front to end, a buffer at a time, and is used again for the next.
+// Parser finds the parts of messages and where they are in the raw bytes. It
+// reads a message once from front to end, a buffer at a time. One goroutine can
+// parse any number of messages with it.
 type Parser struct {
 	lines   *bufio.Reader
 	header  []byte // of the entity whose header is being read
-	field   int    // where its last field begins
-	skip    bool   // that field is too long and left out
+	field   int    // offset of its last field
+	skip    bool   // that field is too long, and is left out
 	levels  []level
 	leaves  []leaf
-	current *leaf // of leaves, while its body is read
+	current *leaf // the one of leaves whose body is being read, or nil
 	top     entity
-	headEnd int64 // where the message's header ends, with its empty line
+	headEnd int64 // offset after the message's header and its empty line
 	faults  []string
 	// names are those given to parts of this message. The number of a name is the
 	// first to try for another part of that name.
@@ -54,15 +55,15 @@ func NewParser() *Parser {
 	return &Parser{lines: bufio.NewReaderSize(nil, 64<<10), names: make(map[string]int)}
 }
 
-// fault notes what could not be parsed; the first few are enough to tell.
+// fault notes what could not be parsed. It keeps the first three notes.
 func (p *Parser) fault(format string, args ...any) {
 	if len(p.faults) < 3 {
 		p.faults = append(p.faults, fmt.Sprintf(format, args...))
 	}
 }
 
-// Parse sets m to the message that raw holds. Only reading it can fail;
-// whatever it holds is a message. arrived is its date if it has none.
+// Parse sets m to the message in raw. Any bytes are a message: an error is one of
+// reading raw. A message without a date gets the date arrived.
 func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 	p.header, p.skip, p.levels, p.leaves, p.current = p.header[:0], false, p.levels[:0], p.leaves[:0], nil
 	p.top, p.headEnd, p.faults = entity{}, -1, nil
@@ -90,14 +91,14 @@ func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 func (p *Parser) scan(raw Content, m *Message) error {
 	p.lines.Reset(io.NewSectionReader(raw, 0, raw.Size()))
 	var (
-		at, off  int64  // of the line, and of what is read next
-		begins   = true // what is read next begins a line
-		inHeader = true // of the message or of a part
+		at, off  int64  // offsets of this line, and of the next piece
+		begins   = true // the next piece begins a line
+		inHeader = true // this line belongs to the header of the message or of a part
 		eol      int64  // bytes of the line break before this line
-		last     byte   // the one before what is read next
+		last     byte   // the last byte before the next piece
 	)
 	for {
-		line, err := p.lines.ReadSlice('\n') // of a line longer than the buffer only a piece
+		line, err := p.lines.ReadSlice('\n') // a piece of the line, if it is longer than the buffer
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 			return fmt.Errorf("read message: %w", err)
 		}
@@ -156,8 +157,8 @@ func (p *Parser) gather(line []byte, begins bool) {
 	p.header = append(p.header, line...)
 }
 
-// begin reads the header that was gathered; what it describes begins at off.
-// The first is the message's own.
+// begin reads the gathered header of the content that begins at off. The first
+// header is the message's own.
 func (p *Parser) begin(off int64, m *Message) {
 	var e entity
 	if p.headEnd < 0 {
@@ -186,8 +187,8 @@ func (p *Parser) end(end int64) {
 	}
 }
 
-// delimiter reports whether the line separates parts, of the innermost multipart or
-// of one around it. The line break before it, which ends at end, belongs to it.
+// delimiter reports whether the line separates parts of the innermost multipart or
+// of one around it. The delimiter begins at end, with the line break before the line.
 func (p *Parser) delimiter(line []byte, end int64) bool {
 	if len(line) < 2 || line[0] != '-' || line[1] != '-' {
 		return false
@@ -212,7 +213,7 @@ func (p *Parser) delimiter(line []byte, end int64) bool {
 	return false
 }
 
-// parts makes body and attachments of the leaves.
+// parts sets the body and the attachments of m from the leaves.
 func (p *Parser) parts(raw Content, m *Message) error {
 	body := -1
 	for i := range p.leaves {

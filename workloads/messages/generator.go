@@ -18,8 +18,8 @@ const (
 	streamPools
 )
 
-// Generator is a source of MIME messages that are a function of (seed, n) and
-// the date.
+// Generator is a source of MIME messages, which depend on seed, n and the date
+// alone.
 type Generator struct {
 	mail    workloads.Mail
 	seed    uint64
@@ -42,7 +42,7 @@ func NewGenerator(w *workloads.Workload) *Generator {
 	}
 }
 
-// strangers is how many people write mail at least, however few users there are.
+// strangers is the least number of people who write mail, however few users there are.
 const strangers = 1000
 
 // Info implements Source.
@@ -59,9 +59,9 @@ type writer struct {
 	g   *Generator
 	r   random.Rand
 	m   *mail.Message
-	buf []byte // headers and what else of the raw message is its own
-	// decoded holds names and subject as they read. Strings point into it and
-	// into buf; one that grows leaves them what they have.
+	buf []byte // headers, and other bytes of the raw message that are not from a pool
+	// decoded holds decoded names and the subject. Strings point into it and into
+	// buf: when either grows, it moves to a new array and the strings keep the old.
 	decoded []byte
 	ropes   []*rope
 	used    int // of ropes
@@ -76,14 +76,14 @@ func (w *writer) From(n uint64) (string, error) {
 	return text(w.buf), nil
 }
 
-// sender begins message n: who wrote it is what is drawn first.
+// sender begins message n and returns who wrote it, which is drawn first.
 func (w *writer) sender(n uint64) int {
 	w.r.Seed(w.g.seed, streamMessage, n)
 	return w.g.senders.Choose(&w.r)
 }
 
-// Message implements Reader. All that is random is drawn here and in the
-// headers, in a fixed order.
+// Message implements Reader. It and the writers of headers draw everything that
+// is random, in a fixed order.
 func (w *writer) Message(n uint64, date time.Time, m *mail.Message) error {
 	*m = mail.Message{Attachments: w.parts[:0]}
 	w.m, w.buf, w.decoded, w.used, w.to = m, w.buf[:0], w.decoded[:0], 0, w.to[:0]
@@ -137,10 +137,10 @@ func (w *writer) Message(n uint64, date time.Time, m *mail.Message) error {
 	return nil
 }
 
-// maxFiles is how many attachments a message has at most.
+// maxFiles is the most attachments of a message.
 const maxFiles = 100
 
-// rope returns an empty rope of this message's.
+// rope returns an empty rope for this message.
 func (w *writer) rope() *rope {
 	if w.used == len(w.ropes) {
 		w.ropes = append(w.ropes, &rope{})
@@ -151,17 +151,17 @@ func (w *writer) rope() *rope {
 	return r
 }
 
-// flush moves what was appended to buf since from into the raw message. A
-// buffer that grows later leaves this piece where it is.
+// flush adds the bytes of buf from offset from on to the raw message. They stay
+// where they are when buf grows.
 func (w *writer) flush(from int) { w.raw.add(w.buf[from:len(w.buf):len(w.buf)]) }
 
-// text writes the plain text part: size bytes from anywhere in the pool.
+// text writes the plain text part: size bytes from a random line of the pool on.
 func (w *writer) text(size int) {
 	w.put("Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n")
 	content := w.rope()
 	pool := &w.g.pools.text
 	at := pool.start[w.r.IntN(len(pool.start)-1)]
-	// A letter of several bytes is not cut: dots take its place.
+	// If the end would cut a letter of several bytes, dots take its place.
 	last := (at + size) % len(pool.text)
 	cut := 0
 	for cut < size && !utf8.RuneStart(pool.text[last]) {
@@ -178,8 +178,7 @@ func (w *writer) text(size int) {
 
 var dots = []byte("...") // a cut letter has 3 bytes before its end at most
 
-// html writes an alternative of the text in HTML: whole lines of the pool, as
-// many as make about as many bytes.
+// html writes the HTML part: whole lines of the pool, about size bytes of them.
 func (w *writer) html(size int) {
 	w.put("Content-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
 	pool, quoted := &w.g.pools.html, &w.g.pools.quoted
@@ -202,7 +201,7 @@ func (w *writer) html(size int) {
 	}
 }
 
-// attachment writes attachment i: whole lines of the pool and a last, shorter one.
+// attachment writes attachment i: whole lines of the pool, and a shorter last one.
 func (w *writer) attachment(i, size int) {
 	kind := &fileKinds[w.r.IntN(len(fileKinds))]
 	at := len(w.buf)
@@ -244,12 +243,12 @@ func (w *writer) attachment(i, size int) {
 	}
 }
 
-// part describes the part whose content begins here in the raw message, as
-// long as it is decoded.
+// part returns the part whose content begins here in the raw message. Length is
+// that of the decoded content.
 func (w *writer) part(name, typ string, e mail.Encoding, content *rope) mail.Part {
 	return mail.Part{Name: name, Type: typ, Encoding: e, Offset: w.raw.size, Length: content.size, Content: content}
 }
 
-// text returns the bytes as a string; they are this message's and do not
-// change before the next.
+// text returns b as a string without copying. The bytes do not change before the
+// next message.
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

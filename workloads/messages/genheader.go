@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// fileKinds are what attachments are. A name beyond ASCII stands in its header
-// as RFC 2231 encodes it.
+// fileKinds are the kinds of attachments. A name beyond ASCII is encoded in its
+// header by RFC 2231.
 var fileKinds = [...]struct {
 	name, ext, typ     string
 	parameter, encoded string
@@ -36,8 +36,8 @@ func (w *writer) put(texts ...string) {
 	w.flush(from)
 }
 
-// header writes the header up to what describes the content, and sets what of
-// it the message knows.
+// header writes the header up to the fields that describe the content, and sets
+// the message's fields.
 func (w *writer) header(sender int, n uint64) {
 	m, from := w.m, len(w.buf)
 	b := append(w.buf, "Return-Path: <"...)
@@ -102,7 +102,7 @@ func (w *writer) header(sender int, n uint64) {
 	w.flush(from)
 }
 
-// maxShown is how many recipients a header names at most.
+// maxShown is the most recipients that a header names.
 const maxShown = 100
 
 // subject appends a subject; three in ten are answers or forwards.
@@ -116,7 +116,7 @@ func (w *writer) subject(b []byte) []byte {
 	return appendWord(b, s)
 }
 
-// person appends a person as a header names one.
+// person appends person n, as a header names them.
 func (w *writer) person(b []byte, n int) ([]byte, mail.Address) {
 	from := len(w.decoded)
 	w.decoded = workloads.AppendName(w.decoded, n)
@@ -129,7 +129,7 @@ func (w *writer) person(b []byte, n int) ([]byte, mail.Address) {
 	return append(b, '>'), mail.Address{Name: name, Address: address}
 }
 
-// appendWord appends text, as an encoded word (RFC 2047) where it is not ASCII.
+// appendWord appends text, as encoded words (RFC 2047) if it is not ASCII.
 func appendWord(b []byte, s string) []byte {
 	if isASCII(s) {
 		return append(b, s...)
@@ -178,7 +178,7 @@ func (w *writer) multipart(kind string, depth byte, n uint64) {
 	w.flush(from)
 }
 
-// delimiter writes the line between two parts, or behind the last.
+// delimiter writes the line before a part, or after the last part.
 func (w *writer) delimiter(depth byte, n uint64, last bool) {
 	from := len(w.buf)
 	b := append(w.buf, "\r\n--"...)
@@ -190,8 +190,8 @@ func (w *writer) delimiter(depth byte, n uint64, last bool) {
 	w.flush(from)
 }
 
-// appendBoundary appends a boundary that no line of base64 or of generated
-// text begins with: it has a "=_" in it, which quoted-printable has not.
+// appendBoundary appends a boundary that begins no line of base64 or of generated
+// text. It has "=_" in it, which quoted-printable never has.
 func appendBoundary(b []byte, depth byte, n uint64) []byte {
 	b = append(b, '=', '_', depth, '_')
 	return strconv.AppendUint(b, n, 36)

@@ -8,8 +8,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Sizes of the pools in bytes: wide enough that the messages of one block of a
-// store hardly ever share a stretch, which would compress too well.
+// Sizes of the pools in bytes. They are so large that the messages of one block of
+// a store hardly ever share a stretch, which would compress too well.
 const (
 	textPool   = 4 << 20
 	htmlPool   = 2 << 20
@@ -22,7 +22,7 @@ const (
 	base64Text = 78
 )
 
-// pools are what the bodies of all generated messages are cut from.
+// pools hold the bytes of which the bodies of all generated messages are slices.
 type pools struct {
 	text   lines // plain text: UTF-8, CRLF
 	html   lines // the HTML as a reader sees it
@@ -87,9 +87,9 @@ var htmlTags = []string{
 	`<p style="margin:0">`, `<a href="https://www.mailbench.example/">`, "</a> ", "<li>", "&nbsp;",
 }
 
-// vocabulary is an invented language of words that follow Zipf's law, as those
-// of real ones do. How many there are, and how far their letters are alike, decides how well
-// text compresses: about 2:1 with flate, as real mail does (PEERS: ElasticInbox).
+// vocabulary is an invented language whose words follow Zipf's law, as those of
+// real languages do. Their number and the likeness of their letters decide how
+// well text compresses: about 2:1 with flate, as real mail does (PEERS: ElasticInbox).
 type vocabulary struct {
 	words [vocabularySize]string
 	often random.Zipf

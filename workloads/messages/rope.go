@@ -5,9 +5,8 @@ import (
 	"sort"
 )
 
-// rope is content put together from slices of buffers and pools that others
-// share: 25 MB of generated mail take a few of them. It implements
-// mail.Content.
+// rope is content made of slices of buffers and pools that other messages share,
+// so that 25 MB of generated mail take little memory. It implements mail.Content.
 type rope struct {
 	pieces []piece
 	size   int64

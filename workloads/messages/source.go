@@ -1,6 +1,6 @@
-// Package messages is where the messages of a workload come from: a generator
-// of MIME messages that are a function of (seed, n), or a mail file (mbox).
-// Both are a [Source].
+// Package messages makes the messages of a workload. [NewGenerator] generates MIME
+// messages that are a function of (seed, n); [Open] reads those of an mbox. Both
+// are a [Source].
 package messages
 
 import (
@@ -20,13 +20,12 @@ type Source interface {
 	Close() error
 }
 
-// Reader makes messages and owns the buffers they lie in. A message is valid
-// until the reader makes its next: who holds several at once has a reader for
-// each.
+// Reader makes messages, in buffers that it owns. A message is valid until the
+// reader makes the next one. To hold several at once, use several readers.
 type Reader interface {
-	// Message sets m to message n. A generated message carries the date; a
-	// message of a file has its own, and date stands in only where it has none. A file with
-	// fewer messages begins again from its first.
+	// Message sets m to message n. A generated message gets the date. A message of
+	// a file keeps its own date, and gets this one only if it has none; after the
+	// last message of a file the first comes again.
 	Message(n uint64, date time.Time, m *mail.Message) error
 	// From returns the sender's address of message n; it is valid until the
 	// reader's next call.
