@@ -34,6 +34,7 @@ var layers = []struct {
 	{"drivers/*", []string{"schemas", "drivers", "drivers/keys"}, []string{"drivers/*", "drivers/*/*"}},
 	{"models/mail", nil, nil},
 	{"models", []string{"schemas", "drivers", "models/mail"}, nil},
+	{"models/modeltest", []string{"schemas", "drivers", "models", "models/mail", "drivers/*", "drivers/launch/live"}, []string{"models/*"}},
 	{"models/*", []string{"schemas", "drivers", "models", "models/mail"}, []string{"models/*", "drivers/*", "drivers/launch/live"}},
 	{"reports/latency", nil, nil},
 	{"reports", []string{"reports/latency"}, nil},

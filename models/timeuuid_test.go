@@ -61,7 +61,7 @@ func TestEqualTimesAscendAndStayWithinTheirBounds(t *testing.T) {
 	}
 }
 
-func TestTimeUUIDsOfManyGoroutinesDiffer(t *testing.T) {
+func TestConcurrentTimeUUIDsDiffer(t *testing.T) {
 	const workers, each = 4, 5000
 	g, at := models.NewTimeUUIDs(1), time.Unix(1, 0)
 	out := make([][][16]byte, workers)

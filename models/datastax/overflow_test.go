@@ -153,9 +153,9 @@ func TestEmptiedLabel(t *testing.T) {
 	w.whole()
 }
 
-// TestRollOver lets eight workers of two processes deliver to one folder while
+// TestConcurrentRollOver lets eight workers of two processes deliver to one folder while
 // its labels roll over again and again.
-func TestRollOver(t *testing.T) {
+func TestConcurrentRollOver(t *testing.T) {
 	const workers, each, limit = 8, 40, 6
 	w := start(t, models.Options{})
 	w.user("a@example.org", "inbox")

@@ -39,7 +39,9 @@ type stored struct {
 
 // Audit implements models.Mailbox.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
-	a := &audit{mailbox: m, boxes: map[mailboxID]*box{}, users: map[string]bool{}, claims: map[mailboxID]int64{}}
+	a := &audit{
+		mailbox: m, boxes: map[mailboxID]*box{}, users: map[string]bool{}, claims: map[mailboxID]int64{},
+	}
 	for _, part := range []func(context.Context) error{a.readMailboxes, a.readNames, a.readMessages, a.strayRows, a.strayData} {
 		if err := part(ctx); err != nil {
 			return a.result, fmt.Errorf("james: audit: %w", err)

@@ -28,9 +28,9 @@ func (s withoutAdd) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.St
 	return s.Store.Prepare(ctx, p)
 }
 
-// TestUIDs lets workers deliver to one mailbox at once, with increments and
+// TestConcurrentUIDs lets workers deliver to one mailbox at once, with increments and
 // with compare-and-set in their place.
-func TestUIDs(t *testing.T) {
+func TestConcurrentUIDs(t *testing.T) {
 	const workers, each = 4, 25
 	for name, wrap := range map[string]func(drivers.Store) drivers.Store{
 		"increment":       nil,

@@ -104,7 +104,7 @@ func (tw *twin) checkOrder(name string, entries []models.Entry, want []message) 
 	}
 	for i, e := range entries {
 		w := want[i]
-		if tw.order == byDate && e.Handle != w.got {
+		if tw.Order == ByDate && e.Handle != w.got {
 			// Messages of one date stand in any order among themselves.
 			j := slices.IndexFunc(want, func(m message) bool { return m.got == e.Handle })
 			if j >= 0 && tw.refOf(want[j]).Date.Equal(tw.refOf(w).Date) {

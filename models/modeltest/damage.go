@@ -3,6 +3,7 @@ package modeltest
 import (
 	"bytes"
 	"cmp"
+	"path"
 	"slices"
 	"testing"
 
@@ -14,31 +15,62 @@ import (
 
 const counterKind = schemas.Counter
 
-// row is a row of a table by column name.
-type row map[string]drivers.Value
+// Row is a row of a table by column name.
+type Row map[string]drivers.Value
 
-// damage is what is done to one row of a whole store behind the model's back,
-// and what its audit must then count beyond what it counted before.
-type damage struct {
-	name  string
-	table string
-	match func(row) bool // which row, the first by its key; nil is any
+// Damage is what is done to one row of a whole store behind the model's back,
+// and what its audit must then count beyond what it counted before. In that
+// store, ann has two messages in her INBOX, of which the newest was read, and two
+// in Work; bob has all four in his INBOX. Each has an attachment of four chunks.
+type Damage struct {
+	Name  string
+	Table string
+	Match func(Row) bool // which row, the first by its key; nil is any
 	// What is done to it: columns are overwritten or added to, or a copy with
 	// another key is put beside it. With none of these it is deleted.
-	set    row
-	add    map[string]int64
-	insert func(r row, rows []row)
-	want   models.Audit
+	Set    Row
+	Add    map[string]int64
+	Insert func(r Row, rows []Row)
+	Want   models.Audit
+}
+
+// Elsewhere is an id that leads to nothing.
+var Elsewhere = [16]byte{0xde, 0xad, 0xbe, 0xef, 0, 0, 0x10, 0, 0x80, 1}
+
+// Is matches rows by the text in one column; a * in it stands for any text.
+func Is(column, text string) func(Row) bool {
+	return func(r Row) bool {
+		ok, err := path.Match(text, r[column].Str())
+		return ok && err == nil
+	}
+}
+
+// Moves makes a copy of a row whose key differs in one column.
+func Moves(column string, to drivers.Value) func(Row, []Row) {
+	return func(r Row, _ []Row) { r[column] = to }
+}
+
+// ToOther makes a copy of a row whose key has another row's value in one
+// column: of a row that has the same owner, if an owner column is named.
+func ToOther(owner, column string) func(Row, []Row) {
+	return func(r Row, rows []Row) {
+		for _, x := range rows {
+			if (owner == "" || x[owner].Equal(r[owner])) && !x[column].Equal(r[column]) {
+				r[column] = x[column]
+				return
+			}
+		}
+	}
 }
 
 // scan reads a table behind the model's back.
-func (f *fixture) scan(table *schemas.Table) []row {
+func (f *fixture) scan(table *schemas.Table) []Row {
 	f.t.Helper()
 	p := schemas.ScanOf(table)
 	st := f.prepare(p)
-	var rows []row
+	var rows []Row
 	err := f.session().Read(f.ctx, st, nil, func(vs []drivers.Value) error {
-		r := row{}
+		r := Row{}
 		for i, c := range p.Columns {
 			r[c.Name] = vs[i].Clone()
 		}
@@ -71,7 +103,7 @@ func (f *fixture) session() drivers.Session {
 }
 
 // write runs a write on the row's key with values for the pattern's columns.
-func (f *fixture) write(p *schemas.Pattern, r row, values ...drivers.Value) {
+func (f *fixture) write(p *schemas.Pattern, r Row, values ...drivers.Value) {
 	f.t.Helper()
 	p.Name, p.By = "damage", p.Table.Key()
 	var args []drivers.Value
@@ -85,7 +117,7 @@ func (f *fixture) write(p *schemas.Pattern, r row, values ...drivers.Value) {
 
 // add changes a number of a row: a counter can only be added to, and nothing
 // but a counter on every engine.
-func (f *fixture) add(table *schemas.Table, r row, column string, n int64) {
+func (f *fixture) add(table *schemas.Table, r Row, column string, n int64) {
 	f.t.Helper()
 	c := table.Column(column)
 	p := &schemas.Pattern{Kind: schemas.Add, Table: table, Columns: []*schemas.Column{c}}
@@ -97,42 +129,42 @@ func (f *fixture) add(table *schemas.Table, r row, column string, n int64) {
 }
 
 // harm does the damage.
-func (f *fixture) harm(d damage) {
+func (f *fixture) harm(d Damage) {
 	f.t.Helper()
-	table := f.schema.Table(d.table)
+	table := f.schema.Table(d.Table)
 	if table == nil {
-		f.t.Fatalf("schema %s has no table %s", f.schema.Name, d.table)
+		f.t.Fatalf("schema %s has no table %s", f.schema.Name, d.Table)
 	}
 	rows := f.scan(table)
-	slices.SortFunc(rows, func(a, b row) int { return compareKeys(table, a, b) })
+	slices.SortFunc(rows, func(a, b Row) int { return compareKeys(table, a, b) })
 	for _, r := range rows {
-		if d.match != nil && !d.match(r) {
+		if d.Match != nil && !d.Match(r) {
 			continue
 		}
-		for column, n := range d.add {
+		for column, n := range d.Add {
 			f.add(table, r, column, n)
 		}
-		for column, v := range d.set {
+		for column, v := range d.Set {
 			f.write(&schemas.Pattern{Kind: schemas.Put, Table: table, Columns: []*schemas.Column{table.Column(column)}}, r, v)
 		}
 		switch {
-		case d.insert != nil:
+		case d.Insert != nil:
 			var values []drivers.Value
 			for _, c := range table.Columns {
 				values = append(values, r[c.Name])
 			}
-			d.insert(r, rows)
+			d.Insert(r, rows)
 			f.write(&schemas.Pattern{Kind: schemas.Put, Table: table, Columns: table.Columns}, r, values...)
-		case d.add == nil && d.set == nil:
+		case d.Add == nil && d.Set == nil:
 			f.write(&schemas.Pattern{Kind: schemas.Delete, Table: table, Scope: schemas.ScopeRow}, r)
 		}
 		return
 	}
-	f.t.Fatalf("no row of %s to damage", d.table)
+	f.t.Fatalf("no row of %s to damage", d.Table)
 }
 
 // compareKeys compares the keys of two rows: engines scan in orders of their own.
-func compareKeys(table *schemas.Table, a, b row) int {
+func compareKeys(table *schemas.Table, a, b Row) int {
 	for _, c := range table.Key() {
 		x, y := a[c.Name], b[c.Name]
 		u, v := x.UUIDBytes(), y.UUIDBytes()
@@ -148,7 +180,7 @@ func compareKeys(table *schemas.Table, a, b row) int {
 }
 
 // testDamage damages a store in which all is well, and reads the audit.
-func testDamage(t *testing.T, s *suite, d damage) {
+func testDamage(t *testing.T, s *suite, d Damage) {
 	f := s.start(t, models.Options{ChunkSize: 1000})
 	tw := f.twin()
 	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
@@ -165,7 +197,7 @@ func testDamage(t *testing.T, s *suite, d damage) {
 		t.Fatalf("audit of a damaged store: %v", err)
 	}
 	want := before
-	want.Add(d.want)
+	want.Add(d.Want)
 	got.Notes, want.Notes = nil, nil
 	if g, w := tally(got), tally(want); g != w {
 		t.Errorf("audit counts %+v, want %+v", g, w)

@@ -118,7 +118,7 @@ func testTooLarge(t *testing.T, s *suite) {
 	tw.deliver(letter(0).Message(), in, to)
 	d := letter(1)
 	d.Text = noise(int(limit)+1, 1)
-	if m := d.Message(); !s.wholeRows && !s.keepsBodies {
+	if m := d.Message(); !s.Traits.WholeRows && !s.Traits.KeepsBodies {
 		tw.deliver(m, in, to)
 	} else if err := tw.got.Deliver(tw.ctx, m, []*models.Folder{in.got, to.got}, make([]models.Handle, 2)); !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("deliver a body of %d bytes: error is %v, want %q", limit+1, err, drivers.ErrTooLarge)

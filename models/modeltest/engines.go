@@ -4,15 +4,36 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// AsCassandra takes from a store what Cassandra 5.0 has not: additions to
+// lesserEngine is an engine that can do less than the embedded one, which stands
+// in for it.
+type lesserEngine struct {
+	name string
+	as   func(drivers.Store) drivers.Store
+}
+
+func lesserEngines() []lesserEngine {
+	return []lesserEngine{{"cassandra", asCassandra}, {"hbase", asHBase}}
+}
+
+// open opens the embedded engine within the other's limits. Those of a value are
+// made smaller, so that what is too large is quickly made.
+func (e lesserEngine) open(t testing.TB, s *schemas.Schema) drivers.Store {
+	st := e.as(openEmbedded(t, s)).(*lesser)
+	st.caps.MaxCellBytes /= 4
+	st.caps.MaxRowBytes /= 4
+	return st
+}
+
+// asCassandra takes from a store what Cassandra 5.0 has not: additions to
 // anything but counters, values given back, indexes in an order. A batch over
 // several partitions is refused from 50 KiB on, any mutation from 16 MiB on.
-func AsCassandra(st drivers.Store) drivers.Store {
+func asCassandra(st drivers.Store) drivers.Store {
 	c := st.Capabilities()
 	c.Engine, c.Atomic, c.ReturnsNew, c.PlainIndexes, c.EqualIndexes = "cassandra", schemas.AtomicAll, false, false, true
 	c.MaxCellBytes, c.MaxRowBytes, c.MaxSpreadBytes = 16<<20, 16<<20, 50<<10
@@ -31,10 +52,10 @@ func AsCassandra(st drivers.Store) drivers.Store {
 	}}
 }
 
-// AsHBase takes from a store what HBase has not: anything atomic over more than
+// asHBase takes from a store what HBase has not: anything atomic over more than
 // one row, puts and deletes of one row at once, and indexes. A cell is refused
 // from 10 MiB on.
-func AsHBase(st drivers.Store) drivers.Store {
+func asHBase(st drivers.Store) drivers.Store {
 	c := st.Capabilities()
 	c.Engine, c.Atomic, c.PlainIndexes, c.EqualIndexes = "hbase", schemas.AtomicRow, false, false
 	c.MaxCellBytes = 10 << 20

@@ -20,7 +20,7 @@ const bigAttachment = 18 << 20
 // delivered or read: a few chunks, and never all of it. Where it lies in one
 // row, its client holds it, and whoever encodes it for a column once more.
 func (s *suite) heapBound() int64 {
-	if s.wholeRows {
+	if s.Traits.WholeRows {
 		return 64 << 20
 	}
 	return 8 << 20

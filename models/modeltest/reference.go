@@ -11,46 +11,34 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// order is what a model sorts a folder by, newest first.
-type order uint8
+// Order is what a model sorts a folder by, newest first.
+type Order uint8
 
+// The orders.
 const (
-	byDelivery order = iota // time of delivery, kept by a move; then order of delivery
-	byDate                  // the message's own date
-	byArrival               // arrival in the folder: a move makes it the newest
+	ByDelivery Order = 1 + iota // time of delivery, kept by a move; then order of delivery
+	ByDate                      // the message's own date
+	ByArrival                   // arrival in the folder: a move makes it the newest
 )
 
-// traits are what a model's document says about it and no method tells.
-type traits struct {
-	order order
-	// oneMessage: a message that several folders show is one. They share its
+// Traits are what a model's document says about it and no method tells.
+type Traits struct {
+	Order Order
+	// OneMessage: a message that several folders show is one. They share its
 	// flags, and Delete takes it out of all of them.
-	oneMessage bool
-	// keepsBodies: a delivery is one email, whatever folders show it. A folder
+	OneMessage bool
+	// KeepsBodies: a delivery is one email, whatever folders show it. A folder
 	// shows it once; what none shows any more stays, and is counted.
-	keepsBodies bool
-	// wholeRows: a message lies in one row with its attachments, which the
+	KeepsBodies bool
+	// WholeRows: a message lies in one row with its attachments, which the
 	// client holds while it is written.
-	wholeRows bool
-}
-
-func traitsOf(model string) traits {
-	switch model {
-	case "elasticinbox":
-		return traits{order: byDate, oneMessage: true}
-	case "james":
-		return traits{order: byArrival}
-	case "datastax":
-		return traits{keepsBodies: true}
-	default: // oracle, conversation
-		return traits{wholeRows: true}
-	}
+	WholeRows bool
 }
 
 // reference is the simplest mailbox that keeps every rule: slices in memory,
 // searched from end to end. It can do all that any model can.
 type reference struct {
-	traits
+	Traits
 	now      func() time.Time
 	mu       sync.Mutex // held by every method: one reference serves all workers
 	accounts []*refAccount
@@ -101,8 +89,8 @@ type refDeleted struct {
 	entries []*refEntry
 }
 
-func newReference(tr traits, now func() time.Time) *reference {
-	return &reference{traits: tr, now: now}
+func newReference(tr Traits, now func() time.Time) *reference {
+	return &reference{Traits: tr, now: now}
 }
 
 var _ models.Mailbox = (*reference)(nil)
@@ -178,12 +166,12 @@ func (r *reference) sorted(f *refFolder) []*refEntry {
 }
 
 func (r *reference) compare(a, b *refEntry) int {
-	switch r.order {
-	case byDate:
+	switch r.Order {
+	case ByDate:
 		if c := b.state.mail.Date.Compare(a.state.mail.Date); c != 0 {
 			return c
 		}
-	case byArrival:
+	case ByArrival:
 		return int(int64(b.uid) - int64(a.uid))
 	default:
 		if c := b.state.mail.at.Compare(a.state.mail.at); c != 0 {

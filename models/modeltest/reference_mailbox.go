@@ -121,7 +121,7 @@ func (r *reference) Deliver(ctx context.Context, m *mail.Message, to []*models.F
 	r.mails = append(r.mails, mail)
 	number := r.number()
 	for i, f := range to {
-		if !r.keepsBodies && i > 0 {
+		if !r.KeepsBodies && i > 0 {
 			number = r.number()
 		}
 		handles[i] = r.put(r.folder(f), &refState{mail: mail, number: number}).handle()

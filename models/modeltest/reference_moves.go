@@ -40,7 +40,7 @@ func (r *reference) Delete(ctx context.Context, f *models.Folder, hs []models.Ha
 	}
 	acc := r.account(f.Account)
 	for _, e := range es {
-		if !r.oneMessage {
+		if !r.OneMessage {
 			r.folder(f).drop(e)
 			continue
 		}
@@ -107,7 +107,7 @@ func (r *reference) Label(ctx context.Context, f *models.Folder, h models.Handle
 		return h, nil
 	}
 	st := e.state
-	if !r.oneMessage {
+	if !r.OneMessage {
 		c := *st
 		st = &c
 	}
@@ -273,7 +273,7 @@ func (r *reference) Audit(ctx context.Context) (models.Audit, error) {
 			}
 		}
 	}
-	if r.keepsBodies {
+	if r.KeepsBodies {
 		a.Unreferenced = int64(len(r.mails) - len(shown))
 	}
 	return a, ctx.Err()

@@ -12,10 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // saboteur is the reference with one rule broken: the suite has to see it.
@@ -37,9 +35,9 @@ var sabotages = []string{
 // and expects it to fail. Over one that breaks nothing it passes.
 func TestSuiteSees(t *testing.T) {
 	sabotaged := func(t *testing.T, breaks string) {
-		tr := traits{order: byDate, oneMessage: true}
+		tr := Traits{Order: ByDate, OneMessage: true}
 		m := referenceModel(tr, func(r *reference) models.Mailbox { return &saboteur{r, breaks} })
-		run(t, &suite{model: m, traits: tr, open: func(testing.TB, *schemas.Schema) drivers.Store { return &referenceStore{} }})
+		Suite{Model: m, Traits: tr}.on(openReference).run(t, all())
 	}
 	if breaks := os.Getenv(sabotageEnv); breaks != "" {
 		sabotaged(t, breaks)

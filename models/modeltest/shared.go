@@ -6,31 +6,30 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// RunShared runs every rule over one model on one store, for an engine on which
-// tables take long to make. The rules take turns, and each begins with tables
-// that were emptied; suites of several models run at once.
-func RunShared(t *testing.T, m models.Model, st drivers.Store) { run(t, sharedSuite(t, m, st)) }
-
-func sharedSuite(t *testing.T, m models.Model, st drivers.Store) *suite {
+// onShared is the suite over one store, for an engine on which tables take long
+// to make. Its rules take turns, and each begins with tables that were emptied;
+// suites of several models may run at once.
+func (s Suite) onShared(t *testing.T, st drivers.Store) *suite {
 	t.Helper()
-	schema, err := m.Schema()
+	schema, err := s.Model.Schema()
 	if err != nil {
-		t.Fatalf("schema of %s: %v", m.Name, err)
+		t.Fatalf("schema of %s: %v", s.Model.Name, err)
 	}
 	if err := st.Apply(t.Context(), schema); err != nil {
 		t.Fatalf("apply schema %s: %v", schema.Name, err)
 	}
-	m.Schema = func() (*schemas.Schema, error) { return schema, nil } // the one that was applied
-	return &suite{model: m, traits: traitsOf(m.Name), shared: true, open: func(t testing.TB, s *schemas.Schema) drivers.Store {
+	s.Model.Schema = func() (*schemas.Schema, error) { return schema, nil } // the one that was applied
+	on := s.on(func(t testing.TB, s *schemas.Schema) drivers.Store {
 		if err := empty(t.Context(), st, s); err != nil {
 			t.Fatalf("empty the tables of %s: %v", s.Name, err)
 		}
 		return st
-	}}
+	})
+	on.shared = true
+	return on
 }
 
 // empty deletes every partition of every table, behind the model's back.

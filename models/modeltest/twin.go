@@ -23,7 +23,7 @@ type tb interface {
 type twin struct {
 	t   tb
 	ctx context.Context
-	traits
+	Traits
 	domain
 	clock *clock
 	tick  time.Duration // the clock goes on by so much before each operation
@@ -56,12 +56,12 @@ type message struct {
 	got, ref models.Handle
 }
 
-func (f *fixture) twin() *twin { return f.twinOf(newReference(f.traits, f.clock.now), f.mailbox()) }
+func (f *fixture) twin() *twin { return f.twinOf(newReference(f.Traits, f.clock.now), f.mailbox()) }
 
 // twinOf returns a twin over a reference and a mailbox that others share.
 func (f *fixture) twinOf(ref *reference, got models.Mailbox) *twin {
 	return &twin{
-		t: f.t, ctx: f.ctx, traits: f.traits, domain: f.domain, clock: f.clock, tick: time.Second,
+		t: f.t, ctx: f.ctx, Traits: f.Traits, domain: f.domain, clock: f.clock, tick: time.Second,
 		got: got, ref: ref,
 		handles: map[models.Handle]models.Handle{},
 		lastUID: map[*folder]uint64{},

@@ -40,7 +40,7 @@ func parallel(work func(worker int)) {
 // once; none sees anything of the others.
 func testWorkers(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{ChunkSize: 1000, OverflowAfter: 5})
-	ref := newReference(s.traits, f.clock.now)
+	ref := newReference(s.Traits, f.clock.now)
 	twins := make([]*twin, workers)
 	for i := range twins {
 		twins[i] = f.twinOf(ref, f.mailbox())

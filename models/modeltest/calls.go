@@ -14,19 +14,14 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// TestCalls pins the store calls of every operation of every model, and what
-// every table holds after them.
-func TestCalls(t *testing.T) {
-	for _, m := range all() {
-		t.Run(m.Name, func(t *testing.T) {
-			s := &suite{model: m, traits: traitsOf(m.Name), open: openEmbedded}
-			f := s.start(t, models.Options{})
-			sc := newScript(f)
-			sc.run()
-			golden(t, "calls/"+m.Name+".golden", sc.out.String())
-			golden(t, "tables/"+m.Name+".golden", f.dump())
-		})
-	}
+// testCalls pins the store calls of every operation, and what every table holds
+// after them.
+func testCalls(t *testing.T, s *suite) {
+	f := s.start(t, models.Options{})
+	sc := newScript(f)
+	sc.run()
+	s.compare(t, "calls.golden", sc.out.String())
+	s.compare(t, "tables.golden", f.dump())
 }
 
 // script is a fixed sequence of all operations on a metered session. The steps

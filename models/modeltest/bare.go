@@ -1,4 +1,4 @@
-package modeltest_test
+package modeltest
 
 import (
 	"context"
@@ -85,57 +85,55 @@ func (l *bareLoop) settle(b *testing.B) {
 	}
 }
 
-// BenchmarkDeliverVersusBare delivers messages of 8 KB through each model and
-// writes the same bytes in the same number of batches in a bare loop, in turn.
-// Each pays for its own flushes and compactions: its turn ends when they have.
-// ratio is the model's throughput as a share of the loop's; the target is 0.6,
-// with -benchtime 40000x or more, so that there is something to compact.
-func BenchmarkDeliverVersusBare(b *testing.B) {
+// benchVersusBare delivers messages of 8 KB through the model and writes the same
+// bytes in the same number of batches in a bare loop, in turn. Each pays for its
+// own flushes and compactions: its turn ends when they have. ratio is the model's
+// throughput as a share of the loop's; the target is 0.6, with -benchtime 40000x
+// or more, so that there is something to compact.
+func (s Suite) benchVersusBare(b *testing.B) {
 	const round = 10_000 // deliveries before it is the other's turn: 80 MB
-	for _, m := range allModels() {
-		b.Run(m.Name, func(b *testing.B) {
-			rec := &recorder{}
-			x := open(b, m, pebble.Engine(), func(s drivers.Session) drivers.Session {
-				rec.Session = s
-				return rec
-			})
-			messages := mailOf(8<<10, 64)
-			for _, msg := range messages { // until what is made only once is made
-				x.deliver(msg)
-			}
-			rec.on = true
-			x.deliver(messages[0])
-			rec.on = false
-			payload, err := mail.AppendContent(nil, messages[1].Raw)
-			must(b, err)
-			payload = append(payload, payload...)
-
-			db, err := bare.Open(b.TempDir(), pebble.Tuned(512<<20))
-			must(b, err)
-			b.Cleanup(func() { db.Close() })
-			loop := &bareLoop{db: db}
-
-			var model, alone time.Duration
-			b.ResetTimer()
-			for done := 0; done < b.N; done += round {
-				n := min(round, b.N-done)
-				begin := time.Now()
-				for i := range n {
-					x.deliver(messages[i%len(messages)])
-				}
-				must(b, x.store.(drivers.Settler).Settle(b.Context()))
-				between := time.Now()
-				for range n {
-					loop.deliver(b, rec.batches, payload)
-				}
-				loop.settle(b)
-				model += between.Sub(begin)
-				alone += time.Since(between)
-			}
-			b.ReportMetric(float64(model.Nanoseconds())/float64(b.N), "ns/model")
-			b.ReportMetric(float64(alone.Nanoseconds())/float64(b.N), "ns/bare")
-			b.ReportMetric(float64(alone)/float64(model), "ratio")
-			b.ReportMetric(float64(len(rec.batches)), "batches")
+	b.Run(s.Model.Name, func(b *testing.B) {
+		rec := &recorder{}
+		x := open(b, s.Model, pebble.Engine(), func(s drivers.Session) drivers.Session {
+			rec.Session = s
+			return rec
 		})
-	}
+		messages := mailOf(8<<10, 64)
+		for _, msg := range messages { // until what is made only once is made
+			x.deliver(msg)
+		}
+		rec.on = true
+		x.deliver(messages[0])
+		rec.on = false
+		payload, err := mail.AppendContent(nil, messages[1].Raw)
+		must(b, err)
+		payload = append(payload, payload...)
+
+		db, err := bare.Open(b.TempDir(), pebble.Tuned(512<<20))
+		must(b, err)
+		b.Cleanup(func() { db.Close() })
+		loop := &bareLoop{db: db}
+
+		var model, alone time.Duration
+		b.ResetTimer()
+		for done := 0; done < b.N; done += round {
+			n := min(round, b.N-done)
+			begin := time.Now()
+			for i := range n {
+				x.deliver(messages[i%len(messages)])
+			}
+			must(b, x.store.(drivers.Settler).Settle(b.Context()))
+			between := time.Now()
+			for range n {
+				loop.deliver(b, rec.batches, payload)
+			}
+			loop.settle(b)
+			model += between.Sub(begin)
+			alone += time.Since(between)
+		}
+		b.ReportMetric(float64(model.Nanoseconds())/float64(b.N), "ns/model")
+		b.ReportMetric(float64(alone.Nanoseconds())/float64(b.N), "ns/bare")
+		b.ReportMetric(float64(alone)/float64(model), "ratio")
+		b.ReportMetric(float64(len(rec.batches)), "batches")
+	})
 }

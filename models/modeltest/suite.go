@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,16 +13,77 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Opener returns a store to which the schema was applied and whose tables are
+// Suite is a model and what the contract must know of it beside its methods. All
+// of it is needed: the suite fails without traits or damages.
+type Suite struct {
+	Model   models.Model
+	Traits  Traits
+	Damages []Damage
+}
+
+// Run runs everything that needs neither a server nor the race detector: every
+// rule on the embedded engine and within the limits of the others, what
+// interruptions leave, the pinned store calls and tables, and allocations. Golden
+// files are in testdata/contract of the model; -update-contract writes them.
+func (s Suite) Run(t *testing.T) {
+	s.complete(t)
+	embedded := s.on(openEmbedded)
+	t.Run("embedded", func(t *testing.T) {
+		// Alone, because it measures the heap.
+		t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, embedded) })
+		embedded.run(t, rules())
+		embedded.runDamages(t)
+	})
+	for _, e := range lesserEngines() {
+		t.Run("as "+e.name, func(t *testing.T) {
+			lesser := s.on(e.open)
+			lesser.run(t, rules())
+			lesser.runDamages(t)
+		})
+	}
+	t.Run("calls", func(t *testing.T) { testCalls(t, embedded) })
+	t.Run("interrupted", func(t *testing.T) { testInterrupted(t, s) })
+	t.Run("allocations", func(t *testing.T) { testAllocations(t, s.Model) })
+}
+
+// RunConcurrent runs the rules of many workers at once, which are worth the race
+// detector. Tests that call it have Concurrent in their names.
+func (s Suite) RunConcurrent(t *testing.T) {
+	s.complete(t)
+	t.Run("embedded", func(t *testing.T) { s.on(openEmbedded).run(t, concurrent()) })
+	for _, e := range lesserEngines() {
+		t.Run("as "+e.name, func(t *testing.T) { s.on(e.open).run(t, concurrent()) })
+	}
+}
+
+// complete fails the test if the suite lacks what every model must say of itself.
+func (s Suite) complete(t *testing.T) {
+	t.Helper()
+	if err := s.incomplete(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// incomplete returns an error that names what is missing.
+func (s Suite) incomplete() error {
+	switch {
+	case s.Model.Name == "" || s.Model.Schema == nil || s.Model.Bind == nil:
+		return errors.New("the suite has no model")
+	case s.Traits.Order == 0:
+		return fmt.Errorf("the suite of %s has no traits: say at least in which order it lists a folder", s.Model.Name)
+	case len(s.Damages) == 0:
+		return fmt.Errorf("the suite of %s has no damages: say what its audit finds", s.Model.Name)
+	}
+	return nil
+}
+
+// opener returns a store to which the schema was applied and whose tables are
 // empty, and closes it when the test ends. Stores of different tests may be in
 // use at once, and may share one server.
-type Opener func(t testing.TB, s *schemas.Schema) drivers.Store
+type opener func(t testing.TB, s *schemas.Schema) drivers.Store
 
-// Run runs every rule over one model, each on a store of its own. Rules about
-// what only some models can do (models.Labeler and so on) run where the model can.
-func Run(t *testing.T, m models.Model, open Opener) {
-	run(t, &suite{model: m, traits: traitsOf(m.Name), open: open})
-}
+// on is the suite over the stores of one engine.
+func (s Suite) on(open opener) *suite { return &suite{Suite: s, open: open} }
 
 // A rule is one subtest. offered is nil for what every model can do.
 type rule struct {
@@ -62,9 +124,6 @@ func rules() []rule {
 		{"clock goes back", nil, testClockGoesBack},
 		{"bind again", nil, testBindAgain},
 		{"cancelled", nil, testCancelled},
-		{"workers", nil, testWorkers},
-		{"workers on one folder", nil, testWorkersOneFolder},
-		{"account race", nil, testAccountRace},
 		{"range reads", has[models.RangeReader], testRangeReads},
 		{"labels", has[models.Labeler], testLabels},
 		{"purge and restore", has[models.Purger], testPurge},
@@ -80,46 +139,55 @@ func rules() []rule {
 	}
 }
 
-func run(t *testing.T, s *suite) {
-	// Alone, because it measures the heap.
-	t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, s) })
-	s.runRules(t)
-}
-
-// runRules runs the rules that measure nothing, and damages.
-func (s *suite) runRules(t *testing.T) {
-	if s.shared {
-		t.Parallel() // beside other models; its own rules take turns
-	}
-	each := func(name string, rule func(*testing.T)) {
-		t.Run(name, func(t *testing.T) {
-			if !s.shared {
-				t.Parallel()
-			}
-			rule(t)
-		})
-	}
-	for _, r := range s.rules(t) {
-		each(r.name, func(t *testing.T) { r.check(t, s) })
-	}
-	for _, d := range damages(s.model.Name) {
-		each("damage/"+d.name, func(t *testing.T) { testDamage(t, s, d) })
+// concurrent are the rules about many workers at once.
+func concurrent() []rule {
+	return []rule{
+		{"workers", nil, testWorkers},
+		{"workers on one folder", nil, testWorkersOneFolder},
+		{"account race", nil, testAccountRace},
 	}
 }
 
-// rules are those about what the model can do.
-func (s *suite) rules(t *testing.T) []rule {
+// all are the rules of both kinds.
+func all() []rule { return slices.Concat(rules(), concurrent()) }
+
+// run runs those of the rules that the model can do something about.
+func (s *suite) run(t *testing.T, rules []rule) {
+	for _, r := range s.offered(t, rules) {
+		s.each(t, r.name, func(t *testing.T) { r.check(t, s) })
+	}
+}
+
+func (s *suite) runDamages(t *testing.T) {
+	for _, d := range s.Damages {
+		s.each(t, "damage/"+d.Name, func(t *testing.T) { testDamage(t, s, d) })
+	}
+}
+
+// each runs a subtest, beside the others unless they share a store.
+func (s *suite) each(t *testing.T, name string, check func(*testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		if !s.shared {
+			t.Parallel()
+		}
+		check(t)
+	})
+}
+
+// offered are those of the rules about what the model can do.
+func (s *suite) offered(t *testing.T, rules []rule) []rule {
 	offered := s.start(t, models.Options{}).mailbox()
-	return slices.DeleteFunc(rules(), func(r rule) bool { return r.offered != nil && !r.offered(offered) })
+	return slices.DeleteFunc(rules, func(r rule) bool { return r.offered != nil && !r.offered(offered) })
 }
 
 // suite is what all rules of one run share.
 type suite struct {
-	model models.Model
-	traits
-	open   Opener
-	shared bool // open returns one store again and again
-	worlds int  // how many there have been on it
+	Suite
+	open   opener
+	golden string // the folder of the golden files, "" for the model's own
+	faulty bool   // a fault was planted: golden files differ
+	shared bool   // open returns one store again and again
+	worlds int    // how many there have been on it
 }
 
 // domain is where the accounts of a rule have their addresses.
@@ -159,9 +227,9 @@ func (s *suite) start(t testing.TB, o models.Options) *fixture {
 		s.worlds++
 		f.domain, o.Node = domain(fmt.Sprintf("%d.example.org", s.worlds)), uint64(s.worlds)
 	}
-	schema, err := s.model.Schema()
+	schema, err := s.Model.Schema()
 	if err != nil {
-		t.Fatalf("schema of %s: %v", s.model.Name, err)
+		t.Fatalf("schema of %s: %v", s.Model.Name, err)
 	}
 	f.schema, f.store = schema, s.open(t, schema)
 	o.Now = f.clock.now
@@ -175,11 +243,11 @@ func (f *fixture) bind(o models.Options) models.Bound {
 	f.t.Helper()
 	p, err := drivers.PrepareAll(f.ctx, f.store, f.schema)
 	if err != nil {
-		f.t.Fatalf("prepare %s: %v", f.model.Name, err)
+		f.t.Fatalf("prepare %s: %v", f.Model.Name, err)
 	}
-	b, err := f.model.Bind(f.ctx, p, o)
+	b, err := f.Model.Bind(f.ctx, p, o)
 	if err != nil {
-		f.t.Fatalf("bind %s: %v", f.model.Name, err)
+		f.t.Fatalf("bind %s: %v", f.Model.Name, err)
 	}
 	return b
 }

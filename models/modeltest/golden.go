@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files of this package")
+var update = flag.Bool("update-contract", false, "rewrite the golden files of testdata/contract")
 
-// golden compares text with a file of testdata. What differs is written beside it.
-func golden(t *testing.T, name, got string) {
+// compare compares text with a golden file. What differs is written beside it.
+func (s *suite) compare(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
+	path := filepath.Join(s.golden, "testdata", "contract", name)
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -25,13 +25,13 @@ func golden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v; go test ./models/modeltest -run %s -update writes it", err, t.Name())
+		t.Fatalf("%v; go test -run %s -update-contract writes it", err, t.Name())
 	}
 	if got == string(want) {
 		return
 	}
 	beside := path + ".new"
-	if os.Getenv(faultEnv) == "" { // with a fault it has to differ
+	if !s.faulty {
 		if err := os.WriteFile(beside, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func golden(t *testing.T, name, got string) {
 	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
 	for i := range min(len(g), len(w)) {
 		if g[i] != w[i] {
-			t.Fatalf("%s:%d: %s\nwant: %s\nall of it is in %s; -update if it is right", path, i+1, g[i], w[i], beside)
+			t.Fatalf("%s:%d: %s\nwant: %s\nall of it is in %s; -update-contract if it is right", path, i+1, g[i], w[i], beside)
 		}
 	}
 	t.Fatalf("%s: %d lines, want %d; all of it is in %s", path, len(g), len(w), beside)

@@ -121,11 +121,11 @@ func bulky(n int) *mail.Message {
 	return d.Message()
 }
 
-// operations are what is killed, in the order in which they are written down.
+// interruptions are what is killed, in the order in which they are written down.
 // Preparing one is not killed.
-func operations(offered models.Mailbox) []operation {
+func interruptions(offered models.Mailbox) []interruption {
 	moved := make([]models.Handle, 3)
-	ops := []operation{
+	ops := []interruption{
 		{"create user", nil, func(v *victim) error {
 			_, err := v.operating.CreateUser(v.ctx, v.at("cat"), []string{"INBOX", "Work"})
 			return err
@@ -153,23 +153,23 @@ func operations(offered models.Mailbox) []operation {
 				return err
 			}
 		}
-		ops = append(ops, operation{"label", nil, func(v *victim) error { return label(true)(v, v.operating) }},
-			operation{
+		ops = append(ops, interruption{"label", nil, func(v *victim) error { return label(true)(v, v.operating) }},
+			interruption{
 				"unlabel", func(v *victim) error { return label(true)(v, v.mb) },
 				func(v *victim) error { return label(false)(v, v.operating) },
 			})
 	}
 	if has[models.Purger](offered) {
 		discard := func(v *victim) error { return v.mb.Delete(v.ctx, v.in, v.hs[1:2]) }
-		ops = append(ops, operation{"restore", discard, func(v *victim) error {
+		ops = append(ops, interruption{"restore", discard, func(v *victim) error {
 			return v.operating.(models.Purger).Restore(v.ctx, v.ann, v.hs[1])
-		}}, operation{"purge", discard, func(v *victim) error {
+		}}, interruption{"purge", discard, func(v *victim) error {
 			_, err := v.operating.(models.Purger).Purge(v.ctx, v.ann, v.clock.now().AddDate(1, 0, 0))
 			return err
 		}})
 	}
 	if has[models.UIDs](offered) {
-		ops = append(ops, operation{"expunge 2", nil, func(v *victim) error {
+		ops = append(ops, interruption{"expunge 2", nil, func(v *victim) error {
 			u := v.operating.(models.UIDs)
 			_, err := u.Expunge(v.ctx, v.in, u.UID(v.hs[1]), u.UID(v.hs[2]))
 			return err
@@ -178,7 +178,7 @@ func operations(offered models.Mailbox) []operation {
 	return ops
 }
 
-type operation struct {
+type interruption struct {
 	name    string
 	prepare func(*victim) error
 	run     func(*victim) error
@@ -186,7 +186,7 @@ type operation struct {
 
 // several reports whether the operation is many in one, of which some may be
 // done: nobody would call that wrong.
-func (op operation) several() bool {
+func (op interruption) several() bool {
 	return op.name == "create user" || strings.HasSuffix(op.name, " 2")
 }
 
@@ -201,7 +201,7 @@ type outcome struct {
 
 // interrupt runs an operation that is killed after some writes, or of which the
 // one after them is refused; or with -1 to its end.
-func interrupt(t *testing.T, s *suite, op operation, after int, refuses bool) (o outcome) {
+func interrupt(t *testing.T, s *suite, op interruption, after int, refuses bool) (o outcome) {
 	t.Helper()
 	v := newVictim(t, s)
 	if op.prepare != nil {
@@ -277,36 +277,32 @@ func wrong(a, before models.Audit) string {
 	return strings.Join(words, ", ")
 }
 
-// TestInterrupted kills every operation of every model after each of its writes, on
-// the embedded engine and on such as can do less, and pins what the audit then
-// counts. Whoever has nothing to do with the operation sees no difference; and
-// where the audit finds nothing wrong, the operation is done or never was.
-// What it pins is what the packages of the models say of interruptions.
-func TestInterrupted(t *testing.T) {
-	engines := map[string]func(drivers.Store) drivers.Store{
-		"embedded": func(st drivers.Store) drivers.Store { return st }, "cassandra": AsCassandra, "hbase": AsHBase,
-	}
-	for engine, as := range engines {
-		for _, m := range all() {
-			t.Run(engine+"/"+m.Name, func(t *testing.T) {
-				t.Parallel()
-				st, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir() + "/data", Durability: drivers.Process})
-				if err != nil {
-					t.Fatalf("open the embedded engine: %v", err)
-				}
-				t.Cleanup(func() { st.Close() })
-				s := sharedSuite(t, m, as(st))
-				var out strings.Builder
-				for _, op := range operations(s.start(t, models.Options{}).mailbox()) {
-					killEverywhere(t, s, op, &out)
-				}
-				golden(t, "interrupted/"+engine+"/"+m.Name+".golden", out.String())
-			})
-		}
+// testInterrupted kills every operation after each of its writes, on the embedded
+// engine and on such as can do less, and pins what the audit then counts. Whoever
+// has nothing to do with the operation sees no difference; and where the audit
+// finds nothing wrong, the operation is done or never was. What it pins is what
+// the package of the model says of interruptions.
+func testInterrupted(t *testing.T, s Suite) {
+	embedded := lesserEngine{"embedded", func(st drivers.Store) drivers.Store { return st }}
+	for _, e := range append(lesserEngines(), embedded) {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			st, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir() + "/data", Durability: drivers.Process})
+			if err != nil {
+				t.Fatalf("open the embedded engine: %v", err)
+			}
+			t.Cleanup(func() { st.Close() })
+			s := s.onShared(t, e.as(st))
+			var out strings.Builder
+			for _, op := range interruptions(s.start(t, models.Options{}).mailbox()) {
+				killEverywhere(t, s, op, &out)
+			}
+			s.compare(t, "interrupted-"+e.name+".golden", out.String())
+		})
 	}
 }
 
-func killEverywhere(t *testing.T, s *suite, op operation, out io.Writer) {
+func killEverywhere(t *testing.T, s *suite, op interruption, out io.Writer) {
 	t.Helper()
 	before, after := interrupt(t, s, op, 0, false), interrupt(t, s, op, -1, false)
 	fmt.Fprintf(out, "%s: %d writes\n", op.name, len(after.made))
@@ -347,7 +343,7 @@ func whole(a, before models.Audit) bool {
 
 // refuse has one write refused: unless the operation says that its outcome is
 // not known, it has not happened.
-func refuse(t *testing.T, s *suite, op operation, n int, before, after outcome) {
+func refuse(t *testing.T, s *suite, op interruption, n int, before, after outcome) {
 	t.Helper()
 	got := interrupt(t, s, op, n, true)
 	switch {

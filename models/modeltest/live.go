@@ -1,0 +1,58 @@
+package modeltest
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra"
+	"github.com/mailbench/mailbench/drivers/hbase"
+	"github.com/mailbench/mailbench/drivers/launch/live"
+)
+
+// liveEngines are real ones, and where a test finds them.
+func liveEngines() []liveEngine {
+	return []liveEngine{{cassandra.Engine(), live.Cassandra}, {hbase.Engine(), live.HBase}}
+}
+
+type liveEngine struct {
+	engine  drivers.Engine
+	contact func(testing.TB) string
+}
+
+// RunLive runs every rule on each real engine, in a namespace of its own. Tests
+// that call it have Live in their names.
+func (s Suite) RunLive(t *testing.T) {
+	s.complete(t)
+	for _, e := range liveEngines() {
+		t.Run(e.engine.Name, func(t *testing.T) {
+			st := openLive(t, e.engine, drivers.Options{Contact: []string{e.contact(t)}, Namespace: newNamespace()})
+			on := s.onShared(t, st)
+			t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, on) })
+			on.run(t, all())
+			on.runDamages(t)
+		})
+	}
+}
+
+func newNamespace() string { return "m" + strings.ToLower(rand.Text()[:15]) }
+
+// openLive opens a store in its namespace, which goes with the test.
+func openLive(t *testing.T, e drivers.Engine, o drivers.Options) drivers.Store {
+	t.Helper()
+	st, err := e.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := drivers.Drop(context.Background(), st); err != nil {
+			t.Errorf("drop the namespace: %v", err)
+		}
+		if err := st.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return st
+}

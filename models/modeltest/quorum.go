@@ -1,0 +1,111 @@
+package modeltest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra"
+	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
+)
+
+// quorumRules are the rules that are run once more on three nodes. They are
+// about every acknowledged delivery byte for byte, counters, UIDs, whole bodies,
+// and messages in exactly one folder: invariants 1, 3, 4, 5 and 6.
+var quorumRules = []string{
+	"deliver", "bytes", "chunk seams", "pages", "flags", "move", "move and back", "delete", "workers on one folder",
+	"labels", "uids",
+}
+
+// RunQuorum runs rules on three nodes with as many replicas, at quorum. What is
+// delivered last is read from all three at once. Tests that call it have Quorum in
+// their names.
+func (s Suite) RunQuorum(t *testing.T) {
+	s.complete(t)
+	// Tables are made quickly; what that costs, none of these nodes lives to see.
+	t.Setenv("JAVA_TOOL_OPTIONS", "-Dcassandra.test.flush_local_schema_changes=false")
+	cluster := live.Cassandra3(t)
+	o := drivers.Options{
+		Contact: cluster.Contact(), Namespace: newNamespace(),
+		Settings: map[string]string{"replication": "3", "consistency": "QUORUM"},
+	}
+	st := openLive(t, cassandra.Engine(), o)
+	if d := st.Capabilities().Durability; d != drivers.Quorum {
+		t.Errorf("durability is %s, want %s", d, drivers.Quorum)
+	}
+	on := s.onShared(t, st)
+	on.run(t, slices.DeleteFunc(all(), func(r rule) bool { return !slices.Contains(quorumRules, r.name) }))
+	on.checkReplicas(t, o)
+	filled := fill(on.start(t, models.Options{ChunkSize: 1000, OverflowAfter: 5}))
+	o.Settings["consistency"] = "ALL" // an answer takes every replica
+	every, err := cassandra.Engine().Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { every.Close() })
+	checkAgain(t, on, every, filled)
+}
+
+// checkReplicas asks the cluster itself how often it keeps what the model stores.
+func (s *suite) checkReplicas(t *testing.T, o drivers.Options) {
+	t.Helper()
+	schema, err := s.Model.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyspace, err := cassandra.Keyspace(o.Namespace, schema.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := gocql.NewCluster(o.Contact...).CreateSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	var replication map[string]string
+	rows := session.Query("SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?", keyspace)
+	if err := rows.Scan(&replication); err != nil {
+		t.Fatalf("replication of keyspace %s: %v", keyspace, err)
+	}
+	delete(replication, "class")
+	for where, factor := range replication {
+		if factor != "3" || len(replication) != 1 {
+			t.Errorf("keyspace %s has %s replicas in %s, want 3 in one datacenter", keyspace, factor, where)
+		}
+	}
+}
+
+// fill does a little of everything that every model can do.
+func fill(f *fixture) *twin {
+	tw := f.twin()
+	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
+	for n := range 12 {
+		d := letter(n)
+		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(n*500, n)}}
+		tw.deliver(d.Message(), a.folders[0], b.folders[0])
+	}
+	ms := tw.live(a.folders[0])
+	tw.flag(ms[0], models.Seen, true)
+	tw.move(a.folders[0], a.folders[1], ms[1:4]...)
+	tw.delete(a.folders[0], ms[5:7]...)
+	return tw
+}
+
+// checkAgain compares all that a twin knows with what another store finds.
+func checkAgain(t *testing.T, s *suite, st drivers.Store, tw *twin) {
+	t.Helper()
+	schema, err := s.Model.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Apply(t.Context(), schema); err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{t: t, suite: s, ctx: t.Context(), schema: schema, store: st}
+	other := tw.through(f.mailboxOf(f.bind(models.Options{Now: tw.clock.now, ChunkSize: 1000, OverflowAfter: 5})))
+	other.check()
+}

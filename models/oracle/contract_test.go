@@ -1,0 +1,41 @@
+package oracle
+
+import (
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/modeltest"
+)
+
+var contract = modeltest.Suite{
+	Model:  Model(),
+	Traits: modeltest.Traits{Order: modeltest.ByDelivery, WholeRows: true},
+	Damages: []modeltest.Damage{
+		{Name: "attachments lost", Table: "users.folder.message", Set: modeltest.Row{"attachments": {}}, Want: models.Audit{BrokenBodies: 1}},
+		{
+			Name: "attachment cut", Table: "users.folder.message",
+			Set:  modeltest.Row{"attachments": drivers.MapOf([]drivers.Value{drivers.Text("f"), drivers.Blob([]byte("x"))})},
+			Want: models.Audit{BrokenBodies: 1},
+		},
+		{Name: "message hollow", Table: "users.folder.message", Set: modeltest.Row{"body": {}}, Want: models.Audit{Messages: -1, Dangling: 1}},
+		{
+			Name: "move cut short", Table: "users.folder.message", Insert: modeltest.ToOther("userID", "folderId"),
+			Want: models.Audit{Messages: 1, Duplicated: 1},
+		},
+		{
+			Name: "folder lost", Table: "users.folder", Match: modeltest.Is("folderName", "Work"),
+			Want: models.Audit{Folders: -1, Messages: -2, Unreferenced: 2},
+		},
+		{
+			Name: "user lost", Table: "users", Match: modeltest.Is("emailAddress", "ann@*"),
+			Want: models.Audit{Accounts: -1, Folders: -2, Messages: -4, Unreferenced: 6},
+		},
+	},
+}
+
+func TestContract(t *testing.T)           { contract.Run(t) }
+func TestContractConcurrent(t *testing.T) { contract.RunConcurrent(t) }
+func TestContractLive(t *testing.T)       { contract.RunLive(t) }
+func TestContractQuorum(t *testing.T)     { contract.RunQuorum(t) }
+func BenchmarkContract(b *testing.B)      { contract.Bench(b) }
