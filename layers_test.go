@@ -37,10 +37,11 @@ var layers = []struct {
 	{"models/modeltest", []string{"schemas", "drivers", "models", "models/mail", "drivers/*", "drivers/launch/live"}, []string{"models/*"}},
 	{"models/*", []string{"schemas", "drivers", "models", "models/mail"}, []string{"models/*", "drivers/*", "drivers/launch/live"}},
 	{"reports/latency", nil, nil},
-	{"reports", []string{"reports/latency"}, nil},
+	{"reports/scratch", nil, nil},
+	{"reports", []string{"reports/latency", "reports/scratch"}, nil},
 	{
 		"workloads/run",
-		[]string{"schemas", "drivers", "models", "models/mail", "workloads", "workloads/*", "reports", "reports/latency"},
+		[]string{"schemas", "drivers", "models", "models/mail", "workloads", "workloads/*", "reports", "reports/*"},
 		[]string{"models/*", "drivers/*"},
 	},
 	{"workloads/random", []string{"schemas/strict"}, nil},

@@ -106,10 +106,10 @@ func TestCreateRefuses(t *testing.T) {
 	create(t, twice)
 	before := left(t, root)
 	for dir, want := range map[string]string{
-		taken:                        "is not empty: choose another, or remove it",
+		taken:                        "is not empty: remove it, or choose another run directory",
 		file:                         "create run directory: ",
 		filepath.Join(file, "below"): "create run directory: ",
-		twice:                        "another run is writing it",
+		twice:                        "another run may be writing it; choose another run directory",
 	} {
 		if _, err := Create(dir); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Create(%s) = %v, want one line with %q", dir, err, want)

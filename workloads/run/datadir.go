@@ -1,11 +1,13 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/reports/scratch"
 )
 
 // A data folder holds one folder for each model and engine:
@@ -19,7 +21,11 @@ type dataDir struct {
 	path      string
 	temporary bool
 	unlock    func() error
+	scratch   *scratch.Folder // of a temporary folder
 }
+
+// TemporaryPattern matches the names of temporary data folders.
+const TemporaryPattern = "mailbench-*"
 
 const (
 	markFile    = "mailbench-data"
@@ -32,11 +38,15 @@ const (
 // openDataDir makes and locks a data folder; an empty path makes a temporary one.
 func openDataDir(path string) (*dataDir, error) {
 	if path == "" {
-		tmp, err := os.MkdirTemp("", "mailbench-")
+		tmp, err := os.MkdirTemp("", TemporaryPattern)
 		if err != nil {
 			return nil, fmt.Errorf("make a temporary data folder (TMPDIR says where): %w", err)
 		}
-		return &dataDir{path: tmp, temporary: true, unlock: func() error { return nil }}, nil
+		claimed, err := scratch.Claim(tmp)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("make a temporary data folder: %w", err), os.Remove(tmp))
+		}
+		return &dataDir{path: tmp, temporary: true, scratch: claimed}, nil
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -80,7 +90,7 @@ func mark(path string) error {
 // close unlocks the folder, or removes it if it is temporary.
 func (d *dataDir) close() error {
 	if d.temporary {
-		return os.RemoveAll(d.path)
+		return d.scratch.Remove()
 	}
 	return d.unlock()
 }

@@ -1,0 +1,177 @@
+// Package scratch has folders that belong to one process and go with it: the data
+// folder of a run, results that are being written. Such a folder carries a mark, and
+// its process holds a lock on it. A process that is killed loses the lock and leaves
+// the mark, so its folders can be found and removed, and those of a live process,
+// or of anybody else, cannot.
+package scratch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Mark is the file that says that mailbench made the folder and may remove it.
+const Mark = "mailbench-scratch"
+
+// ErrInUse is the error for a folder whose process is alive.
+var ErrInUse = errors.New("is in use")
+
+// errForeign is the error for a folder without the mark.
+var errForeign = errors.New("was not left by mailbench")
+
+// Folder is a scratch folder of this process.
+type Folder struct {
+	path string
+	lock *os.File // the folder itself, opened; nil without a lock
+}
+
+// Claim makes an empty folder a scratch folder of this process. It is locked before
+// it is marked: a folder with a mark and without a lock has lost its process. Where
+// a folder cannot be locked (Windows, some network file systems) it is not marked
+// either, and nobody but this process removes it.
+func Claim(path string) (*Folder, error) {
+	lock, err := lockFolder(path)
+	if errors.Is(err, ErrInUse) {
+		return nil, fmt.Errorf("%s %w", path, err)
+	}
+	f := &Folder{path: path}
+	if err != nil {
+		return f, nil
+	}
+	f.lock = lock
+	if err := os.WriteFile(filepath.Join(path, Mark), []byte("mailbench removes this folder when its run ends.\n"), 0o644); err != nil {
+		return nil, errors.Join(fmt.Errorf("mark %s: %w", path, err), lock.Close())
+	}
+	return f, nil
+}
+
+// Keep takes the mark off, so that nobody removes the folder.
+func (f *Folder) Keep() error {
+	if f.lock == nil {
+		return nil
+	}
+	return os.Remove(filepath.Join(f.path, Mark))
+}
+
+// Close gives up the lock and leaves the folder as it is.
+func (f *Folder) Close() error {
+	if f.lock == nil {
+		return nil
+	}
+	return f.lock.Close()
+}
+
+// Remove removes the folder and gives up the lock.
+func (f *Folder) Remove() error { return errors.Join(remove(f.path), f.Close()) }
+
+// remove takes away a folder with all that is in it, the mark at the end: if it is
+// interrupted, the rest can still be found.
+func remove(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == Mark {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(path, e.Name())); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(path)
+}
+
+// Left is a folder that a process left when it was killed.
+type Left struct {
+	Path  string
+	Bytes int64     // of the files in it
+	Since time.Time // when it was made
+}
+
+// Find lists the folders in dir that were left and whose names match a pattern of
+// [filepath.Match].
+func Find(dir, pattern string) ([]Left, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var found []Left
+	for _, e := range entries {
+		if ok, err := filepath.Match(pattern, e.Name()); err != nil {
+			return nil, err
+		} else if !ok {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		lock, err := lockLeft(path)
+		if err != nil {
+			continue // somebody else's, in use, or gone meanwhile
+		}
+		l := Left{Path: path, Bytes: size(path)}
+		if info, err := os.Stat(filepath.Join(path, Mark)); err == nil {
+			l.Since = info.ModTime()
+		}
+		if err := lock.Close(); err != nil {
+			return nil, err
+		}
+		found = append(found, l)
+	}
+	return found, nil
+}
+
+// Abandoned reports whether a process left the folder when it was killed.
+func Abandoned(path string) bool {
+	lock, err := lockLeft(path)
+	return err == nil && lock.Close() == nil
+}
+
+// Remove removes a folder that was left. The error is ErrInUse if its process lives.
+func Remove(path string) error {
+	lock, err := lockLeft(path)
+	if err != nil {
+		return fmt.Errorf("%s %w", path, err)
+	}
+	if err := errors.Join(remove(path), lock.Close()); err != nil {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	return nil
+}
+
+// lockLeft locks a marked folder that no process has locked. A link to one is not
+// followed.
+func lockLeft(path string) (*os.File, error) {
+	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+		return nil, errForeign
+	}
+	lock, err := lockFolder(path)
+	if err != nil {
+		return nil, err
+	}
+	// Only now: its process may have removed or kept it until it gave up the lock.
+	mark, err := os.Lstat(filepath.Join(path, Mark))
+	if err != nil || !mark.Mode().IsRegular() {
+		return nil, errors.Join(errForeign, lock.Close())
+	}
+	return lock, nil
+}
+
+// size sums the files of a folder, as far as they can be read.
+func size(path string) (bytes int64) {
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // what cannot be read is not counted
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes
+}
