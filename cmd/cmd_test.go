@@ -163,12 +163,18 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Logf("%s", stderr.String())
 }
 
-// await FILE BYTES waits until a file has grown to a size.
+// await FILE BYTES waits until a file has grown to a size. FILE may be a pattern, of
+// which the first match counts.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	size, err := strconv.ParseInt(args[1], 10, 64)
 	ts.Check(err)
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if f, err := os.Stat(ts.MkAbs(args[0])); err == nil && f.Size() >= size {
+		files, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		if len(files) == 0 {
+			continue
+		}
+		if f, err := os.Stat(files[0]); err == nil && f.Size() >= size {
 			return
 		}
 	}

@@ -50,5 +50,5 @@ func (f *runFlags) outputDir(workload string) string {
 	if f.output != "" {
 		return f.output
 	}
-	return filepath.Join("results", workload+"-"+time.Now().Format("20060102-150405.000"))
+	return filepath.Join(resultsDir, workload+"-"+time.Now().Format("20060102-150405.000"))
 }

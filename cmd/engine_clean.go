@@ -13,15 +13,25 @@ import (
 
 func newEngineClean(known registry) *cobra.Command {
 	var f workloadFlags
-	var from string
+	var from, results string
+	var all bool
 	cmd := &cobra.Command{
-		Use:   "clean ENGINE [NAMESPACE...]",
-		Short: "List the namespaces that runs left on an engine, or drop those named",
-		Long: `List the namespaces on an engine that carry mailbench's mark, or drop those
-named, with all data in them. A run drops its own namespaces when it ends. Those
-that are there belong to a run that goes on, to a data folder (--data), or to a run
-that was killed. Nothing else on the engine is touched.`,
-		Example: `  mailbench engine clean cassandra
+		Use:   "clean ENGINE [NAME...]",
+		Short: "List what runs left, or remove what is named",
+		Long: `List what runs left behind, or remove what is named, with all data in it.
+
+On an engine that is reached over the network these are namespaces that carry
+mailbench's mark. A run drops its own namespaces when it ends. Those that are there
+belong to a run that goes on, to a data folder (--data), or to a run that was killed.
+
+On this machine (embedded) these are folders of runs that were killed: temporary data
+folders in $TMPDIR, and unfinished results in ./results or the folder of --results.
+Folders of a run that goes on are neither listed nor removed.
+
+Nothing without mailbench's mark is touched.`,
+		Example: `  mailbench engine clean embedded
+  mailbench engine clean embedded --all
+  mailbench engine clean cassandra
   mailbench engine clean cassandra q5k2m7v3 --contact 10.0.0.1`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,17 +46,25 @@ that was killed. Nothing else on the engine is touched.`,
 			if err != nil {
 				return err
 			}
-			if len(engines) != 1 || !engines[0].Remote {
-				return usagef("engine %s keeps its data in folders of this machine; there is nothing to clean", args[0])
+			if len(engines) != 1 {
+				return usagef("engine all: name one engine")
 			}
 			if err := contact(w, engines, f.contact); err != nil {
 				return err
+			}
+			if !engines[0].Remote {
+				return cleanLocal(cmd, results, args[1:], all)
+			}
+			if all {
+				return usagef("--all: others may be using namespaces of %s; name those to drop", args[0])
 			}
 			return clean(cmd, engines[0], w, args[1:])
 		},
 	}
 	cmd.Flags().StringVar(&from, "workload", "quick", "`WORKLOAD` or file that says where the engine is and how it is reached")
 	f.bind(cmd.Flags())
+	cmd.Flags().StringVar(&results, "results", resultsDir, "`DIR` to look for unfinished results in")
+	cmd.Flags().BoolVar(&all, "all", false, "remove all folders of killed runs")
 	return cmd
 }
 

@@ -2,8 +2,11 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/drivers/launch"
 )
 
 func newEngineDown() *cobra.Command {
@@ -20,14 +23,17 @@ func newEngineDown() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			what, kept := "was not running", "; its data are kept in "+in.Dir()
+			if slices.ContainsFunc(in.Nodes(), launch.Node.Running) {
+				what = "stopped"
+			}
 			if err := in.Down(cmd.Context(), purge); err != nil {
 				return err
 			}
-			what := "stopped; its data are kept in " + in.Dir()
 			if purge {
-				what = "stopped and removed"
+				kept = "; its data are removed"
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", args[0], what)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s%s\n", args[0], what, kept)
 			return err
 		},
 	}

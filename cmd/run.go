@@ -104,8 +104,13 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, name string) error {
 	}
 	path := f.outputDir(c.Workload.Name)
 	dir, err := reports.Create(path)
-	if err != nil {
+	if errors.Is(err, reports.ErrTaken) {
+		return usage(err)
+	} else if err != nil {
 		return err
+	}
+	if !f.quiet {
+		tellLeft(cmd.ErrOrStderr())
 	}
 	c.LatencyLog = dir.LatencyLog()
 	bar := newProgress(cmd.ErrOrStderr(), f.quiet)

@@ -1,0 +1,100 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/scratch"
+	"github.com/mailbench/mailbench/workloads/run"
+)
+
+// resultsDir is where runs put their results if they are not told a folder.
+const resultsDir = "results"
+
+// leftovers lists what killed runs left on this machine: temporary data folders,
+// and unfinished results in a folder.
+func leftovers(results string) ([]scratch.Left, error) {
+	data, err := scratch.Find(os.TempDir(), run.TemporaryPattern)
+	if err != nil {
+		return nil, fmt.Errorf("look for temporary data folders: %w", err)
+	}
+	unfinished, err := scratch.Find(results, reports.PartialPattern)
+	if err != nil {
+		return nil, fmt.Errorf("look for unfinished results: %w", err)
+	}
+	return append(data, unfinished...), nil
+}
+
+// cleanLocal lists what killed runs left, or removes the folders named, or all.
+func cleanLocal(cmd *cobra.Command, results string, names []string, all bool) error {
+	there, err := leftovers(results)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	paths := make([]string, len(there))
+	for i, l := range there {
+		paths[i] = l.Path
+	}
+	switch {
+	case all && len(names) > 0:
+		return usagef("--all and the names of folders: give one of them")
+	case all:
+		names = paths
+	case len(names) == 0 && len(there) > 0:
+		return listLeft(out, there)
+	}
+	if len(there) == 0 && len(names) == 0 {
+		_, err := fmt.Fprintf(out, "killed runs left nothing in %s and %s\n", os.TempDir(), results)
+		return err
+	}
+	for _, name := range names {
+		if !slices.Contains(paths, name) {
+			return usagef("no killed run left %s; %q lists what there is", name, cmd.CommandPath()+" "+cmd.Flags().Arg(0))
+		}
+	}
+	for _, name := range names {
+		if cmd.Context().Err() != nil {
+			return cmd.Context().Err()
+		}
+		if err := scratch.Remove(name); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "removed %s\n", name)
+	}
+	return nil
+}
+
+func listLeft(w io.Writer, there []scratch.Left) error {
+	var rows [][]string
+	for _, l := range there {
+		rows = append(rows, []string{l.Path, megabytes(l.Bytes), time.Since(l.Since).Round(time.Second).String()})
+	}
+	return table(w, []string{"FOLDER", "SIZE", "AGE"}, rows)
+}
+
+// tellLeft says in one line that killed runs left something. What cannot be looked
+// at is not worth the end of a run.
+func tellLeft(w io.Writer) {
+	there, err := leftovers(resultsDir)
+	if err != nil || len(there) == 0 {
+		return
+	}
+	var bytes int64
+	for _, l := range there {
+		bytes += l.Bytes
+	}
+	folders := "1 folder"
+	if len(there) > 1 {
+		folders = fmt.Sprintf("%d folders", len(there))
+	}
+	fmt.Fprintf(w, "killed runs left %s with %s; \"mailbench engine clean embedded\" lists and removes them\n", folders, megabytes(bytes))
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
