@@ -20,6 +20,8 @@ type Prepared struct {
 // PrepareAll prepares every pattern that the schema declares. Where the engine
 // cannot run one, its declared fallback is prepared in its place. Where there
 // is none either, only asking for the pattern fails: a model may live without it.
+// A pattern that filters by an indexed column counts as emulated where the
+// engine keeps no such index and reads the rows that it drops.
 func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, error) {
 	set := &Prepared{schema: s, engine: st.Capabilities().Engine, byName: make(map[string]Statement, len(s.Patterns))}
 	for _, p := range s.Patterns {
@@ -37,6 +39,9 @@ func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, er
 
 func prepare(ctx context.Context, st Store, p *schemas.Pattern) (Statement, error) {
 	stmt, err := st.Prepare(ctx, p)
+	if err == nil && filtersIndexed(p) && !keepsIndexes(st.Capabilities()) {
+		return fallback{stmt, p}, nil
+	}
 	if err == nil || !errors.Is(err, ErrUnsupported) {
 		return stmt, err
 	}
@@ -48,6 +53,16 @@ func prepare(ctx context.Context, st Store, p *schemas.Pattern) (Statement, erro
 	}
 	return fallback{stmt, p}, nil
 }
+
+// filtersIndexed reports whether a pattern filters by a column that the schema
+// has an index for: an engine that keeps the index answers from it.
+func filtersIndexed(p *schemas.Pattern) bool {
+	return p.Index == nil && slices.ContainsFunc(p.Filter, func(c *schemas.Column) bool {
+		return slices.ContainsFunc(p.Table.Indexes, func(x *schemas.Index) bool { return x.Columns[0].Column == c })
+	})
+}
+
+func keepsIndexes(c Capabilities) bool { return c.PlainIndexes || c.EqualIndexes }
 
 // Get returns the statement of a declared pattern. The error wraps
 // ErrUnsupported if the engine can run neither it nor a fallback; a name that
@@ -96,14 +111,15 @@ func (s *Prepared) Conditional(name string) bool {
 	return stmt != nil && stmt.Pattern().Kind == schemas.PutIf
 }
 
-// fallback is the statement of a fallback that runs in place of instead.
+// fallback is a statement that does less well what instead declares: that of
+// its fallback, or its own without the index it is written for.
 type fallback struct {
 	Statement
 	instead *schemas.Pattern
 }
 
-// Emulated returns the declared pattern that a statement stands in for, or nil
-// if the engine runs what was declared.
+// Emulated returns the declared pattern that a statement emulates, or nil if the
+// engine runs what was declared.
 func Emulated(st Statement) *schemas.Pattern {
 	if f, ok := st.(fallback); ok {
 		return f.instead

@@ -16,22 +16,25 @@ const source = `
 schema: 1
 name: prepared
 tables:
-  mail: {partition: [user text], clustering: [id int, day int], columns: {size: bigint}, indexes: {by_day: [user, day]}}
+  mail: {partition: [user text], clustering: [id int, day int], columns: {size: bigint}, indexes: {by_day: [user, day], by_size: [size]}}
 patterns:
   page: {slice: mail, index: by_day, by: user, after: [day, id], fallback: page_by_id}
   page_by_id: {slice: mail, by: user, after: [id, day]}
   grow: {add: mail, columns: size, fallback: grow_if}
   grow_if: {put-if: mail, columns: size, if: size}
+  sized: {slice: mail, by: user, filter: size}
   lost: {slice: mail, index: by_day, by: user}
 `
 
-// engine refuses the patterns it is told to.
+// engine refuses the patterns it is told to. It keeps indexes if it refuses none.
 type engine struct {
 	drivers.Store
 	refuses []string
 }
 
-func (e engine) Capabilities() drivers.Capabilities { return drivers.Capabilities{Engine: "brandnew"} }
+func (e engine) Capabilities() drivers.Capabilities {
+	return drivers.Capabilities{Engine: "brandnew", EqualIndexes: e.refuses == nil}
+}
 
 func (e engine) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
 	if slices.Contains(e.refuses, p.Name) {
@@ -73,6 +76,9 @@ func TestPrepared(t *testing.T) {
 		}
 		if p.Emulated("page") != c.emulated || p.Emulated("grow") != c.emulated || p.Emulated("page_by_id") {
 			t.Errorf("without %v, emulated: page %t, grow %t, page_by_id %t", c.refuses, p.Emulated("page"), p.Emulated("grow"), p.Emulated("page_by_id"))
+		}
+		if got := p.Emulated("sized"); got != c.emulated {
+			t.Errorf("without %v, the filter by an indexed column is emulated: %t", c.refuses, got)
 		}
 		if day, id, none := p.Arg("page", "day"), p.Arg("page", "id"), p.Arg("page", "size"); day != c.dayAt || id != c.idAt || none != -1 {
 			t.Errorf("without %v, the arguments of page are day %d, id %d, size %d", c.refuses, day, id, none)

@@ -65,7 +65,8 @@
 //	                delete: at least the partition key; never left out.
 //	in              get: the last column of the key. slice: the next one after by.
 //	element         get: a map column
-//	filter          slice, scan, count: plain columns
+//	filter          slice, scan, count: plain columns. An engine that keeps an index
+//	                that begins with one answers from it; else the pattern is emulated.
 //	from, to        slice, count, delete: "column", "column open" or "column closed" (the default)
 //	after           slice: the next columns after by (through an index: its
 //	                columns, then what they leave of the primary key)

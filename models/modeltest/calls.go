@@ -42,7 +42,10 @@ func newScript(f *fixture) *script {
 	sc := &script{fixture: f, meter: drivers.NewMeter(f.session())}
 	sc.meter.Trace = func(st drivers.Statement, calls int64) {
 		name := st.Pattern().Name
-		if p := drivers.Emulated(st); p != nil {
+		switch p := drivers.Emulated(st); {
+		case p == st.Pattern():
+			name += " (emulated)"
+		case p != nil:
 			name += " for " + p.Name
 		}
 		if calls > 1 {
