@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -62,6 +64,7 @@ patterns:
   tallies: {slice: tally, by: [user], columns: [name, n]}
   post: {put: post, by: [room, id]}
   posts: {slice: post, by: [room], columns: "*"}
+  post_ids: {slice: post, by: [room], columns: [id]}
   file: {get: post, by: [room, id], element: files}
   see: {append: post, by: [room, id], columns: [seen_by]}
   unsee: {remove: post, by: [room, id], columns: [seen_by]}
@@ -92,20 +95,19 @@ func newEnv(t testing.TB, o drivers.Options) *env {
 		t.Fatal(err)
 	}
 	e.t = t
-	t.Cleanup(func() {
-		e.sess.Close()
-		e.store.Close()
-	})
+	t.Cleanup(e.close)
 	return e
 }
 
-func openEnv(o drivers.Options) (*env, error) {
+func openEnv(o drivers.Options) (*env, error) { return openEnvOn(vfs.Default, o) }
+
+func openEnvOn(disk vfs.FS, o drivers.Options) (*env, error) {
 	ctx := context.Background()
-	st, err := Engine().Open(ctx, o)
+	st, err := openStore(o, disk)
 	if err != nil {
 		return nil, err
 	}
-	e := &env{store: st.(*Store)}
+	e := &env{store: st}
 	sch, err := schemas.Parse("test.yaml", []byte(testSchema))
 	if err != nil {
 		return nil, err
@@ -118,6 +120,11 @@ func openEnv(o drivers.Options) (*env, error) {
 	}
 	e.sess, err = st.Session()
 	return e, err
+}
+
+func (e *env) close() {
+	e.sess.Close()
+	e.store.Close()
 }
 
 func (e *env) session() drivers.Session {
