@@ -1,17 +1,26 @@
 package drivertest
 
 import (
+	"flag"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
+// sharedChecks is how many random sequences a shared engine is asked for: each
+// call crosses the network.
+const sharedChecks = 25
+
 // random compares random sequences of calls on one partition with a plain map.
 // The seed of a failure is printed, with the shortest sequence that fails.
 func random(t testing.TB, open Open) {
 	s := begin(t, open, "composite.yaml")
+	if s.shared {
+		limitChecks(t, sharedChecks)
+	}
 	c := s.client()
 	partitions := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -30,6 +39,19 @@ func random(t testing.TB, open Open) {
 		})
 		m.client.expect(m.lines(everywhere, false), "all", m.a, 0)
 	})
+}
+
+// limitChecks makes rapid run n sequences in this test, unless its flag says how many.
+func limitChecks(t testing.TB, n int) {
+	t.Helper()
+	f := flag.Lookup("rapid.checks")
+	if f.Value.String() != f.DefValue {
+		return
+	}
+	if err := flag.Set(f.Name, strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { flag.Set(f.Name, f.DefValue) })
 }
 
 // entry is what a row of the grid holds; nil is null.

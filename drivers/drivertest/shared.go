@@ -26,7 +26,7 @@ type shared struct {
 // applies its own.
 func (sh *shared) begin(s *suite, file string, pairs []string) {
 	s.Helper()
-	s.store = sh.Store
+	s.store, s.shared = sh.Store, true
 	key := file + strings.Join(pairs, ",")
 	if before := sh.applied[key]; before != nil {
 		s.schema, s.set = before.schema, before.set

@@ -55,6 +55,7 @@ type suite struct {
 	caps   drivers.Capabilities
 	schema *schemas.Schema
 	set    *drivers.Prepared
+	shared bool // the store is RunShared's
 }
 
 // begin opens a store with the schema file applied and all its patterns prepared.
