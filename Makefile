@@ -8,9 +8,6 @@ GO ?= go
 # Linters are pinned in a module file of their own, so that they are no
 # dependencies of mailbench.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
-# The race detector needs cgo, which Go turns off where there is no C compiler.
-# The tests then run without the detector, and say so.
-RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
@@ -19,9 +16,8 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: test
-test: ## run all tests under the race detector, with real engines where Java and Maven are
-	@$(if $(RACE),,echo 'make test: WITHOUT the race detector, which needs a C compiler (install gcc)' >&2)
-	GO='$(GO)' .ci/test $(RACE) -timeout 15m
+test: ## run all tests, what is concurrent under the race detector too, with real engines where Java and Maven are
+	GO='$(GO)' .ci/test -timeout 10m
 
 .PHONY: test-fast
 test-fast: ## run the tests that need no server, without the race detector (under 2 minutes)
