@@ -23,7 +23,7 @@ func TestMissing(t *testing.T) {
 		t.Errorf("missing: %v, %v; expected table b and index by_v", missing, err)
 	}
 	for have, want := range map[string]string{
-		a + b: "",
+		a + b:                                  "",
 		a + b + "  c: {partition: [k text]}\n": "a different schema of that name is there: table c is there and should not be; use another namespace or data directory, or the schema it was made with",
 		strings.ReplaceAll(a, "int", "text"): "is there: column v of table a is text; it should be int; column w of table a is text; it should be int; " +
 			"column x of table a is text; it should be int; and 1 more; use another",

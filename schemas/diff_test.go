@@ -88,7 +88,15 @@ func TestDiff(t *testing.T) {
 			"static: {title: text}\n    columns: {sender: text, tags: \"map<text,int>\"}\n    indexes: {by_sender: [u, v, sender], newest: [u, v, m desc]}\n", "doc: a row header\n",
 			"missing table: table users is missing",
 		},
-		// Most harm first.
+		{
+			"  head: {partition: [k text]}\n  head.rows: {in: head,", "  top: {partition: [k text]}\n  head.rows: {in: top,",
+			"different key: the key of table head.rows is in top, partition [k text], clustering [c int]; it should be in head, partition [k text], clustering [c int]",
+		},
+		// Most harm first, in whichever table.
+		{
+			"compression: gz, ttl: 0}}\n  users.parts:\n    in: users\n    clustering: [n int]", "ttl: 0}}\n  users.parts:\n    in: users\n    clustering: [n bigint]",
+			"different type: column n of table users.parts is bigint; it should be int\ndifferent setting: setting hbase.compression of table users is not set; it should be gz",
+		},
 		{
 			"columns: {sender: text", "columns: {extra: text, sender: blob", "different type: column sender of table users is blob; it should be text\n" +
 				"extra column: table users has a column extra (a plain column of type text) and should not",

@@ -129,3 +129,20 @@ func TestCQLRefuses(t *testing.T) {
 		t.Errorf("keyspace %q, %v", got, err)
 	}
 }
+
+// TestTypeOf: the mark has the type of a column, unless somebody has changed it.
+func TestTypeOf(t *testing.T) {
+	live := liveTable{mark: mark{Types: map[string]string{"at": "timestamp", "times": "map<text,timestamp>"}}}
+	for _, c := range []struct{ name, typ, want string }{
+		{"at", "bigint", "timestamp"},
+		{"at", "text", "text"},
+		{"times", "map<text, bigint>", "map<text,timestamp>"},
+		{"times", "map<text, int>", "map<text,int>"},
+		{"n", "bigint", "bigint"},
+		{"v", "varint", "varint"},
+	} {
+		if got := live.typeOf(liveColumn{name: c.name, typ: c.typ}).String(); got != c.want {
+			t.Errorf("column %s of the CQL type %s is a %s, want %s", c.name, c.typ, got, c.want)
+		}
+	}
+}

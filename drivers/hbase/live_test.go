@@ -258,3 +258,30 @@ func TestForeign(t *testing.T) {
 		t.Errorf("after the drop: %v, %v; expected the foreign table alone", slices.Sorted(maps.Keys(all)), err)
 	}
 }
+
+// TestLookalike: without a namespace, a schema's name can make its tables look
+// as if they were in one. They are told apart by their mark.
+func TestLookalike(t *testing.T) {
+	st := openLive(t, "n"+newNamespace()[1:], nil)
+	none := second(t, st)
+	none.namespace = ""
+	const tables = "\ntables:\n  a: {partition: [p text], columns: {v: text}}\n"
+	lookalike := parse(t, "schema: 1\nname: "+st.namespace+"_b"+tables)
+	if err := none.Apply(t.Context(), lookalike); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := none.dropTable(context.Background(), prefixOf("", lookalike.Name)+"a"); err != nil {
+			t.Errorf("drop the lookalike: %v", err)
+		}
+	}()
+	if _, err := none.Inspect(t.Context(), lookalike.Name); err != nil {
+		t.Error(err)
+	}
+	if _, err := st.Inspect(t.Context(), "b"); err == nil {
+		t.Error("the schema without a namespace is told as one in it")
+	}
+	if err := st.Apply(t.Context(), parse(t, "schema: 1\nname: b"+tables)); err == nil {
+		t.Error("a schema was applied over the lookalike")
+	}
+}

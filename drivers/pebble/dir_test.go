@@ -199,6 +199,13 @@ patterns:
 		e.want("u noted", "note", "u")
 		e = applied(made)
 		e.want("2 two 20 (c); 1 one 10 (a b)", "newest", "u")
+		there, err := st.Inspect(t.Context(), "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if form := schemas.Format(schemas.Canonical(there)); string(schemas.Format(there)) != string(form) || len(there.Table("mail").Indexes) != 2 {
+			t.Errorf("made from %s, the schema is inspected as\n%s", what, schemas.Format(there))
+		}
 	}
 }
 
