@@ -41,6 +41,11 @@
 // beside its columns, as in Phoenix; or a column that is counted up, which
 // Increment makes without one.
 //
+// HBase knows families and their settings; it has no columns, types or keys. So
+// Apply writes the tables of the schema language into an attribute of each HBase
+// table, and Inspect returns of them what has its family, with that family's
+// settings as they are now.
+//
 // # Reading
 //
 // A row is a Get, rows of a wide row are a Get with a range of columns and a
