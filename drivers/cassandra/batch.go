@@ -9,6 +9,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -28,15 +29,16 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		return err
 	}
 	defer s.store.leave()
-	if st.pattern.Kind != schemas.Batch {
-		return named(st, errNotBatch)
+	if st.Pattern().Kind != schemas.Batch {
+		return st.Named(plan.ErrNotBatch)
 	}
 	for i := range parts {
-		if at := parts[i].Part; at < 0 || at >= len(st.parts) {
-			return fmt.Errorf("pattern %s: part %d of %d: there is none such", st.pattern.Name, at, len(st.parts))
+		part, err := plan.Part(st.parts, &parts[i])
+		if err != nil {
+			return st.Named(err)
 		}
-		if err := st.parts[parts[i].Part].ready(parts[i].Args); err != nil {
-			return fmt.Errorf("pattern %s: part %s: %w", st.pattern.Name, st.parts[parts[i].Part].pattern.Name, err)
+		if err := part.ready(parts[i].Args); err != nil {
+			return st.Named(fmt.Errorf("part %s: %w", part.Pattern().Name, err))
 		}
 	}
 	switch {
@@ -44,16 +46,16 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		return nil
 	case len(parts) == 1: // a batch of one is a write
 		p := st.parts[parts[0].Part]
-		return named(st, s.write(ctx, p, parts[0].Args, p.time(1)))
-	case st.pattern.Atomic > schemas.AtomicNone:
-		return named(st, s.together(ctx, st, parts))
-	case st.pattern.Parallel > 1:
-		return named(st, s.atOnce(ctx, st, parts))
+		return st.Named(s.write(ctx, p, parts[0].Args, p.time(1)))
+	case st.Pattern().Atomic > schemas.AtomicNone:
+		return st.Named(s.together(ctx, st, parts))
+	case st.Pattern().Parallel > 1:
+		return st.Named(s.atOnce(ctx, st, parts))
 	}
 	for i := range parts {
 		p := st.parts[parts[i].Part]
 		if err := s.write(ctx, p, parts[i].Args, p.time(1)); err != nil {
-			return named(st, partly(err, i, len(parts)))
+			return st.Named(partly(err, i, len(parts)))
 		}
 	}
 	return nil
@@ -71,7 +73,7 @@ func partly(err error, applied, of int) error {
 // atOnce sends the parts by themselves, so many at a time as the pattern allows.
 // Their timestamps are in their order, whichever arrives first.
 func (s *session) atOnce(ctx context.Context, st *statement, parts []drivers.Call) error {
-	lanes := s.side(min(st.pattern.Parallel, len(parts)))
+	lanes := s.side(min(st.Pattern().Parallel, len(parts)))
 	time := s.store.clock.next(int64(len(parts)))
 	begin := func(i int) {
 		l, p, at := lanes[i%len(lanes)], st.parts[parts[i].Part], time+int64(i)

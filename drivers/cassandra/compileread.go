@@ -9,7 +9,7 @@ import (
 // compileRead writes a read as one statement for each set of bounds that a call
 // may give.
 func (st *statement) compileRead() error {
-	p := st.pattern
+	p := st.Pattern()
 	if p.Index != nil {
 		if err := st.throughIndex(); err != nil {
 			return err
@@ -31,9 +31,9 @@ func (st *statement) compileRead() error {
 			continue
 		}
 		st.queries[with] = st.selection(func(b *cql) {
-			b.ends(p, with, st.at.From, st.at.To, with&withAfter != 0 && len(p.After) > 1)
+			b.ends(p, with, st.At.From, st.At.To, with&withAfter != 0 && len(p.After) > 1)
 			if with&withAfter != 0 {
-				b.after(p, st.at.After)
+				b.after(p, st.At.After)
 			}
 		})
 	}
@@ -47,7 +47,7 @@ func (st *statement) compileRead() error {
 // columns of the primary key are bound, and the last one is a filter that the
 // index answers.
 func (st *statement) throughIndex() error {
-	p, x := st.pattern, st.pattern.Index
+	p, x := st.Pattern(), st.Pattern().Index
 	if !kept(st.table.Table, x) {
 		return unsupported("Cassandra's indexes find equal values of one plain column; none has the order of %s", x.Name)
 	}
@@ -66,7 +66,7 @@ func (st *statement) throughIndex() error {
 	if p.In != nil || len(p.Filter) > 0 {
 		return unsupported("index %s beside a list or a filter", x.Name)
 	}
-	st.shape, st.at.Filter = &bound, last
+	st.shape, st.At.Filter = &bound, last
 	return nil
 }
 
@@ -82,7 +82,7 @@ func (st *statement) possible(with bounds) bool {
 
 // start is the bound at which reading begins, where there is an after.
 func (st *statement) start() bounds {
-	if ascending(st.pattern.After[0], st.pattern.Reverse) {
+	if ascending(st.Pattern().After[0], st.Pattern().Reverse) {
 		return withFrom
 	}
 	return withTo
@@ -93,7 +93,7 @@ func (st *statement) start() bounds {
 // after another until the limit is reached: first the rows that share all but
 // the last of the columns with it, and so on.
 func (st *statement) compileChain() {
-	p := st.pattern
+	p := st.Pattern()
 	end := (withFrom | withTo) &^ st.start()
 	for i := len(p.After) - 1; i >= 0; i-- {
 		for given := range st.chains {
@@ -105,10 +105,10 @@ func (st *statement) compileChain() {
 				continue
 			}
 			st.chains[given] = append(st.chains[given], st.selection(func(b *cql) {
-				b.equal(p.After[:i], st.at.After)
-				b.cond(quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.at.After+i))
+				b.equal(p.After[:i], st.At.After)
+				b.cond(quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.At.After+i))
 				if i == 0 {
-					b.ends(p, with, st.at.From, st.at.To, false)
+					b.ends(p, with, st.At.From, st.At.To, false)
 				}
 			}))
 		}
@@ -153,7 +153,7 @@ func (st *statement) choose() {
 
 // single reports whether in is over a partition column, one read each.
 func (st *statement) single() bool {
-	return st.pattern.In != nil && st.pattern.Parallel > 0
+	return st.Pattern().In != nil && st.Pattern().Parallel > 0
 }
 
 // selection writes a SELECT; more adds the conditions of the bounds.
@@ -170,7 +170,7 @@ func (st *statement) selection(more func(b *cql)) *query {
 		b.write("COUNT(*)")
 	case p.Element != nil:
 		b.write(quote(p.Element.Name), "[?]")
-		b.binds = append(b.binds, bind(st.at.Element))
+		b.binds = append(b.binds, bind(st.At.Element))
 		q.columns = []*schemas.Column{{Name: p.Element.Name, Type: *p.Element.Type.Elem}}
 	default:
 		if p.Static {
@@ -194,9 +194,9 @@ func (st *statement) selection(more func(b *cql)) *query {
 		}
 		key = append(key, bindElement)
 	case p.In != nil:
-		b.cond(quote(p.In.Name)+" IN ?", bind(st.at.In))
+		b.cond(quote(p.In.Name)+" IN ?", bind(st.At.In))
 	}
-	b.equal(p.Filter, st.at.Filter)
+	b.equal(p.Filter, st.At.Filter)
 	more(b)
 	if p.Reverse && len(t.Clustering) > 0 {
 		b.write(" ORDER BY ", quote(t.Clustering[0].Name), direction(!t.Clustering[0].Desc))

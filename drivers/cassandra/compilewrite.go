@@ -9,7 +9,7 @@ import (
 // compileWrite writes a write twice: by itself, its timestamp in the request,
 // and as a part of a batch, where each has its own.
 func (st *statement) compileWrite() error {
-	p := st.pattern
+	p := st.Pattern()
 	counters := slices.ContainsFunc(slices.Concat(p.Table.Columns, p.Table.Static), func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter })
 	st.counter = counters
 	switch {
@@ -41,27 +41,27 @@ func (st *statement) compileWrite() error {
 
 // mutation writes the statement of a write.
 func (st *statement) mutation(with bounds, timed bool) *query {
-	p, t := st.pattern, st.table
+	p, t := st.Pattern(), st.table
 	var b *cql
 	switch p.Kind {
 	case schemas.Put:
-		b = insert(t, p, st.at.Columns, false, timed)
+		b = insert(t, p, st.At.Columns, false, timed)
 	case schemas.PutIf:
 		if p.Absent {
-			b = insert(t, p, st.at.Columns, true, timed)
+			b = insert(t, p, st.At.Columns, true, timed)
 			break
 		}
-		b = update(t, p, st.at.Columns, timed, func(c string) string { return c + " = ?" })
+		b = update(t, p, st.At.Columns, timed, func(c string) string { return c + " = ?" })
 		for i, c := range p.If {
 			b.write([]string{" IF ", " AND "}[min(i, 1)], quote(c.Name), " = ?")
-			b.binds = append(b.binds, bind(st.at.If+i))
+			b.binds = append(b.binds, bind(st.At.If+i))
 		}
 	case schemas.Add, schemas.Append:
-		b = update(t, p, st.at.Columns, timed, func(c string) string { return c + " = " + c + " + ?" })
+		b = update(t, p, st.At.Columns, timed, func(c string) string { return c + " = " + c + " + ?" })
 	case schemas.Remove:
-		b = update(t, p, st.at.Columns, timed, func(c string) string { return c + " = " + c + " - ?" })
+		b = update(t, p, st.At.Columns, timed, func(c string) string { return c + " = " + c + " - ?" })
 	case schemas.Delete:
-		b = remove(t, p, with, st.at.From, st.at.To, timed)
+		b = remove(t, p, with, st.At.From, st.At.To, timed)
 	}
 	q := b.query(st.partition())
 	q.conditional = p.Kind == schemas.PutIf
@@ -74,7 +74,7 @@ func (st *statement) mutation(with bounds, timed bool) *query {
 // the node makes: written twice, they are there twice, also where the list is
 // replaced, since both have one timestamp.
 func (st *statement) idempotent() (bool, []bind) {
-	p := st.pattern
+	p := st.Pattern()
 	if p.Kind == schemas.PutIf || st.counter {
 		return false, nil
 	}
@@ -84,7 +84,7 @@ func (st *statement) idempotent() (bool, []bind) {
 	var lists []bind
 	for i, c := range p.Columns {
 		if c.Type.Kind == schemas.List {
-			lists = append(lists, bind(st.at.Columns+i))
+			lists = append(lists, bind(st.At.Columns+i))
 		}
 	}
 	return true, lists

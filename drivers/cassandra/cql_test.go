@@ -99,7 +99,7 @@ func (st *statement) notes() string {
 			notes = append(notes, text)
 		}
 	}
-	p := st.pattern
+	p := st.Pattern()
 	if p.Kind == schemas.Batch {
 		note(p.Atomic == schemas.AtomicNone, fmt.Sprintf("one by one, %d at once", max(p.Parallel, 1)))
 		note(p.Atomic > schemas.AtomicNone && !st.counter, "one batch, logged if it is of several partitions")

@@ -8,18 +8,18 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // statement is a compiled pattern: its CQL for each set of bounds that a call
 // may give, ready to be run.
 type statement struct {
-	store   *Store
-	pattern *schemas.Pattern
-	shape   *schemas.Pattern // the pattern as CQL takes it: what is selected beside its columns, an index as a filter
-	table   *table
-	args    []schemas.Arg
-	at      schemas.Places // of arguments
+	plan.Plan
+	store *Store
+	shape *schemas.Pattern // the pattern as CQL takes it: what is selected beside its columns, an index as a filter
+	table *table
+	args  []schemas.Arg
 
 	queries variants     // by the bounds that are given
 	chains  [2][]*query  // a page over columns of both directions: see compileChain
@@ -36,9 +36,6 @@ type statement struct {
 
 // variants are the queries of a statement by the bounds that a call gives.
 type variants [(withFrom | withTo | withAfter) + 1]*query
-
-// Pattern implements drivers.Statement.
-func (st *statement) Pattern() *schemas.Pattern { return st.pattern }
 
 // stamps reports whether the write carries a timestamp of the store's clock.
 // Paxos stamps what it writes with the clock of the node that ran it, cut to
@@ -101,7 +98,7 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	if p.Kind == schemas.Batch {
 		return s.compileBatch(p)
 	}
-	st := &statement{store: s, pattern: p, shape: p, args: p.Args(), at: p.Places(), keys: len(p.By), inAt: -1, rowAt: -1}
+	st := &statement{store: s, Plan: plan.Of(p), shape: p, args: p.Args(), keys: len(p.By), inAt: -1, rowAt: -1}
 	var err error
 	if st.table, err = s.tableOf(p.Table); err != nil {
 		return nil, err
@@ -134,7 +131,7 @@ func (st *statement) partition() []bind {
 }
 
 func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
-	st := &statement{store: s, pattern: p}
+	st := &statement{store: s, Plan: plan.Of(p)}
 	counters := 0
 	for _, part := range p.Parts {
 		sub, err := s.compile(part.Pattern)

@@ -8,13 +8,8 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
-)
-
-var (
-	errNotRead  = errors.New("it is a write: run it with Write, or Batch")
-	errNotWrite = errors.New("it is no single write: run it with Read, or Batch")
-	errNotBatch = errors.New("it is no batch")
 )
 
 // checkEvery is after how many rows a long read looks at its context.
@@ -30,15 +25,18 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 		return err
 	}
 	defer s.store.leave()
-	if !st.pattern.Kind.Reads() {
-		return named(st, errNotRead)
+	if !st.Pattern().Kind.Reads() {
+		return st.Named(plan.ErrNotRead)
 	}
 	if err := st.check(args); err != nil {
-		return named(st, err)
+		return st.Named(err)
 	}
-	limit := st.limitOf(args)
-	if limit <= 0 {
+	limit := st.Limit(args)
+	switch {
+	case limit == 0:
 		return nil
+	case limit < 0:
+		limit = math.MaxInt64
 	}
 	switch {
 	case st.single():
@@ -54,40 +52,29 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	return err
 }
 
-// limitOf returns how many rows the call may yield.
-func (st *statement) limitOf(args []drivers.Value) int64 {
-	switch {
-	case st.at.Limit >= 0 && !args[st.at.Limit].IsNull():
-		return args[st.at.Limit].Int64()
-	case st.pattern.Limit > 0:
-		return int64(st.pattern.Limit)
-	}
-	return math.MaxInt64
-}
-
 // given returns which bounds a call gives. Of the bound at which reading begins
 // and the row after which it goes on, CQL takes one: the closer.
 func (st *statement) given(args []drivers.Value) bounds {
-	p := st.pattern
+	p := st.Pattern()
 	var with bounds
-	if st.at.From >= 0 && !args[st.at.From].IsNull() {
+	if st.At.From >= 0 && !args[st.At.From].IsNull() {
 		with |= withFrom
 	}
-	if st.at.To >= 0 && !args[st.at.To].IsNull() {
+	if st.At.To >= 0 && !args[st.At.To].IsNull() {
 		with |= withTo
 	}
-	if len(p.After) == 0 || args[st.at.After].IsNull() {
+	if len(p.After) == 0 || args[st.At.After].IsNull() {
 		return with
 	}
 	start := st.start()
 	if with&start == 0 {
 		return with | withAfter
 	}
-	bound, at := p.From, st.at.From
+	bound, at := p.From, st.At.From
 	if start == withTo {
-		bound, at = p.To, st.at.To
+		bound, at = p.To, st.At.To
 	}
-	c := compare(args[st.at.After], args[at])
+	c := compare(args[st.At.After], args[at])
 	if start == withTo {
 		c = -c
 	}
@@ -101,7 +88,7 @@ func (st *statement) given(args []drivers.Value) bounds {
 func (s *session) readRange(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
 	with := st.given(args)
 	o := origin{args: args, limit: limit}
-	if st.pattern.Kind == schemas.Scan {
+	if st.Pattern().Kind == schemas.Scan {
 		return s.scan(ctx, st, &o, yield)
 	}
 	if with&withAfter == 0 || st.chains[0] == nil {
@@ -130,12 +117,12 @@ func (s *session) readRange(ctx context.Context, st *statement, args []drivers.V
 // beyondEnd reports whether the row to go on after lies behind the end of the
 // range already.
 func (st *statement) beyondEnd(args []drivers.Value) bool {
-	p := st.pattern
-	bound, at := p.To, st.at.To
+	p := st.Pattern()
+	bound, at := p.To, st.At.To
 	if st.start() == withTo {
-		bound, at = p.From, st.at.From
+		bound, at = p.From, st.At.From
 	}
-	c := compare(args[st.at.After], args[at])
+	c := compare(args[st.At.After], args[at])
 	if st.start() == withTo {
 		c = -c
 	}
@@ -169,7 +156,7 @@ func (l *lane) drain(ctx context.Context, st *statement, c *call, o *origin, it 
 		c.elems = c.elems[:0]
 	}
 	if cerr := it.Close(); err == nil && cerr != nil {
-		err = named(st, readError(cerr))
+		err = st.Named(readError(cerr))
 	}
 	return n, err
 }
@@ -183,7 +170,7 @@ func (c *call) take(st *statement) bool {
 	switch {
 	case st.rowAt >= 0:
 		return !c.row[st.rowAt].IsNull()
-	case st.pattern.Element != nil:
+	case st.Pattern().Element != nil:
 		return !c.row[0].IsNull()
 	case st.someOf == nil:
 		return true

@@ -22,14 +22,14 @@ func (l *lane) collect(ctx context.Context, st *statement, c *call, o *origin) e
 			l.rows = append(l.rows, c.row...)
 		}
 	}
-	return named(st, readError(it.Close()))
+	return st.Named(readError(it.Close()))
 }
 
 // readListed reads the rows of a list with one IN. Cassandra gives them in
 // clustering order, each once; they are yielded in the list's order, so all of
 // them are read first.
 func (s *session) readListed(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
-	list := args[st.at.In].Elems()
+	list := args[st.At.In].Elems()
 	if len(list) == 0 {
 		return nil
 	}
@@ -77,8 +77,8 @@ func (s *session) inOrder(st *statement, list []drivers.Value, width int, limit 
 // allows, each with a request to its own replicas. A row is yielded when those
 // before it in the list have been; no more than so many are held.
 func (s *session) readSingles(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
-	list := args[st.at.In].Elems()
-	lanes := s.side(min(st.pattern.Parallel, len(list)))
+	list := args[st.At.In].Elems()
+	lanes := s.side(min(st.Pattern().Parallel, len(list)))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	begin := func(i int) {

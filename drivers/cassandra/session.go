@@ -2,12 +2,12 @@ package cassandra
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -82,59 +82,27 @@ func (s *session) enter(ctx context.Context, stmt drivers.Statement) (*statement
 	st, ok := drivers.Native(stmt).(*statement)
 	switch {
 	case !ok || st.store != s.store:
-		return nil, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
+		return nil, plan.Foreign(stmt)
 	case s.closed:
-		return nil, fmt.Errorf("pattern %s: session: %w", st.pattern.Name, drivers.ErrClosed)
+		return nil, st.Named(fmt.Errorf("session: %w", drivers.ErrClosed))
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, named(st, err)
+		return nil, st.Named(err)
 	}
 	return st, s.store.enter()
 }
 
-// named wraps an error of a call with the pattern's name.
-func named(st *statement, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("pattern %s: %w", st.pattern.Name, err)
-}
-
-var errNull = errors.New("it is null")
-
 // check judges the arguments of a call before anything is sent.
 func (st *statement) check(args []drivers.Value) error {
-	if len(args) != len(st.args) {
-		return fmt.Errorf("it takes %d arguments, %d were given", len(st.args), len(args))
+	if err := st.Takes(len(args)); err != nil {
+		return err
 	}
 	for i := range args {
-		if err := fits(&st.args[i].Type, &args[i]); err != nil {
+		if err := plan.Fits(&st.args[i].Type, &args[i]); err != nil {
 			return fmt.Errorf("argument %s: %w", st.args[i].Name, err)
 		}
-		if args[i].IsNull() && (i < st.keys || i == st.at.In || i == st.at.Element || st.pattern.Kind == schemas.Add) {
-			return fmt.Errorf("argument %s: %w", st.args[i].Name, errNull)
-		}
-	}
-	return nil
-}
-
-// fits checks a value's kind. Counters and bigints are the same to a client.
-func fits(t *schemas.Type, v *drivers.Value) error {
-	k := v.Kind()
-	if k != t.Kind && k != schemas.Null && (k != schemas.Bigint || t.Kind != schemas.Counter) && (k != schemas.Counter || t.Kind != schemas.Bigint) {
-		return fmt.Errorf("a %s was given for a %s", k, t)
-	}
-	elems := v.Elems()
-	for i := range elems {
-		elem := t.Elem
-		if t.Kind == schemas.Map && i%2 == 0 {
-			elem = t.Key
-		}
-		if err := fits(elem, &elems[i]); err != nil {
-			return err
-		}
-		if elems[i].IsNull() {
-			return fmt.Errorf("an element: %w", errNull)
+		if args[i].IsNull() && (i < st.keys || i == st.At.In || i == st.At.Element || st.Pattern().Kind == schemas.Add) {
+			return fmt.Errorf("argument %s: %w", st.args[i].Name, plan.ErrNull)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -17,13 +18,13 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 		return drivers.Result{}, err
 	}
 	defer s.store.leave()
-	if st.pattern.Kind.Reads() || st.pattern.Kind == schemas.Batch {
-		return drivers.Result{}, named(st, errNotWrite)
+	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
+		return drivers.Result{}, st.Named(plan.ErrNotWrite)
 	}
 	if err := st.ready(args); err != nil {
-		return drivers.Result{}, named(st, err)
+		return drivers.Result{}, st.Named(err)
 	}
-	if st.pattern.Kind == schemas.PutIf {
+	if st.Pattern().Kind == schemas.PutIf {
 		return s.writeIf(ctx, st, args)
 	}
 	return drivers.Result{Applied: true}, s.write(ctx, st, args, st.time(1))
@@ -37,7 +38,7 @@ func (st *statement) ready(args []drivers.Value) error {
 	if n, most := st.sizeOf(args)+partitionOverhead, st.store.limits.mutation; n > most {
 		return fmt.Errorf("%d bytes, and the cluster takes %d at once: %w", n, most, drivers.ErrTooLarge)
 	}
-	if st.pattern.Scope == schemas.ScopeRange && st.given(args) == 0 && len(st.table.Static) > 0 && len(st.pattern.By) == len(st.table.Partition) {
+	if st.Pattern().Scope == schemas.ScopeRange && st.given(args) == 0 && len(st.table.Static) > 0 && len(st.Pattern().By) == len(st.table.Partition) {
 		return fmt.Errorf("a range without ends would take the static columns too: give it one")
 	}
 	return nil
@@ -56,7 +57,7 @@ func (l *lane) write(ctx context.Context, st *statement, args []drivers.Value, t
 	c := l.call(st.queries[st.given(args)])
 	err := l.send(ctx, c, &origin{args: args, time: time}).Close()
 	c.done()
-	return named(st, writeError(err, l.retry.uncertain))
+	return st.Named(writeError(err, l.retry.uncertain))
 }
 
 // writeIf sends a conditional write. Where it was not applied, Cassandra tells
@@ -69,7 +70,7 @@ func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Val
 		err = cerr
 	}
 	c.done()
-	return r, named(st, writeError(err, false))
+	return r, st.Named(writeError(err, false))
 }
 
 // verdict reads the answer to a conditional write: [applied], and columns by
@@ -80,7 +81,7 @@ func (s *session) verdict(st *statement, it *gocql.Iter) (drivers.Result, error)
 	s.answer, s.rows = s.answer[:0], s.rows[:0]
 	var cells []cell
 	if len(columns) > 1 {
-		cells = make([]cell, len(st.pattern.If))
+		cells = make([]cell, len(st.Pattern().If))
 	}
 	for i := range columns {
 		s.answer = append(s.answer, nil) // gocql passes over it
@@ -88,7 +89,7 @@ func (s *session) verdict(st *statement, it *gocql.Iter) (drivers.Result, error)
 			s.answer[i] = &r.Applied
 			continue
 		}
-		for j, c := range st.pattern.If {
+		for j, c := range st.Pattern().If {
 			if c.Name == columns[i].Name {
 				cells[j].typ = c.Type
 				s.answer[i] = &cells[j]

@@ -10,13 +10,14 @@ import (
 	"sync/atomic"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // compileBatch compiles a batch. HBase does several things at once, or none of
 // them, to one row: an atomic batch is one that can only be of one HBase row.
 func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
-	st := &statement{store: s, pattern: p}
+	st := &statement{store: s, Plan: plan.Of(p)}
 	for _, part := range p.Parts {
 		sub, err := s.compile(part.Pattern)
 		if err != nil {
@@ -35,7 +36,7 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 // atomic reports why the statement cannot be part of an edit of one HBase row
 // beside others.
 func (st *statement) atomic(a schemas.Atomicity, others []*statement) error {
-	p, t := st.pattern, st.table
+	p, t := st.Pattern(), st.table
 	switch {
 	case a == schemas.AtomicAll:
 		return errors.New("HBase changes one row at once")
@@ -48,16 +49,16 @@ func (st *statement) atomic(a schemas.Atomicity, others []*statement) error {
 	}
 	for _, o := range append(slices.Clone(others), st) {
 		if !bytes.Equal(o.table.hbase, t.hbase) || o.rowColumns() != st.rowColumns() {
-			return fmt.Errorf("parts %s and %s are of different HBase rows", o.pattern.Name, p.Name)
+			return fmt.Errorf("parts %s and %s are of different HBase rows", o.Pattern().Name, p.Name)
 		}
-		if o.table != t || o.pattern.Static != p.Static {
+		if o.table != t || o.Pattern().Static != p.Static {
 			continue
 		}
 		if st.deletesRow() != o.deletesRow() {
-			return fmt.Errorf("HBase would delete with the row what parts %s and %s write in its place", o.pattern.Name, p.Name)
+			return fmt.Errorf("HBase would delete with the row what parts %s and %s write in its place", o.Pattern().Name, p.Name)
 		}
-		if (p.Kind == schemas.Add) != (o.pattern.Kind == schemas.Add) {
-			return fmt.Errorf("parts %s and %s add to columns and write them", o.pattern.Name, p.Name)
+		if (p.Kind == schemas.Add) != (o.Pattern().Kind == schemas.Add) {
+			return fmt.Errorf("parts %s and %s add to columns and write them", o.Pattern().Name, p.Name)
 		}
 	}
 	return nil
@@ -65,7 +66,7 @@ func (st *statement) atomic(a schemas.Atomicity, others []*statement) error {
 
 // rowColumns is how many columns of the primary key are the HBase row written.
 func (st *statement) rowColumns() int {
-	if st.pattern.Static {
+	if st.Pattern().Static {
 		return len(st.table.static)
 	}
 	return len(st.table.row)
@@ -73,14 +74,14 @@ func (st *statement) rowColumns() int {
 
 // deletesRow reports whether the statement deletes a family of an HBase row.
 func (st *statement) deletesRow() bool {
-	p := st.pattern
+	p := st.Pattern()
 	return p.Kind == schemas.Delete && p.Scope != schemas.ScopeCell && (!st.table.wide() || len(p.By) == len(st.table.row))
 }
 
 // conditional reports whether the write depends on what is there, though its
 // pattern names no condition: see conditions.
 func (st *statement) conditional() bool {
-	p, t := st.pattern, st.table
+	p, t := st.Pattern(), st.table
 	return t.wide() && !p.Static && (p.Kind == schemas.Put && len(p.Columns) == 0 && len(t.columns) > 0 ||
 		p.Kind == schemas.Delete && p.Scope == schemas.ScopeCell)
 }
@@ -91,24 +92,21 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	if err != nil {
 		return err
 	}
-	if st.pattern.Kind != schemas.Batch {
-		return named(st, errNotBatch)
+	if st.Pattern().Kind != schemas.Batch {
+		return st.Named(plan.ErrNotBatch)
 	}
 	for i := range parts {
-		if parts[i].Part < 0 || parts[i].Part >= len(st.parts) {
-			return named(st, fmt.Errorf("it has no part %d", parts[i].Part))
-		}
-		if sub := st.parts[parts[i].Part]; len(parts[i].Args) != sub.nargs {
-			return named(st, fmt.Errorf("part %s takes %d arguments, %d were given", sub.pattern.Name, sub.nargs, len(parts[i].Args)))
+		if _, err := plan.Part(st.parts, &parts[i]); err != nil {
+			return st.Named(err)
 		}
 	}
 	if len(parts) == 0 {
 		return nil
 	}
-	if st.pattern.Atomic != schemas.AtomicNone {
-		return named(st, s.together(ctx, st, parts))
+	if st.Pattern().Atomic != schemas.AtomicNone {
+		return st.Named(s.together(ctx, st, parts))
 	}
-	return named(st, s.apart(ctx, st, parts))
+	return st.Named(s.apart(ctx, st, parts))
 }
 
 // together applies all parts, which are of one HBase row, at once.
@@ -135,7 +133,7 @@ func (s *session) join(e *edit, part *statement, args []drivers.Value) error {
 		return err
 	}
 	if !bytes.Equal(s.key, e.row) {
-		return fmt.Errorf("part %s is of another row than those before it, which HBase cannot change at once", part.pattern.Name)
+		return fmt.Errorf("part %s is of another row than those before it, which HBase cannot change at once", part.Pattern().Name)
 	}
 	return nil
 }
@@ -147,7 +145,7 @@ func (s *session) apart(ctx context.Context, st *statement, parts []drivers.Call
 	if err != nil {
 		return err
 	}
-	n := min(max(st.pattern.Parallel, 1), len(steps))
+	n := min(max(st.Pattern().Parallel, 1), len(steps))
 	if n == 1 || s.ordered(steps) {
 		for i := range steps {
 			if err := s.run(ctx, s.line, &steps[i]); err != nil {

@@ -29,22 +29,22 @@ func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value
 	if n == 0 {
 		b.upper = b.upper[:0]
 	}
-	p := st.pattern
+	p := st.Pattern()
 	if n == len(parts) {
 		return nil
 	}
-	if p.From != nil && !args[st.at.From].IsNull() {
-		if err := b.end(parts, n, args[st.at.From], !parts[n].desc, p.From.Open); err != nil {
+	if p.From != nil && !args[st.At.From].IsNull() {
+		if err := b.end(parts, n, args[st.At.From], !parts[n].desc, p.From.Open); err != nil {
 			return err
 		}
 	}
-	if p.To != nil && !args[st.at.To].IsNull() {
-		if err := b.end(parts, n, args[st.at.To], parts[n].desc, p.To.Open); err != nil {
+	if p.To != nil && !args[st.At.To].IsNull() {
+		if err := b.end(parts, n, args[st.At.To], parts[n].desc, p.To.Open); err != nil {
 			return err
 		}
 	}
 	if len(p.After) > 0 {
-		return b.after(st, parts, n, args[st.at.After:st.at.After+len(p.After)])
+		return b.after(st, parts, n, args[st.At.After:st.At.After+len(p.After)])
 	}
 	return nil
 }

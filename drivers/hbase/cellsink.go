@@ -35,7 +35,7 @@ func (k *cellSink) take(c cell, _ uint64) (more bool, err error) {
 			k.kept = append(k.kept[:0], k.kept[len(k.kept)-n:]...)
 		}
 		return true, nil
-	case k.st.pattern.Kind == schemas.Count:
+	case k.st.Pattern().Kind == schemas.Count:
 		k.count++
 		return true, nil
 	}

@@ -15,7 +15,7 @@ import (
 // given one after another until one holds. Each is tested and the edit applied
 // in one step, so that the write takes effect at a moment at which one held.
 func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition, error) {
-	t, p := st.table, st.pattern
+	t, p := st.table, st.Pattern()
 	family, columns := st.family()
 	if t.wide() && !p.Static {
 		qualifier := e.qualifier(&e.ops[0])
@@ -25,7 +25,7 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 		case p.Kind == schemas.Delete && p.Scope == schemas.ScopeCell:
 			return []*pb.Condition{cellIs(e.row, family, qualifier, pb.CompareType_NOT_EQUAL, nil)}, nil
 		case p.Kind == schemas.PutIf:
-			want := args[st.at.If]
+			want := args[st.At.If]
 			if err := checkKind(p.If[0], want.Kind()); err != nil {
 				return nil, err
 			}
@@ -45,7 +45,7 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 	}
 	nulls := 0
 	for i, c := range p.If {
-		want := args[st.at.If+i]
+		want := args[st.At.If+i]
 		if err := checkKind(c, want.Kind()); err != nil {
 			return nil, err
 		}
@@ -56,13 +56,13 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 	if len(p.If) == 1 {
 		var value []byte
 		if nulls == 0 {
-			value = appendValue(nil, args[st.at.If])
+			value = appendValue(nil, args[st.At.If])
 		}
 		return []*pb.Condition{cellIs(e.row, family, []byte(p.If[0].Name), pb.CompareType_EQUAL, value)}, nil
 	}
 	var all []*pb.Filter
 	for i, at := range st.conds {
-		all = append(all, columnIs(family, columns[at].Name, args[st.at.If+i]))
+		all = append(all, columnIs(family, columns[at].Name, args[st.At.If+i]))
 	}
 	is := []*pb.Condition{rowIs(e.row, family, allOf(all...))}
 	if nulls == len(p.If) { // so they are in a row that is not there

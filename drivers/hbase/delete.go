@@ -20,7 +20,7 @@ const maxDeletes = 500
 // searches reports whether the write has to look for what it deletes: HBase
 // deletes a cell, a column, a family of a row or all of it, and nothing wider.
 func (st *statement) searches() bool {
-	p, t := st.pattern, st.table
+	p, t := st.Pattern(), st.table
 	switch p.Kind {
 	case schemas.Remove:
 		return len(st.lists) > 0
@@ -40,17 +40,17 @@ func (st *statement) searches() bool {
 // in the order of their keys: interrupted, it leaves the later ones.
 func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers.Value) error {
 	s.prepareRow(st)
-	f := finder{session: s, ctx: ctx, st: st, by: args[:len(st.pattern.By)], args: args}
+	f := finder{session: s, ctx: ctx, st: st, by: args[:len(st.Pattern().By)], args: args}
 	var err error
 	switch {
-	case st.pattern.Kind == schemas.Remove:
+	case st.Pattern().Kind == schemas.Remove:
 		return f.removeElements()
 	case st.table.wide() && len(f.by) >= len(st.table.row):
 		err = f.cells()
 	default:
 		err = f.rows()
 	}
-	if err == nil && st.pattern.Scope == schemas.ScopePartition && len(st.table.statics) > 0 {
+	if err == nil && st.Pattern().Scope == schemas.ScopePartition && len(st.table.statics) > 0 {
 		err = f.statics()
 	}
 	if err != nil && f.deleted > 0 && !errors.Is(err, drivers.ErrUnknown) {

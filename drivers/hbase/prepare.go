@@ -8,23 +8,21 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // statement is a compiled pattern: positions instead of names, ready to run.
 type statement struct {
-	store   *Store
-	pattern *schemas.Pattern
-	table   *table
+	plan.Plan
+	store *Store
+	table *table
 
-	at    schemas.Places // of arguments
-	nargs int
-
-	out     []output // one for each of the pattern's columns
-	view    view     // what is read of its rows
-	statics view     // what is read of their partition
-	filters []int    // positions of the filtered columns in the view
-	conds   []int    // positions of a put-if's columns
+	out     []plan.Output // one for each of the pattern's columns
+	view    view          // what is read of its rows
+	statics view          // what is read of their partition
+	filters []int         // positions of the filtered columns in the view
+	conds   []int         // positions of a put-if's columns
 	// backward: HBase reads from the last to the first.
 	backward bool
 
@@ -33,28 +31,11 @@ type statement struct {
 	parts []*statement
 }
 
-// output says where a value of a row comes from.
-type output struct {
-	source source
-	at     int
-}
-
-type source uint8
-
-const (
-	fromKey    source = iota // the primary key
-	fromRow                  // the view
-	fromStatic               // the partition's static columns
-)
-
 // operand is a column that a write touches and where its argument stands.
 type operand struct {
 	column *schemas.Column
 	arg    int
 }
-
-// Pattern implements drivers.Statement.
-func (st *statement) Pattern() *schemas.Pattern { return st.pattern }
 
 // Prepare implements drivers.Store.
 func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
@@ -72,7 +53,7 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	if p.Kind == schemas.Batch {
 		return s.compileBatch(p)
 	}
-	st := &statement{store: s, pattern: p, nargs: len(p.Args()), at: p.Places()}
+	st := &statement{store: s, Plan: plan.Of(p)}
 	if st.table = s.tableOf(p.Table); st.table == nil {
 		return nil, fmt.Errorf("table %s is not there: apply its schema to this store first", p.Table.Name)
 	}
@@ -87,14 +68,14 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 
 // family returns the family that the statement's rows lie in, with its columns.
 func (st *statement) family() (string, []*schemas.Column) {
-	if st.pattern.Static {
+	if st.Pattern().Static {
 		return staticFamily, st.table.statics
 	}
 	return st.table.family, st.table.columns
 }
 
 func (st *statement) compileRead() error {
-	p, t := st.pattern, st.table
+	p, t := st.Pattern(), st.table
 	family, columns := st.family()
 	var need []int
 	for _, c := range p.Filter {
@@ -106,17 +87,18 @@ func (st *statement) compileRead() error {
 		need = append(need, at)
 	}
 	if p.Kind != schemas.Count && p.Element == nil {
-		if err := st.outputs(columns); err != nil {
+		var err error
+		if st.out, err = st.Outputs(t.key, columns, t.statics); err != nil {
 			return err
 		}
 	}
 	var statics []int
 	for _, o := range st.out {
 		switch {
-		case o.source == fromRow:
-			need = append(need, o.at)
-		case o.source == fromStatic:
-			statics = append(statics, o.at)
+		case o.Source == plan.FromRow:
+			need = append(need, o.At)
+		case o.Source == plan.FromStatic:
+			statics = append(statics, o.At)
 		}
 	}
 	if len(statics) > 0 {
@@ -144,7 +126,7 @@ func (st *statement) compileRead() error {
 
 // checkBackward refuses to read cells of several wide rows against their order.
 func (st *statement) checkBackward() error {
-	p := st.pattern
+	p := st.Pattern()
 	bound := len(p.By)
 	if p.In != nil {
 		bound++
@@ -155,27 +137,8 @@ func (st *statement) checkBackward() error {
 	return nil
 }
 
-// outputs finds where the pattern's columns come from.
-func (st *statement) outputs(columns []*schemas.Column) error {
-	t := st.table
-	for _, c := range st.pattern.Columns {
-		o := output{fromKey, slices.Index(t.key, c)}
-		if o.at < 0 {
-			o = output{fromRow, slices.Index(columns, c)}
-		}
-		if o.at < 0 {
-			o = output{fromStatic, slices.Index(t.statics, c)}
-		}
-		if o.at < 0 {
-			return fmt.Errorf("column %s is not one of table %s", c.Name, t.schema.Name)
-		}
-		st.out = append(st.out, o)
-	}
-	return nil
-}
-
-func (st *statement) compileWrite() error {
-	p, t := st.pattern, st.table
+func (st *statement) compileWrite() (err error) {
+	p, t := st.Pattern(), st.table
 	_, columns := st.family()
 	if p.In != nil {
 		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
@@ -188,10 +151,10 @@ func (st *statement) compileWrite() error {
 			return fmt.Errorf("column %s is counted up by no pattern of the schema that was applied", c.Name)
 		}
 		if c.Type.Kind == schemas.List && p.Kind == schemas.Remove {
-			st.lists = append(st.lists, wanted{name: c.Name, at: st.at.Columns + i, typ: c.Type})
+			st.lists = append(st.lists, wanted{name: c.Name, at: st.At.Columns + i, typ: c.Type})
 			continue
 		}
-		st.write = append(st.write, operand{c, st.at.Columns + i})
+		st.write = append(st.write, operand{c, st.At.Columns + i})
 	}
 	for _, c := range p.If {
 		st.conds = append(st.conds, slices.Index(columns, c))
@@ -205,9 +168,9 @@ func (st *statement) compileWrite() error {
 				return fmt.Errorf("returns of collections: %w", drivers.ErrUnsupported)
 			}
 		}
-		return st.outputs(columns)
+		st.out, err = st.Outputs(t.key, columns, t.statics)
 	}
-	return nil
+	return err
 }
 
 // view is what is read of a family.

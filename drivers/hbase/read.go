@@ -13,28 +13,28 @@ import (
 // narrow reads rows that are HBase rows, or the static columns of partitions.
 func (r *reading) narrow() error {
 	st := r.st
-	r.rows.reading, r.rows.key, r.rows.static = r, nil, st.pattern.Static
+	r.rows.reading, r.rows.key, r.rows.static = r, nil, st.Pattern().Static
 	r.staticOf = nil
 	parts := st.table.row
-	if st.pattern.Static {
+	if st.Pattern().Static {
 		parts = st.table.static
 	}
 	switch {
-	case st.at.Element >= 0:
+	case st.At.Element >= 0:
 		return r.getElement()
-	case st.pattern.Kind == schemas.Get && st.at.In >= 0:
+	case st.Pattern().Kind == schemas.Get && st.At.In >= 0:
 		return r.getMany(parts)
-	case st.pattern.Kind == schemas.Get:
+	case st.Pattern().Kind == schemas.Get:
 		return r.getOne(parts)
 	}
-	fixed := append(r.fixed[:0], r.args[:len(st.pattern.By)]...)
+	fixed := append(r.fixed[:0], r.args[:len(st.Pattern().By)]...)
 	r.fixed = fixed
-	if st.at.In < 0 {
+	if st.At.In < 0 {
 		if err := r.slice(parts, fixed); err != nil {
 			return err
 		}
 	} else {
-		for _, v := range r.args[st.at.In].Elems() {
+		for _, v := range r.args[st.At.In].Elems() {
 			if r.left == 0 {
 				break
 			}
@@ -43,7 +43,7 @@ func (r *reading) narrow() error {
 			}
 		}
 	}
-	if st.pattern.Kind == schemas.Count {
+	if st.Pattern().Kind == schemas.Count {
 		return r.counted()
 	}
 	return nil
@@ -89,7 +89,7 @@ func (r *reading) filters() *pb.Filter {
 	family, columns := st.family()
 	var all []*pb.Filter
 	for i, at := range st.filters {
-		all = append(all, columnIs(family, columns[at].Name, r.args[st.at.Filter+i]))
+		all = append(all, columnIs(family, columns[at].Name, r.args[st.At.Filter+i]))
 	}
 	return allOf(append(all, st.view.filter)...)
 }
@@ -131,8 +131,8 @@ func (r *reading) getElement() error {
 	if err := r.rowKey(st.table.row, r.args[:len(st.table.row)]); err != nil {
 		return err
 	}
-	column := st.pattern.Element
-	key := r.args[st.at.Element]
+	column := st.Pattern().Element
+	key := r.args[st.At.Element]
 	if key.Kind() != column.Type.Key.Kind {
 		return checkKind(&schemas.Column{Name: column.Name + "'s key", Type: *column.Type.Key}, key.Kind())
 	}
@@ -177,12 +177,12 @@ const maxGets = 256
 
 // getMany yields the rows of a list of keys, in its order.
 func (r *reading) getMany(parts []keyPart) error {
-	list := r.args[r.st.at.In].Elems()
+	list := r.args[r.st.At.In].Elems()
 	together, send := maxGets, r.sendTogether
-	if n := r.st.pattern.Parallel; n > 0 {
+	if n := r.st.Pattern().Parallel; n > 0 {
 		together, send = n, r.sendParallel
 	}
-	fixed := append(r.fixed[:0], r.args[:len(r.st.pattern.By)]...)
+	fixed := append(r.fixed[:0], r.args[:len(r.st.Pattern().By)]...)
 	r.fixed = fixed
 	for len(list) > 0 {
 		n := min(together, len(list))

@@ -2,13 +2,13 @@ package hbase
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -54,13 +54,6 @@ type session struct {
 
 var _ drivers.Session = (*session)(nil)
 
-var (
-	errNotRead  = errors.New("it is a write: run it with Write, or Batch")
-	errNotWrite = errors.New("it is no single write: run it with Read, or Batch")
-	errNotBatch = errors.New("it is no batch")
-	errNullAdd  = errors.New("null cannot be added")
-)
-
 // Session implements drivers.Store.
 func (s *Store) Session() (drivers.Session, error) {
 	if s.closed.Load() {
@@ -100,52 +93,24 @@ func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) 
 	st, ok := drivers.Native(stmt).(*statement)
 	switch {
 	case !ok || st.store != s.store:
-		return nil, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
+		return nil, plan.Foreign(stmt)
 	case s.closed || s.store.closed.Load():
-		return nil, fmt.Errorf("pattern %s: session: %w", st.pattern.Name, drivers.ErrClosed)
-	case nargs >= 0 && nargs != st.nargs:
-		return nil, fmt.Errorf("pattern %s takes %d arguments, %d were given", st.pattern.Name, st.nargs, nargs)
+		return nil, st.Named(fmt.Errorf("session: %w", drivers.ErrClosed))
+	case nargs >= 0:
+		if err := st.Takes(nargs); err != nil {
+			return nil, st.Named(err)
+		}
 	}
 	return st, ctx.Err()
 }
 
-// named wraps an error of a call with the pattern's name.
-func named(st *statement, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("pattern %s: %w", st.pattern.Name, err)
-}
-
-// grow returns vs with length n; its values are stale.
-func grow(vs []drivers.Value, n int) []drivers.Value {
-	if cap(vs) < n {
-		return make([]drivers.Value, n)
-	}
-	return vs[:n]
-}
-
 // prepareRow makes room for a row of the statement's table.
 func (s *session) prepareRow(st *statement) {
-	s.keyVals = grow(s.keyVals, len(st.table.key))
-	s.vals = grow(s.vals, st.view.n)
-	s.statics = grow(s.statics, len(st.table.statics))
-	s.row = grow(s.row, len(st.out))
+	s.keyVals = plan.Grow(s.keyVals, len(st.table.key))
+	s.vals = plan.Grow(s.vals, st.view.n)
+	s.statics = plan.Grow(s.statics, len(st.table.statics))
+	s.row = plan.Grow(s.row, len(st.out))
 	s.arena = s.arena[:0]
-}
-
-// project puts the pattern's columns of the row at hand into s.row.
-func (s *session) project(st *statement) {
-	for i, o := range st.out {
-		switch o.source {
-		case fromKey:
-			s.row[i] = s.keyVals[o.at]
-		case fromRow:
-			s.row[i] = s.vals[o.at]
-		case fromStatic:
-			s.row[i] = s.statics[o.at]
-		}
-	}
 }
 
 // rowKey encodes the first columns of a row key.
@@ -156,31 +121,20 @@ func (s *session) rowKey(parts []keyPart, vals []drivers.Value) (err error) {
 	return err
 }
 
-// limitOf returns how many rows the call may yield; -1 is no limit.
-func limitOf(st *statement, args []drivers.Value) int64 {
-	if st.at.Limit >= 0 && !args[st.at.Limit].IsNull() {
-		return max(args[st.at.Limit].Int64(), 0)
-	}
-	if st.pattern.Limit > 0 {
-		return int64(st.pattern.Limit)
-	}
-	return -1
-}
-
 // Read implements drivers.Session.
 func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error) error {
 	st, err := s.enter(ctx, stmt, len(args))
 	if err != nil {
 		return err
 	}
-	if !st.pattern.Kind.Reads() {
-		return named(st, errNotRead)
+	if !st.Pattern().Kind.Reads() {
+		return st.Named(plan.ErrNotRead)
 	}
 	s.prepareRow(st)
 	r := &s.reading
-	*r = reading{session: s, ctx: ctx, st: st, args: args, yield: yield, left: limitOf(st, args)}
+	*r = reading{session: s, ctx: ctx, st: st, args: args, yield: yield, left: st.Limit(args)}
 	switch {
-	case st.table.wide() && !st.pattern.Static:
+	case st.table.wide() && !st.Pattern().Static:
 		err = r.wide()
 	default:
 		err = r.narrow()
@@ -188,7 +142,7 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	if r.yielded != nil {
 		return r.yielded
 	}
-	return named(st, err)
+	return st.Named(err)
 }
 
 // reading is one Read under way.
@@ -205,7 +159,7 @@ type reading struct {
 
 // emit yields the row at hand, or counts it, and reports whether more are wanted.
 func (r *reading) emit() (more bool, err error) {
-	if r.st.pattern.Kind == schemas.Count {
+	if r.st.Pattern().Kind == schemas.Count {
 		r.count++
 		return true, nil
 	}
@@ -214,7 +168,7 @@ func (r *reading) emit() (more bool, err error) {
 			return false, err
 		}
 	}
-	r.project(r.st)
+	plan.Project(r.row, r.st.out, r.keyVals, r.vals, r.statics)
 	if r.yielded = r.yield(r.row); r.yielded != nil {
 		return false, r.yielded
 	}

@@ -41,11 +41,11 @@ const (
 
 func (st *statement) class() class {
 	switch {
-	case st.pattern.Kind == schemas.PutIf || st.conditional():
+	case st.Pattern().Kind == schemas.PutIf || st.conditional():
 		return dependsOnCells
 	case st.deletesRow():
 		return deletesRows
-	case st.pattern.Kind == schemas.Add:
+	case st.Pattern().Kind == schemas.Add:
 		return addsToCells
 	}
 	return writesCells
@@ -64,10 +64,10 @@ func (s *session) plan(st *statement, parts []drivers.Call) ([]step, error) {
 		}
 		e := s.edit(edits, part.table)
 		if err := part.put(e, args); err != nil {
-			return nil, fmt.Errorf("part %s: %w", part.pattern.Name, err)
+			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
 		}
 		if err := e.check(); err != nil {
-			return nil, fmt.Errorf("part %s: %w", part.pattern.Name, err)
+			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
 		}
 		size := 0
 		for i := range args {
@@ -82,7 +82,7 @@ func (s *session) plan(st *statement, parts []drivers.Call) ([]step, error) {
 		}
 		var err error
 		if next.conditions, err = part.conditions(e, args); err != nil {
-			return nil, fmt.Errorf("part %s: %w", part.pattern.Name, err)
+			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
 		}
 		s.steps = append(s.steps, next)
 		edits++
@@ -123,7 +123,7 @@ func (e *edit) append(next *edit) {
 // run carries one step out.
 func (s *session) run(ctx context.Context, l *line, st *step) error {
 	if st.search != nil {
-		return named(st.search, s.deleteFound(ctx, st.search, st.args))
+		return st.search.Named(s.deleteFound(ctx, st.search, st.args))
 	}
 	e := &s.edits[st.edit]
 	if len(st.conditions) == 0 {

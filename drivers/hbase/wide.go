@@ -16,11 +16,11 @@ func (r *reading) wide() error {
 	st := r.st
 	r.cells.reading, r.cells.row, r.cells.skipRow = r, nil, r.cells.skipRow[:0]
 	r.staticOf = nil
-	r.fixed = append(r.fixed[:0], r.args[:len(st.pattern.By)]...)
+	r.fixed = append(r.fixed[:0], r.args[:len(st.Pattern().By)]...)
 	if err := r.wideRows(); err != nil {
 		return err
 	}
-	if st.pattern.Kind == schemas.Count {
+	if st.Pattern().Kind == schemas.Count {
 		return r.counted()
 	}
 	return nil
@@ -28,11 +28,11 @@ func (r *reading) wide() error {
 
 func (r *reading) wideRows() error {
 	st, rows := r.st, len(r.st.table.row)
-	if st.at.In < 0 {
+	if st.At.In < 0 {
 		return r.wideSlice(r.fixed)
 	}
-	list := r.args[st.at.In].Elems()
-	p := st.pattern
+	list := r.args[st.At.In].Elems()
+	p := st.Pattern()
 	if len(p.By) >= rows && p.From == nil && p.To == nil && len(p.After) == 0 {
 		return r.wideMany(list)
 	}
@@ -80,7 +80,7 @@ func (r *reading) oneRow(exact bool) error {
 	case len(r.bounds.lower)+len(r.bounds.upper) > 0:
 		filter = allOf(r.rangeFilter(), filter)
 	}
-	r.cells.keep = st.backward && !exact && st.pattern.Kind != schemas.Count
+	r.cells.keep = st.backward && !exact && st.Pattern().Kind != schemas.Count
 	r.cells.kept = r.cells.kept[:0]
 	if exact || r.left > 0 && r.left <= maxStoreLimit && !st.backward {
 		c := r.line.request("Get", st.table.hbase, r.key)
@@ -125,8 +125,8 @@ func (r *reading) valueFilter() *pb.Filter {
 	st := r.st
 	var f *pb.Filter
 	if len(st.filters) > 0 {
-		f = valueIs(r.args[st.at.Filter])
-	} else if st.pattern.Kind == schemas.Count {
+		f = valueIs(r.args[st.At.Filter])
+	} else if st.Pattern().Kind == schemas.Count {
 		f = keysOnly()
 	}
 	return f
@@ -155,9 +155,9 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 		return nil
 	}
 	r.cells.keep = false
-	if n := rows - len(fixed); len(st.pattern.After) > n && !r.args[st.at.After].IsNull() {
+	if n := rows - len(fixed); len(st.Pattern().After) > n && !r.args[st.At.After].IsNull() {
 		// The first cells of the first row were read already.
-		after := r.args[st.at.After : st.at.After+len(st.pattern.After)]
+		after := r.args[st.At.After : st.At.After+len(st.Pattern().After)]
 		var err error
 		r.cells.skipRow = append(r.cells.skipRow, r.bounds.lower...)
 		if r.cells.skip, err = appendKey(r.cells.skip[:0], st.table.rest, after[n:]); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -21,11 +22,11 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if err != nil {
 		return drivers.Result{}, err
 	}
-	if st.pattern.Kind.Reads() || st.pattern.Kind == schemas.Batch {
-		return drivers.Result{}, named(st, errNotWrite)
+	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
+		return drivers.Result{}, st.Named(plan.ErrNotWrite)
 	}
 	res, err := s.writeOne(ctx, st, args)
-	return res, named(st, err)
+	return res, st.Named(err)
 }
 
 func (s *session) writeOne(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
@@ -41,7 +42,7 @@ func (s *session) writeOne(ctx context.Context, st *statement, args []drivers.Va
 	if err != nil {
 		return drivers.Result{}, err
 	}
-	e.once = st.pattern.Kind == schemas.Add && st.pattern.Returns != schemas.ReturnsNothing
+	e.once = st.Pattern().Kind == schemas.Add && st.Pattern().Returns != schemas.ReturnsNothing
 	d := &s.store.wal
 	if len(conditions) == 0 {
 		if _, err := s.line.apply(ctx, e, nil, d); err != nil {
@@ -59,7 +60,7 @@ func (s *session) writeOne(ctx context.Context, st *statement, args []drivers.Va
 		}
 	}
 	// What a put of no column finds in its place stays as it is, and is there.
-	return drivers.Result{Applied: st.pattern.Kind != schemas.PutIf}, nil
+	return drivers.Result{Applied: st.Pattern().Kind != schemas.PutIf}, nil
 }
 
 // edit returns edit number i of the call, empty, for a row of the table.
@@ -74,18 +75,18 @@ func (s *session) edit(i int, t *table) *edit {
 
 // returned fills in what a write gives back: the new values of its columns.
 func (s *session) returned(st *statement, args []drivers.Value, res *drivers.Result) error {
-	if st.pattern.Returns != schemas.ReturnsNew {
+	if st.Pattern().Returns != schemas.ReturnsNew {
 		return nil
 	}
 	s.prepareRow(st)
 	clear(s.vals)
-	s.vals = grow(s.vals, len(st.out))
+	s.vals = plan.Grow(s.vals, len(st.out))
 	for i, w := range st.write {
 		s.vals[i] = drivers.Value{}
-		if st.pattern.Kind != schemas.Delete {
+		if st.Pattern().Kind != schemas.Delete {
 			s.vals[i] = s.own(args[w.arg])
 		}
-		if st.pattern.Kind == schemas.Add {
+		if st.Pattern().Kind == schemas.Add {
 			n, err := s.added(st, w)
 			if err != nil {
 				return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
@@ -131,17 +132,17 @@ func (s *session) added(st *statement, w operand) (n int64, err error) {
 // one that the edit has already, if it has one.
 func (st *statement) put(e *edit, args []drivers.Value) (err error) {
 	row := st.table.row
-	if st.pattern.Static {
+	if st.Pattern().Static {
 		row = st.table.static
 	}
-	n := min(len(row), len(st.pattern.By))
+	n := min(len(row), len(st.Pattern().By))
 	if e.row, err = appendKey(e.row, row, args[:n]); err != nil {
 		return err
 	}
-	if st.table.wide() && !st.pattern.Static {
+	if st.table.wide() && !st.Pattern().Static {
 		return st.putCell(e, args)
 	}
-	p := st.pattern
+	p := st.Pattern()
 	family, _ := st.family()
 	if p.Kind == schemas.Delete && p.Scope != schemas.ScopeCell {
 		e.deleteAll(family)
@@ -160,7 +161,7 @@ func (st *statement) put(e *edit, args []drivers.Value) (err error) {
 
 // putColumn puts what the write does to one column into the edit.
 func (st *statement) putColumn(e *edit, family string, w operand, args []drivers.Value) error {
-	kind := st.pattern.Kind
+	kind := st.Pattern().Kind
 	if w.column.Type.Collection() {
 		return st.putElements(e, family, w.column, args, w.arg)
 	}
@@ -170,7 +171,7 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 		e.delete(family, at)
 		return nil
 	case kind == schemas.Add && args[w.arg].IsNull():
-		return errNullAdd
+		return plan.ErrNullAdd
 	}
 	v := args[w.arg]
 	if err := checkKind(w.column, v.Kind()); err != nil {
@@ -189,7 +190,7 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 
 // putElements puts what the write does to a collection into the edit.
 func (st *statement) putElements(e *edit, family string, c *schemas.Column, args []drivers.Value, arg int) error {
-	kind, t := st.pattern.Kind, c.Type
+	kind, t := st.Pattern().Kind, c.Type
 	if kind != schemas.Append && kind != schemas.Remove { // the collection's own cell ends what was there
 		e.putStamped(family, e.name(c.Name), nextStamp(), drivers.Value{})
 	}
@@ -253,7 +254,7 @@ func kindOfElement(c *schemas.Column, t schemas.Type, v drivers.Value) error {
 
 // putCell puts a write of a row that is a cell into the edit.
 func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
-	t, p := st.table, st.pattern
+	t, p := st.table, st.Pattern()
 	if p.Kind == schemas.Delete && len(p.By) == len(t.row) {
 		e.deleteAll(t.family)
 		return nil
@@ -270,7 +271,7 @@ func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
 	case p.Kind == schemas.Add:
 		v := args[st.write[0].arg]
 		if v.IsNull() {
-			return errNullAdd
+			return plan.ErrNullAdd
 		}
 		if err := checkKind(st.write[0].column, v.Kind()); err != nil {
 			return err

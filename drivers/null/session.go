@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -19,9 +20,11 @@ func enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, 
 	st, ok := drivers.Native(stmt).(*statement)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
-	case nargs >= 0 && nargs != st.nargs:
-		return nil, fmt.Errorf("pattern %s takes %d arguments, %d were given", st.pattern.Name, st.nargs, nargs)
+		return nil, plan.Foreign(stmt)
+	case nargs >= 0:
+		if err := st.Takes(nargs); err != nil {
+			return nil, st.Named(err)
+		}
 	}
 	return st, ctx.Err()
 }
@@ -33,16 +36,16 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 		return err
 	}
 	rows := st.table.all()
-	if len(rows) == 0 && st.pattern.Kind != schemas.Count {
+	if len(rows) == 0 && st.Pattern().Kind != schemas.Count {
 		return nil
 	}
-	switch st.pattern.Kind {
+	switch st.Pattern().Kind {
 	case schemas.Get:
 		return s.get(st, rows, args, yield)
 	case schemas.Slice:
 		return s.slice(st, rows, args, yield)
 	case schemas.Scan:
-		limit := st.limitOf(args)
+		limit := st.most(args)
 		for i := range rows[:min(limit, len(rows))] {
 			if err := yield(s.project(st, &rows[i], nil, nil)); err != nil {
 				return err
@@ -59,7 +62,7 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 		s.row = append(s.row[:0], drivers.Bigint(n))
 		return yield(s.row)
 	}
-	return fmt.Errorf("pattern %s is a write: run it with Write, or Batch", st.pattern.Name)
+	return fmt.Errorf("pattern %s is a write: run it with Write, or Batch", st.Pattern().Name)
 }
 
 // get yields a row for the key, or for each element of the list.
@@ -67,11 +70,11 @@ func (s *session) get(st *statement, rows []sample, args []drivers.Value, yield 
 	if st.element >= 0 {
 		return s.getElement(st, rows, args, yield)
 	}
-	if st.pattern.In == nil {
+	if st.Pattern().In == nil {
 		last := &args[len(args)-1]
 		return yield(s.project(st, st.pick(rows, last), args, nil))
 	}
-	elems := args[len(st.pattern.By)].Elems()
+	elems := args[len(st.Pattern().By)].Elems()
 	for i := range elems {
 		if err := yield(s.project(st, st.pick(rows, &elems[i]), args, &elems[i])); err != nil {
 			return err
@@ -88,7 +91,7 @@ func (s *session) getElement(st *statement, rows []sample, args []drivers.Value,
 	}
 	v := pairs[1]
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i].Equal(args[st.at.Element]) {
+		if pairs[i].Equal(args[st.At.Element]) {
 			v = pairs[i+1]
 		}
 	}
@@ -111,12 +114,12 @@ func (st *statement) pick(rows []sample, last *drivers.Value) *sample {
 
 // slice yields the samples below a prefix, once for each element of its list.
 func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yield func([]drivers.Value) error) error {
-	if len(st.pattern.After) > 0 && !args[st.at.After].IsNull() {
+	if len(st.Pattern().After) > 0 && !args[st.At.After].IsNull() {
 		return nil
 	}
-	limit, n := st.limitOf(args), 0
-	if st.pattern.In != nil {
-		elems := args[len(st.pattern.By)].Elems()
+	limit, n := st.most(args), 0
+	if st.Pattern().In != nil {
+		elems := args[len(st.Pattern().By)].Elems()
 		for i := range elems {
 			var err error
 			if n, err = s.pass(st, rows, args, &elems[i], n, limit, yield); err != nil {
@@ -131,7 +134,7 @@ func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yiel
 		if n, err = s.pass(st, rows, args, nil, n, limit, yield); err != nil {
 			return err
 		}
-		if len(st.pattern.After) == 0 || n == before || n >= min(limit, most) {
+		if len(st.Pattern().After) == 0 || n == before || n >= min(limit, most) {
 			return nil
 		}
 	}
@@ -139,7 +142,7 @@ func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yiel
 
 // pass yields the samples of a slice once, after n rows, until there are limit.
 func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem *drivers.Value, n, limit int, yield func([]drivers.Value) error) (int, error) {
-	if len(st.pattern.After) > 0 {
+	if len(st.Pattern().After) > 0 {
 		limit = min(limit, most)
 	}
 	for i := range rows {
@@ -169,14 +172,14 @@ func (st *statement) has(row *sample, args []drivers.Value) bool {
 	if st.ranged < 0 {
 		return true
 	}
-	v, p := row.vals[st.ranged].Int64(), st.pattern
-	if p.From != nil && !args[st.at.From].IsNull() {
-		if from := args[st.at.From].Int64(); v < from || v == from && p.From.Open {
+	v, p := row.vals[st.ranged].Int64(), st.Pattern()
+	if p.From != nil && !args[st.At.From].IsNull() {
+		if from := args[st.At.From].Int64(); v < from || v == from && p.From.Open {
 			return false
 		}
 	}
-	if p.To != nil && !args[st.at.To].IsNull() {
-		if to := args[st.at.To].Int64(); v > to || v == to && p.To.Open {
+	if p.To != nil && !args[st.At.To].IsNull() {
+		if to := args[st.At.To].Int64(); v > to || v == to && p.To.Open {
 			return false
 		}
 	}
@@ -204,16 +207,16 @@ func (s *session) project(st *statement, from *sample, args []drivers.Value, ele
 	return s.row
 }
 
-// limitOf returns how many rows a call may yield.
-func (st *statement) limitOf(args []drivers.Value) int {
-	switch {
-	case st.at.Limit >= 0:
-		return int(min(max(args[st.at.Limit].Int64(), 0), 1<<30))
-	case st.pattern.Limit > 0:
-		return st.pattern.Limit
+// most returns how many rows a call may yield.
+func (st *statement) most(args []drivers.Value) int {
+	if n := st.Limit(args); n >= 0 {
+		return int(min(n, unlimited))
 	}
-	return 1 << 30
+	return unlimited
 }
+
+// unlimited is more rows than any sample has.
+const unlimited = 1 << 30
 
 // Write implements drivers.Session.
 func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
@@ -221,7 +224,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if err != nil {
 		return drivers.Result{}, err
 	}
-	p := st.pattern
+	p := st.Pattern()
 	if p.Kind.Reads() || p.Kind == schemas.Batch {
 		return drivers.Result{}, fmt.Errorf("pattern %s is not a single write: run it with Read or Batch", p.Name)
 	}
@@ -232,7 +235,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	}
 	s.row = s.row[:0]
 	for i, c := range p.Columns {
-		v := args[st.at.Columns+i]
+		v := args[st.At.Columns+i]
 		if p.Kind == schemas.Add {
 			v = drivers.Number(c.Type.Kind, s.store.numbers.Add(1))
 		}
@@ -243,7 +246,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 }
 
 func (st *statement) write(args []drivers.Value) {
-	switch st.pattern.Kind {
+	switch st.Pattern().Kind {
 	case schemas.Put, schemas.PutIf, schemas.Add, schemas.Append:
 		st.table.remember(st, args)
 	}
@@ -256,9 +259,9 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		return err
 	}
 	for i := range parts {
-		part := st.parts[parts[i].Part]
-		if len(parts[i].Args) != part.nargs {
-			return fmt.Errorf("pattern %s in %s takes %d arguments, %d were given", part.pattern.Name, st.pattern.Name, part.nargs, len(parts[i].Args))
+		part, err := plan.Part(st.parts, &parts[i])
+		if err != nil {
+			return st.Named(err)
 		}
 		part.write(parts[i].Args)
 	}

@@ -3,14 +3,14 @@ package null
 import (
 	"slices"
 
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // statement is a pattern with positions in place of columns.
 type statement struct {
-	pattern *schemas.Pattern
-	table   *samples
-	nargs   int
+	plan.Plan
+	table *samples
 
 	out     []int // for each of a read's columns, its position in a sample
 	bound   []int // for each of by and in, likewise
@@ -21,16 +21,11 @@ type statement struct {
 	ranged  int   // position of the int or bigint bounded by from and to, or -1
 	up      bool  // rows come as they were written
 
-	at schemas.Places // of arguments
-
 	parts []*statement
 }
 
-// Pattern implements drivers.Statement.
-func (st *statement) Pattern() *schemas.Pattern { return st.pattern }
-
 func (s *store) compile(p *schemas.Pattern) *statement {
-	st := &statement{pattern: p, nargs: len(p.Args()), at: p.Places()}
+	st := &statement{Plan: plan.Of(p)}
 	if p.Kind == schemas.Batch {
 		for _, part := range p.Parts {
 			st.parts = append(st.parts, s.compile(part.Pattern))
@@ -62,7 +57,7 @@ func (s *store) compile(p *schemas.Pattern) *statement {
 
 // direct finds what a slice's direction and bounds are about.
 func (st *statement) direct() {
-	p := st.pattern
+	p := st.Pattern()
 	st.ranged, st.up = -1, !p.Reverse
 	for _, b := range []*schemas.Bound{p.From, p.To} {
 		if b != nil && (b.Column.Type.Kind == schemas.Int || b.Column.Type.Kind == schemas.Bigint) {

@@ -16,7 +16,7 @@ func (b *bounds) empty() bool { return bytes.Compare(b.lower, b.upper) >= 0 }
 // set finds the range of a slice, count or delete; element is the one bound by
 // in, if the pattern has that.
 func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value) error {
-	p, cols := st.pattern, st.path.cols
+	p, cols := st.Pattern(), st.path.cols
 	prefix, err := appendSpace(b.prefix[:0], st.path.space), error(nil)
 	n := len(p.By)
 	for i := range n {
@@ -33,18 +33,18 @@ func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value
 	b.prefix = prefix
 	b.lower = append(b.lower[:0], prefix...)
 	b.upper = keys.Successor(append(b.upper[:0], prefix...))
-	if p.From != nil && !args[st.at.From].IsNull() {
-		if err := b.end(prefix, cols[n], args[st.at.From], !cols[n].desc, p.From.Open); err != nil {
+	if p.From != nil && !args[st.At.From].IsNull() {
+		if err := b.end(prefix, cols[n], args[st.At.From], !cols[n].desc, p.From.Open); err != nil {
 			return err
 		}
 	}
-	if p.To != nil && !args[st.at.To].IsNull() {
-		if err := b.end(prefix, cols[n], args[st.at.To], cols[n].desc, p.To.Open); err != nil {
+	if p.To != nil && !args[st.At.To].IsNull() {
+		if err := b.end(prefix, cols[n], args[st.At.To], cols[n].desc, p.To.Open); err != nil {
 			return err
 		}
 	}
 	if len(p.After) > 0 {
-		return b.after(st, prefix, cols[n:], args[st.at.After:st.at.After+len(p.After)])
+		return b.after(st, prefix, cols[n:], args[st.At.After:st.At.After+len(p.After)])
 	}
 	return nil
 }
@@ -87,10 +87,10 @@ func (b *bounds) after(st *statement, prefix []byte, cols []keyColumn, vs []driv
 		}
 	}
 	b.scratch = key
-	if !st.pattern.Reverse {
+	if !st.Pattern().Reverse {
 		key = keys.Successor(key)
 	}
-	b.narrow(key, !st.pattern.Reverse)
+	b.narrow(key, !st.Pattern().Reverse)
 	return nil
 }
 

@@ -117,19 +117,19 @@ func (s *session) readElement(t schemas.Type, it *pebble.Iterator, tail int) err
 
 // getElement yields one value of a map, if it is there.
 func (s *session) getElement(st *statement, key drivers.Value, yield func([]drivers.Value) error) error {
-	c := st.pattern.Element
+	c := st.Pattern().Element
 	k, err := st.fam.elementKey(s.cellKey[:0], s.key, st.mapColumn, key)
 	s.cellKey = k
 	if err != nil {
-		return named(st, err)
+		return st.Named(err)
 	}
 	data, found, err := s.lookup(k)
 	if !found || err != nil {
-		return named(st, err)
+		return st.Named(err)
 	}
 	v, err := decodeScalar(c.Type.Elem.Kind, data)
 	if err != nil {
-		return named(st, err)
+		return st.Named(err)
 	}
 	s.row = append(s.row[:0], v)
 	return yield(s.row)

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -30,18 +31,18 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	if err != nil {
 		return err
 	}
-	if st.pattern.Kind != schemas.Batch {
-		return named(st, errNotBatch)
+	if st.Pattern().Kind != schemas.Batch {
+		return st.Named(plan.ErrNotBatch)
 	}
 	s.begin()
 	for i := range parts {
-		part, err := st.part(&parts[i])
+		part, err := plan.Part(st.parts, &parts[i])
 		if err == nil && part.table.guarded.Load() {
 			err = s.hold(part, parts[i].Args)
 		}
 		if err != nil {
 			s.held = s.held[:0]
-			return named(st, err)
+			return st.Named(err)
 		}
 	}
 	if st.indexed {
@@ -58,22 +59,10 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		if err := s.apply(st.parts[parts[i].Part], parts[i].Args); err != nil {
 			s.unlock()
 			s.discard()
-			return named(st, fmt.Errorf("part %d, %s: %w", i, st.parts[parts[i].Part].pattern.Name, err))
+			return st.Named(fmt.Errorf("part %d, %s: %w", i, st.parts[parts[i].Part].Pattern().Name, err))
 		}
 	}
-	return named(st, s.commit())
-}
-
-// part checks one member of a batch call and returns its statement.
-func (st *statement) part(c *drivers.Call) (*statement, error) {
-	if c.Part < 0 || c.Part >= len(st.parts) {
-		return nil, fmt.Errorf("there is no part %d: it has %d", c.Part, len(st.parts))
-	}
-	part := st.parts[c.Part]
-	if len(c.Args) != part.nargs {
-		return nil, fmt.Errorf("part %s takes %d arguments, %d were given", part.pattern.Name, part.nargs, len(c.Args))
-	}
-	return part, nil
+	return st.Named(s.commit())
 }
 
 // begin starts a write.
@@ -92,7 +81,7 @@ func (s *session) discard() { s.batch.Reset() }
 // hold notes the lock of the row that the write is to; a delete of many rows
 // takes all locks.
 func (s *session) hold(st *statement, args []drivers.Value) (err error) {
-	if st.pattern.Kind == schemas.Delete && len(st.pattern.By) < len(st.fam.path.cols) {
+	if st.Pattern().Kind == schemas.Delete && len(st.Pattern().By) < len(st.fam.path.cols) {
 		s.held = s.held[:0]
 		for i := range stripes {
 			s.held = append(s.held, uint8(i))

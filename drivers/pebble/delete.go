@@ -4,6 +4,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -16,7 +17,7 @@ const maxPointDeletes = 1024
 
 // delete puts a delete into the batch.
 func (s *session) delete(st *statement, args []drivers.Value) (err error) {
-	t, p := st.table, st.pattern
+	t, p := st.table, st.Pattern()
 	switch {
 	case p.Scope == schemas.ScopeCell:
 		if s.key, err = st.fam.append(s.key[:0], args); err != nil {
@@ -72,7 +73,7 @@ func (s *session) deleteRange(st *statement, args []drivers.Value) error {
 	if b.empty() {
 		return nil
 	}
-	s.keyVals = grow(s.keyVals, len(t.key))
+	s.keyVals = plan.Grow(s.keyVals, len(t.key))
 	if err := s.clear(b, t); err != nil {
 		return err
 	}

@@ -6,28 +6,26 @@ import (
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // statement is a compiled pattern: positions instead of names, ready to run.
 type statement struct {
-	store   *Store
-	pattern *schemas.Pattern
-	table   *table
-	fam     *family // what it reads or writes
-	path    *path   // the order it reads in: the family's own, or an index
+	plan.Plan
+	store *Store
+	table *table
+	fam   *family // what it reads or writes
+	path  *path   // the order it reads in: the family's own, or an index
 
-	at    schemas.Places // of arguments
-	nargs int
-
-	out       []output // one for each of the pattern's columns
-	filters   []int    // positions of the filtered columns in fam
-	conds     []int    // positions of a put-if's columns in fam
-	needRow   bool     // some output or filter lies in the row's value
-	needCells []int    // collections to read, by ascending position in fam
-	statics   bool     // some output is a static column
-	staticSet []int    // static collections to read, by ascending position
-	mapColumn int      // whose element a get reads
+	out       []plan.Output // one for each of the pattern's columns
+	filters   []int         // positions of the filtered columns in fam
+	conds     []int         // positions of a put-if's columns in fam
+	needRow   bool          // some output or filter lies in the row's value
+	needCells []int         // collections to read, by ascending position in fam
+	statics   bool          // some output is a static column
+	staticSet []int         // static collections to read, by ascending position
+	mapColumn int           // whose element a get reads
 
 	write    []operand // the scalar columns of a write, in ascending position
 	replaces bool      // a put of all scalar columns of fam: a Set of the row
@@ -38,25 +36,8 @@ type statement struct {
 	indexed bool         // later parts read what earlier ones wrote
 }
 
-// output says where a value of a row comes from.
-type output struct {
-	source source
-	at     int
-}
-
-type source uint8
-
-const (
-	fromKey    source = iota // the primary key
-	fromRow                  // the family read
-	fromStatic               // the partition's static columns
-)
-
 // operand is a column that a write touches and where its argument stands.
 type operand struct{ col, arg int }
-
-// Pattern implements drivers.Statement.
-func (st *statement) Pattern() *schemas.Pattern { return st.pattern }
 
 // Prepare implements drivers.Store.
 func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
@@ -71,7 +52,7 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	if p.Kind == schemas.Batch {
 		return s.compileBatch(p)
 	}
-	st := &statement{store: s, pattern: p, nargs: len(p.Args()), at: p.Places()}
+	st := &statement{store: s, Plan: plan.Of(p)}
 	if st.table = s.tableOf(p.Table); st.table == nil {
 		return nil, fmt.Errorf("table %s is not there: apply its schema to this store first", p.Table.Name)
 	}
@@ -92,7 +73,7 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 }
 
 func (st *statement) compileRead() error {
-	for _, c := range st.pattern.Filter {
+	for _, c := range st.Pattern().Filter {
 		i := slices.Index(st.fam.columns, c)
 		if i < 0 || c.Type.Collection() {
 			return fmt.Errorf("filter %s: only plain columns that are no collections can be compared after reading", c.Name)
@@ -100,41 +81,33 @@ func (st *statement) compileRead() error {
 		st.filters = append(st.filters, i)
 		st.needRow = true
 	}
-	if c := st.pattern.Element; c != nil {
+	if c := st.Pattern().Element; c != nil {
 		if st.mapColumn = slices.Index(st.fam.columns, c); st.mapColumn < 0 {
 			return fmt.Errorf("element %s is not a column of what the pattern reads", c.Name)
 		}
 	}
-	if st.pattern.Kind == schemas.Count {
+	if st.Pattern().Kind == schemas.Count {
 		return nil
 	}
 	return st.outputs()
 }
 
 // outputs finds where the pattern's columns come from.
-func (st *statement) outputs() error {
+func (st *statement) outputs() (err error) {
 	t := st.table
-	for _, c := range st.pattern.Columns {
-		o := output{fromKey, slices.Index(t.key, c)}
-		if o.at < 0 {
-			o = output{fromRow, slices.Index(st.fam.columns, c)}
-		}
-		if o.at < 0 {
-			o = output{fromStatic, slices.Index(t.statics.columns, c)}
-		}
-		if o.at < 0 {
-			return fmt.Errorf("column %s is not one of table %s", c.Name, t.name)
-		}
-		st.out = append(st.out, o)
-		switch coll := c.Type.Collection(); {
-		case o.source == fromRow && coll:
-			st.needCells = append(st.needCells, o.at)
-		case o.source == fromRow:
+	if st.out, err = st.Outputs(t.key, st.fam.columns, t.statics.columns); err != nil {
+		return err
+	}
+	for i, o := range st.out {
+		switch coll := st.Pattern().Columns[i].Type.Collection(); {
+		case o.Source == plan.FromRow && coll:
+			st.needCells = append(st.needCells, o.At)
+		case o.Source == plan.FromRow:
 			st.needRow = true
-		case o.source == fromStatic && coll:
-			st.staticSet = append(st.staticSet, o.at)
+		case o.Source == plan.FromStatic && coll:
+			st.staticSet = append(st.staticSet, o.At)
 			st.statics = true
-		case o.source == fromStatic:
+		case o.Source == plan.FromStatic:
 			st.statics = true
 		}
 	}
@@ -144,12 +117,12 @@ func (st *statement) outputs() error {
 }
 
 func (st *statement) compileWrite() error {
-	p := st.pattern
+	p := st.Pattern()
 	if p.In != nil {
 		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
 	}
 	for i, c := range p.Columns {
-		op := operand{slices.Index(st.fam.columns, c), st.at.Columns + i}
+		op := operand{slices.Index(st.fam.columns, c), st.At.Columns + i}
 		if op.col < 0 {
 			return fmt.Errorf("column %s cannot be written with this key", c.Name)
 		}
@@ -180,7 +153,7 @@ func (st *statement) compileWrite() error {
 }
 
 func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
-	st := &statement{store: s, pattern: p}
+	st := &statement{store: s, Plan: plan.Of(p)}
 	for _, part := range p.Parts {
 		sub, err := s.compile(part.Pattern)
 		if err != nil {
@@ -203,18 +176,18 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 
 // searches reports whether the write looks for keys that it deletes.
 func (st *statement) searches() bool {
-	switch st.pattern.Kind {
+	switch st.Pattern().Kind {
 	case schemas.Put, schemas.PutIf:
 		return len(st.cells) > 0
 	case schemas.Remove:
 		return slices.ContainsFunc(st.cells, func(op operand) bool { return st.fam.columns[op.col].Type.Kind == schemas.List })
 	case schemas.Delete:
-		return st.pattern.Scope > schemas.ScopeCell || st.fam.collections > 0
+		return st.Pattern().Scope > schemas.ScopeCell || st.fam.collections > 0
 	}
 	return false
 }
 
 // puts reports whether the write makes keys that a later one could have to find.
 func (st *statement) puts() bool {
-	return st.pattern.Kind == schemas.Put || st.pattern.Kind == schemas.Append
+	return st.Pattern().Kind == schemas.Put || st.Pattern().Kind == schemas.Append
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -22,7 +23,7 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 		return err
 	}
 	s.prepareRow(st)
-	switch st.pattern.Kind {
+	switch st.Pattern().Kind {
 	case schemas.Get:
 		err = s.get(ctx, st, args, yield)
 	case schemas.Slice, schemas.Scan:
@@ -30,10 +31,10 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	case schemas.Count:
 		err = s.count(ctx, st, args, yield)
 	default:
-		return named(st, errNotRead)
+		return st.Named(plan.ErrNotRead)
 	}
 	if cerr := s.closeIters(); err == nil {
-		err = named(st, cerr)
+		err = st.Named(cerr)
 	}
 	return err
 }
@@ -109,12 +110,12 @@ func (s *session) closeIters() (err error) {
 // in this process takes a few microseconds, less than handing it to another
 // goroutine and back, and the worker's core is all it has.
 func (s *session) get(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
-	n := len(st.pattern.By)
+	n := len(st.Pattern().By)
 	copy(s.keyVals, args[:n])
-	if st.at.In < 0 {
+	if st.At.In < 0 {
 		return s.getOne(st, args, yield)
 	}
-	for _, v := range args[st.at.In].Elems() {
+	for _, v := range args[st.At.In].Elems() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -132,20 +133,20 @@ func (s *session) getOne(st *statement, args []drivers.Value, yield func([]drive
 	key, err := st.fam.append(s.key[:0], s.keyVals)
 	s.key = key
 	if err != nil {
-		return named(st, err)
+		return st.Named(err)
 	}
-	if st.at.Element >= 0 {
-		return s.getElement(st, args[st.at.Element], yield)
+	if st.At.Element >= 0 {
+		return s.getElement(st, args[st.At.Element], yield)
 	}
 	var data []byte
 	var found bool
-	if st.at.In < 0 {
+	if st.At.In < 0 {
 		data, found, err = s.lookup(key)
 	} else {
 		data, found, err = s.lookupNear(key)
 	}
 	if !found || err != nil {
-		return named(st, err)
+		return st.Named(err)
 	}
 	_, err = s.emit(st, data, args, yield)
 	return err
@@ -164,7 +165,7 @@ func closeAfter(c io.Closer, err error) error {
 func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield func([]drivers.Value) error) (yielded bool, err error) {
 	if st.needRow {
 		if err := st.fam.decodeRow(data, s.vals); err != nil {
-			return false, named(st, err)
+			return false, st.Named(err)
 		}
 		if !s.keep(st, args) {
 			return false, nil
@@ -173,26 +174,26 @@ func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield f
 	s.elems = s.elems[:0]
 	if len(st.needCells) > 0 {
 		if err := s.readCells(st.fam, s.key, st.needCells, s.vals); err != nil {
-			return false, named(st, err)
+			return false, st.Named(err)
 		}
 	}
 	if st.statics {
 		if err := s.readStatics(st); err != nil {
-			return false, named(st, err)
+			return false, st.Named(err)
 		}
 	}
-	s.project(st)
+	plan.Project(s.row, st.out, s.keyVals, s.vals, s.statics)
 	return true, yield(s.row)
 }
 
 // slice yields the rows of one range, or of one for each element of a list.
 func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
-	left := limitOf(st, args)
-	if st.at.In < 0 {
+	left := st.Limit(args)
+	if st.At.In < 0 {
 		_, err := s.sliceOne(ctx, st, args, nil, left, yield)
 		return err
 	}
-	list := args[st.at.In].Elems()
+	list := args[st.At.In].Elems()
 	for i := range list {
 		n, err := s.sliceOne(ctx, st, args, &list[i], left, yield)
 		if err != nil {
@@ -212,15 +213,15 @@ func (s *session) sliceOne(ctx context.Context, st *statement, args []drivers.Va
 		return 0, nil
 	}
 	if err := s.bounds.set(st, args, element); err != nil {
-		return 0, named(st, err)
+		return 0, st.Named(err)
 	}
 	it, err := s.iterate(&s.bounds, s.db, &s.iterOpts)
 	if it == nil || err != nil {
-		return 0, named(st, err)
+		return 0, st.Named(err)
 	}
 	read, step := 0, it.Next
 	ok := false
-	if st.pattern.Reverse {
+	if st.Pattern().Reverse {
 		ok, step = it.Last(), it.Prev
 	} else {
 		ok = it.First()
@@ -249,7 +250,7 @@ func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Va
 	arena, err := st.path.decode(it.Key(), s.keyVals, s.arena[:0])
 	s.arena = arena
 	if err != nil {
-		return false, named(st, err)
+		return false, st.Named(err)
 	}
 	if st.path == &st.fam.path {
 		s.key = append(s.key[:0], it.Key()...)
@@ -258,19 +259,19 @@ func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Va
 		}
 		data, err := it.ValueAndErr()
 		if err != nil {
-			return false, named(st, err)
+			return false, st.Named(err)
 		}
 		return s.emit(st, data, args, yield)
 	}
 	if s.key, err = st.fam.append(s.key[:0], s.keyVals); err != nil {
-		return false, named(st, err)
+		return false, st.Named(err)
 	}
 	if !st.needRow {
 		return s.emit(st, nil, args, yield)
 	}
 	data, found, err := s.lookupNear(s.key)
 	if !found || err != nil { // not found: deleted since the index was read
-		return false, named(st, err)
+		return false, st.Named(err)
 	}
 	return s.emit(st, data, args, yield)
 }
@@ -287,17 +288,17 @@ func (s *session) iterate(b *bounds, r pebble.Reader, o *pebble.IterOptions) (*p
 // count yields the number of rows in a range.
 func (s *session) count(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
 	if err := s.bounds.set(st, args, nil); err != nil {
-		return named(st, err)
+		return st.Named(err)
 	}
 	var n int64
 	it, err := s.iterate(&s.bounds, s.db, &s.iterOpts)
 	if err != nil {
-		return named(st, err)
+		return st.Named(err)
 	}
 	if it != nil {
 		n, err = s.countRows(ctx, st, it, args)
 		if err = closeAfter(it, err); err != nil {
-			return named(st, err)
+			return st.Named(err)
 		}
 	}
 	s.row = append(s.row[:0], drivers.Bigint(n))

@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 )
 
 // session runs statements for one worker. All buffers are kept from call to
@@ -78,61 +79,34 @@ func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) 
 	st, ok := drivers.Native(stmt).(*statement)
 	switch {
 	case !ok || st.store != s.store:
-		return nil, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
+		return nil, plan.Foreign(stmt)
 	case s.db == nil:
-		return nil, fmt.Errorf("pattern %s: session: %w", st.pattern.Name, drivers.ErrClosed)
-	case nargs >= 0 && nargs != st.nargs:
-		return nil, fmt.Errorf("pattern %s takes %d arguments, %d were given", st.pattern.Name, st.nargs, nargs)
+		return nil, st.Named(fmt.Errorf("session: %w", drivers.ErrClosed))
 	}
 	if err := s.store.fault(); err != nil {
 		return nil, err
 	}
+	if nargs >= 0 {
+		if err := st.Takes(nargs); err != nil {
+			return nil, st.Named(err)
+		}
+	}
 	return st, ctx.Err()
-}
-
-// named wraps an error of a call with the pattern's name.
-func named(st *statement, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("pattern %s: %w", st.pattern.Name, err)
-}
-
-// grow returns vs with length n; its values are stale.
-func grow(vs []drivers.Value, n int) []drivers.Value {
-	if cap(vs) < n {
-		return make([]drivers.Value, n)
-	}
-	return vs[:n]
 }
 
 // prepareRow makes room for a row of the statement's table.
 func (s *session) prepareRow(st *statement) {
-	s.keyVals = grow(s.keyVals, len(st.table.key))
-	s.vals = grow(s.vals, len(st.fam.columns))
-	s.statics = grow(s.statics, len(st.table.statics.cols))
-	s.row = grow(s.row, len(st.out))
+	s.keyVals = plan.Grow(s.keyVals, len(st.table.key))
+	s.vals = plan.Grow(s.vals, len(st.fam.columns))
+	s.statics = plan.Grow(s.statics, len(st.table.statics.cols))
+	s.row = plan.Grow(s.row, len(st.out))
 	s.static = s.static[:0]
-}
-
-// project puts the pattern's columns of the row at hand into s.row.
-func (s *session) project(st *statement) {
-	for i, o := range st.out {
-		switch o.source {
-		case fromKey:
-			s.row[i] = s.keyVals[o.at]
-		case fromRow:
-			s.row[i] = s.vals[o.at]
-		case fromStatic:
-			s.row[i] = s.statics[o.at]
-		}
-	}
 }
 
 // keep reports whether the row at hand passes the pattern's filter.
 func (s *session) keep(st *statement, args []drivers.Value) bool {
 	for i, at := range st.filters {
-		if !s.vals[at].Equal(args[st.at.Filter+i]) {
+		if !s.vals[at].Equal(args[st.At.Filter+i]) {
 			return false
 		}
 	}
@@ -178,15 +152,4 @@ func (s *session) readStatics(st *statement) error {
 		return s.readCells(f, s.static, st.staticSet, s.statics)
 	}
 	return nil
-}
-
-// limitOf returns how many rows the call may yield; -1 is no limit.
-func limitOf(st *statement, args []drivers.Value) int64 {
-	if st.at.Limit >= 0 && !args[st.at.Limit].IsNull() {
-		return max(args[st.at.Limit].Int64(), 0)
-	}
-	if st.pattern.Limit > 0 {
-		return int64(st.pattern.Limit)
-	}
-	return -1
 }

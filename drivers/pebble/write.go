@@ -2,20 +2,13 @@ package pebble
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
-)
-
-var (
-	errNotRead  = errors.New("it is a write: run it with Write, or Batch")
-	errNotWrite = errors.New("it is no single write: run it with Read, or Batch")
-	errNotBatch = errors.New("it is no batch")
-	errNullAdd  = errors.New("null cannot be added")
 )
 
 // Write implements drivers.Session.
@@ -24,13 +17,13 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if err != nil {
 		return drivers.Result{}, err
 	}
-	if st.pattern.Kind.Reads() || st.pattern.Kind == schemas.Batch {
-		return drivers.Result{}, named(st, errNotWrite)
+	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
+		return drivers.Result{}, st.Named(plan.ErrNotWrite)
 	}
 	s.begin()
 	if st.table.guarded.Load() {
 		if err := s.hold(st, args); err != nil {
-			return drivers.Result{}, named(st, err)
+			return drivers.Result{}, st.Named(err)
 		}
 		s.lock()
 	}
@@ -38,9 +31,9 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if err != nil {
 		s.unlock()
 		s.discard()
-		return drivers.Result{}, named(st, err)
+		return drivers.Result{}, st.Named(err)
 	}
-	return res, named(st, s.commit())
+	return res, st.Named(s.commit())
 }
 
 // writeHeld puts one write into the batch. What it reads before is safe from
@@ -52,15 +45,15 @@ func (s *session) writeHeld(st *statement, args []drivers.Value) (drivers.Result
 		if err != nil {
 			return res, err
 		}
-		if st.pattern.Kind == schemas.PutIf && !s.holds(st, present, args[st.at.If:]) {
+		if st.Pattern().Kind == schemas.PutIf && !s.holds(st, present, args[st.At.If:]) {
 			return s.refused(st, present), nil
 		}
 		switch {
-		case st.pattern.Returns == schemas.ReturnsNew:
+		case st.Pattern().Returns == schemas.ReturnsNew:
 			s.advance(st, args)
 			fallthrough
-		case st.pattern.Returns == schemas.ReturnsOld && present:
-			s.project(st)
+		case st.Pattern().Returns == schemas.ReturnsOld && present:
+			plan.Project(s.row, st.out, s.keyVals, s.vals, s.statics)
 			res.Row = s.row
 		}
 	}
@@ -70,7 +63,7 @@ func (s *session) writeHeld(st *statement, args []drivers.Value) (drivers.Result
 // readOld reads the columns of the row that is about to be written.
 func (s *session) readOld(st *statement, args []drivers.Value) (present bool, err error) {
 	s.prepareRow(st)
-	copy(s.keyVals, args[:len(st.pattern.By)])
+	copy(s.keyVals, args[:len(st.Pattern().By)])
 	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
 		return false, err
 	}
@@ -86,7 +79,7 @@ func (s *session) readOld(st *statement, args []drivers.Value) (present bool, er
 
 // holds reports whether a put-if's condition is met by the row in s.vals.
 func (s *session) holds(st *statement, present bool, want []drivers.Value) bool {
-	if st.pattern.Absent && present {
+	if st.Pattern().Absent && present {
 		return false
 	}
 	for i, at := range st.conds {
@@ -102,7 +95,7 @@ func (s *session) refused(st *statement, present bool) drivers.Result {
 	if !present || len(st.conds) == 0 {
 		return drivers.Result{}
 	}
-	s.row = grow(s.row, len(st.conds))
+	s.row = plan.Grow(s.row, len(st.conds))
 	for i, at := range st.conds {
 		s.row[i] = s.vals[at]
 	}
@@ -114,7 +107,7 @@ func (s *session) refused(st *statement, present bool) drivers.Result {
 func (s *session) advance(st *statement, args []drivers.Value) {
 	s.arena = s.arena[:0]
 	for _, op := range st.write {
-		switch st.pattern.Kind {
+		switch st.Pattern().Kind {
 		case schemas.Add:
 			s.vals[op.col] = drivers.Number(st.fam.columns[op.col].Type.Kind, s.vals[op.col].Int64()+args[op.arg].Int64())
 		case schemas.Delete:
@@ -132,14 +125,14 @@ func (s *session) advance(st *statement, args []drivers.Value) {
 
 // apply puts one write into the batch.
 func (s *session) apply(st *statement, args []drivers.Value) (err error) {
-	if st.pattern.Kind == schemas.Delete {
+	if st.Pattern().Kind == schemas.Delete {
 		return s.delete(st, args)
 	}
 	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
 		return err
 	}
 	f := st.fam
-	switch st.pattern.Kind {
+	switch st.Pattern().Kind {
 	case schemas.Put, schemas.PutIf:
 		if err := s.writeRow(st, args, opSet, creates); err != nil {
 			return err
@@ -274,7 +267,7 @@ func (st *statement) entry(w operand, args []drivers.Value, op uint64) (tag uint
 	v = &args[w.arg]
 	if v.IsNull() {
 		if op == opAdd {
-			return 0, nil, errNullAdd
+			return 0, nil, plan.ErrNullAdd
 		}
 		return tag | opDelete, nil, nil
 	}

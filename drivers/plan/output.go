@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Source says which values of a row a column is among.
+type Source uint8
+
+// Sources.
+const (
+	FromKey    Source = iota // the primary key
+	FromRow                  // the columns read of the row
+	FromStatic               // the partition's static columns
+)
+
+// Output says where a value that is yielded comes from.
+type Output struct {
+	Source Source
+	At     int
+}
+
+// Outputs finds each of the pattern's columns among the key, the columns read of
+// a row, and the static columns.
+func (p *Plan) Outputs(key, row, statics []*schemas.Column) ([]Output, error) {
+	outs := make([]Output, len(p.pattern.Columns))
+	for i, c := range p.pattern.Columns {
+		if at := slices.Index(key, c); at >= 0 {
+			outs[i] = Output{FromKey, at}
+		} else if at := slices.Index(row, c); at >= 0 {
+			outs[i] = Output{FromRow, at}
+		} else if at := slices.Index(statics, c); at >= 0 {
+			outs[i] = Output{FromStatic, at}
+		} else {
+			return nil, fmt.Errorf("column %s is not one of table %s", c.Name, p.pattern.Table.Name)
+		}
+	}
+	return outs, nil
+}
+
+// Project puts the values of the outputs into row, which is as long.
+func Project(row []drivers.Value, outs []Output, key, vals, statics []drivers.Value) {
+	for i, o := range outs {
+		switch o.Source {
+		case FromKey:
+			row[i] = key[o.At]
+		case FromRow:
+			row[i] = vals[o.At]
+		case FromStatic:
+			row[i] = statics[o.At]
+		}
+	}
+}

@@ -1,0 +1,93 @@
+// Package plan holds what drivers share when they run a pattern: they count and
+// check its arguments, find its limit, and put the columns of a row in order.
+// How rows are stored and read is each driver's own.
+package plan
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Plan is the part of a compiled pattern that is the same on every engine. A
+// driver embeds it in its statement.
+type Plan struct {
+	pattern *schemas.Pattern
+	nargs   int
+	// At says where each group of a call's arguments begins.
+	At schemas.Places
+}
+
+// Of returns the plan of a pattern.
+func Of(p *schemas.Pattern) Plan { return Plan{pattern: p, nargs: len(p.Args()), At: p.Places()} }
+
+// Pattern implements drivers.Statement.
+func (p *Plan) Pattern() *schemas.Pattern { return p.pattern }
+
+// Takes checks the number of a call's arguments.
+func (p *Plan) Takes(nargs int) error {
+	if nargs != p.nargs {
+		return fmt.Errorf("it takes %d arguments, %d were given", p.nargs, nargs)
+	}
+	return nil
+}
+
+// Named wraps an error of a call with the pattern's name.
+func (p *Plan) Named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("pattern %s: %w", p.pattern.Name, err)
+}
+
+// Foreign is the error for a statement that another store has prepared.
+func Foreign(stmt drivers.Statement) error {
+	return fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
+}
+
+// Errors of calls that no engine can run.
+var (
+	ErrNotRead  = errors.New("it is a write: run it with Write, or Batch")
+	ErrNotWrite = errors.New("it is no single write: run it with Read, or Batch")
+	ErrNotBatch = errors.New("it is no batch")
+	ErrNull     = errors.New("it is null")
+	ErrNullAdd  = errors.New("null cannot be added")
+)
+
+// Limit returns how many rows a call may yield; -1 is no limit. A null limit is
+// the pattern's own.
+func (p *Plan) Limit(args []drivers.Value) int64 {
+	if p.At.Limit >= 0 && !args[p.At.Limit].IsNull() {
+		return max(args[p.At.Limit].Int64(), 0)
+	}
+	if p.pattern.Limit > 0 {
+		return int64(p.pattern.Limit)
+	}
+	return -1
+}
+
+// Grow returns vs with length n. Its values are stale.
+func Grow(vs []drivers.Value, n int) []drivers.Value {
+	if cap(vs) < n {
+		return make([]drivers.Value, n)
+	}
+	return vs[:n]
+}
+
+// Part returns the member of a batch that a call is of, once its arguments are
+// counted.
+func Part[S interface {
+	drivers.Statement
+	Takes(nargs int) error
+}](parts []S, c *drivers.Call) (part S, err error) {
+	if c.Part < 0 || c.Part >= len(parts) {
+		return part, fmt.Errorf("there is no part %d: it has %d", c.Part, len(parts))
+	}
+	part = parts[c.Part]
+	if err := part.Takes(len(c.Args)); err != nil {
+		return part, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
+	}
+	return part, nil
+}

@@ -1,0 +1,139 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+const source = `
+schema: 1
+name: planned
+tables:
+  mail:
+    partition: [user text]
+    clustering: [id int]
+    static: {title: text}
+    columns: {size: bigint, subject: text, tags: set<text>, files: "map<text,bigint>"}
+  counts: {partition: [user text], columns: {unread: counter}}
+patterns:
+  page: {slice: mail, by: user, limit: arg, columns: [title, id, size, user]}
+  put: {put: mail, columns: size}
+  both: {batch: [put]}
+`
+
+func parse(t *testing.T) *schemas.Schema {
+	t.Helper()
+	s, err := schemas.Parse("planned.yaml", []byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func pattern(t *testing.T, name string) *schemas.Pattern { return parse(t).Pattern(name) }
+
+func TestLimit(t *testing.T) {
+	page := pattern(t, "page")
+	fixed := *page
+	fixed.LimitArg, fixed.Limit = false, 7
+	user := drivers.Text("u")
+	for _, c := range []struct {
+		pattern *schemas.Pattern
+		args    []drivers.Value
+		want    int64
+	}{
+		{page, []drivers.Value{user, drivers.Bigint(3)}, 3},
+		{page, []drivers.Value{user, drivers.Bigint(0)}, 0},
+		{page, []drivers.Value{user, drivers.Bigint(-3)}, 0},
+		{page, []drivers.Value{user, {}}, -1},
+		{&fixed, []drivers.Value{user}, 7},
+	} {
+		p := plan.Of(c.pattern)
+		if got := p.Limit(c.args); got != c.want {
+			t.Errorf("limit with %v: %d, want %d", c.args, got, c.want)
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	page, both := plan.Of(pattern(t, "page")), pattern(t, "both")
+	if err := page.Takes(2); err != nil {
+		t.Error(err)
+	}
+	if err := page.Named(page.Takes(3)); err == nil || err.Error() != "pattern page: it takes 2 arguments, 3 were given" {
+		t.Errorf("three arguments for two: %v", err)
+	}
+	put := plan.Of(both.Parts[0].Pattern)
+	parts := []*plan.Plan{&put}
+	three := make([]drivers.Value, 3)
+	if part, err := plan.Part(parts, &drivers.Call{Args: three}); err != nil || part != &put {
+		t.Errorf("part 0: %v, %v", part, err)
+	}
+	for want, call := range map[string]drivers.Call{
+		"there is no part 1: it has 1":                 {Part: 1, Args: three},
+		"there is no part -1: it has 1":                {Part: -1, Args: three},
+		"part put: it takes 3 arguments, 2 were given": {Args: three[:2]},
+	} {
+		if _, err := plan.Part(parts, &call); err == nil || err.Error() != want {
+			t.Errorf("part %d with %d arguments: %v, want %s", call.Part, len(call.Args), err, want)
+		}
+	}
+}
+
+func TestProject(t *testing.T) {
+	page := pattern(t, "page")
+	p, table := plan.Of(page), page.Table
+	outs, err := p.Outputs(table.Key(), table.Columns, table.Static)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := []drivers.Value{drivers.Text("u"), drivers.Int(1)}
+	vals := []drivers.Value{drivers.Bigint(9), {}, {}, {}}
+	row := plan.Grow(nil, len(outs))
+	plan.Project(row, outs, key, vals, []drivers.Value{drivers.Text("title")})
+	want := []drivers.Value{drivers.Text("title"), drivers.Int(1), drivers.Bigint(9), drivers.Text("u")}
+	if !slices.EqualFunc(row, want, drivers.Value.Equal) {
+		t.Errorf("the row is %v, want %v", row, want)
+	}
+	if _, err := p.Outputs(table.Key(), nil, table.Static); err == nil {
+		t.Error("a column that is nowhere was found")
+	}
+	if again := plan.Grow(row, 2); len(again) != 2 || &again[0] != &row[0] {
+		t.Error("room was made anew where there was enough")
+	}
+}
+
+func TestFits(t *testing.T) {
+	s := parse(t)
+	text, number := drivers.Text("x"), drivers.Bigint(1)
+	for _, c := range []struct {
+		column string
+		value  drivers.Value
+		fits   bool
+	}{
+		{"subject", text, true},
+		{"subject", drivers.Value{}, true},
+		{"subject", number, false},
+		{"size", drivers.Counter(1), true},
+		{"unread", number, true},
+		{"unread", text, false},
+		{"size", drivers.Int(1), false},
+		{"tags", drivers.SetOf([]drivers.Value{text}), true},
+		{"tags", drivers.SetOf([]drivers.Value{{}}), false},
+		{"tags", drivers.SetOf([]drivers.Value{number}), false},
+		{"files", drivers.MapOf([]drivers.Value{text, number}), true},
+		{"files", drivers.MapOf([]drivers.Value{number, text}), false},
+	} {
+		column := s.Table("mail").Column(c.column)
+		if column == nil {
+			column = s.Table("counts").Column(c.column)
+		}
+		if err := plan.Fits(&column.Type, &c.value); (err == nil) != c.fits {
+			t.Errorf("%v for %s: %v", c.value, c.column, err)
+		}
+	}
+}
