@@ -20,7 +20,7 @@ func WriteBench(w io.Writer, r *Run) error {
 	b.config("goarch", e.Arch)
 	b.config("cpu", e.CPU)
 	b.config("pkg", "github.com/mailbench/mailbench")
-	b.config("workload", r.Workload)
+	b.config("workload", r.Workload.Name)
 	fmt.Fprint(out, "Unit ops/s better=higher\n")
 	for _, s := range sections(r) {
 		for _, c := range s.cells {

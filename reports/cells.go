@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mailbench/mailbench/reports/latency"
 )
 
-// measured reports whether the cell's figures are those of a measured phase,
-// not of a load or a pause.
-func (c *Cell) measured() bool { return c.Arrivals != "none" }
+// measured reports whether the cell's figures are those of a measured phase.
+func (c *Cell) measured() bool { return c.Kind == KindMeasure }
 
 // kind is the time that is reported of the cell. A closed loop and a load have
 // no due times, and so no response times of their own.
@@ -54,8 +54,8 @@ func sections(r *Run) []section {
 	var all []section
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if len(c.Ops) == 0 && c.Verdict == OK {
-			continue // a pause
+		if c.Kind == KindWarmup && c.Verdict == OK || len(c.Ops) == 0 && c.Verdict == OK {
+			continue // a warm-up, or a phase without operations
 		}
 		at := slices.IndexFunc(all, func(s section) bool {
 			o := s.cells[0]
@@ -105,7 +105,7 @@ func namesIn(r *Run) names {
 	var n names
 	for i := range r.Cells {
 		n.engines = n.engines || r.Cells[i].Engine != r.Cells[0].Engine
-		n.trials = n.trials || r.Cells[i].Trial > 0
+		n.trials = n.trials || r.Cells[i].Trial > 1
 	}
 	return n
 }
@@ -124,4 +124,27 @@ func (n names) part(model, engine string) string {
 		return model + "/" + engine
 	}
 	return model
+}
+
+// why is the reason of the cell's verdict, or "".
+func (c *Cell) why() string {
+	if c.Reason == nil {
+		return ""
+	}
+	return c.Reason.Text
+}
+
+// achieved says what the schedule offered to each cell of an open loop, and what
+// was carried out; "" if there was no schedule.
+func (s *section) achieved(n names) string {
+	var parts []string
+	for _, c := range s.cells {
+		if o := c.Offered; o != nil && c.measured() && c.Arrivals != "closed" && o.Rate > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s of %s", n.of(c), amount(o.Achieved), amount(o.Rate)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "achieved, of offered operations a second: " + strings.Join(parts, ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
@@ -31,42 +32,43 @@ const stepsPerDecade = 20
 // ReadCurves reads the curves of the run's measured phases from its latency
 // log, in the order of its cells.
 func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
-	type source struct {
-		Curve
-		tags [2]string // with the phase, as where several are measured, and without
-	}
-	var sources []source
-	wanted := map[string]bool{}
+	var curves []Curve
+	tags := map[string]int{} // to the curve
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if !c.measured() {
 			continue
 		}
-		prefix := c.Model + "." + c.Engine
 		for _, op := range opsOf([]*Cell{c}) {
-			tags := [2]string{latency.Tag(prefix+"."+c.Phase, op, c.kind()), latency.Tag(prefix, op, c.kind())}
-			if wanted[tags[0]] { // a further trial
-				continue
+			n := slices.IndexFunc(curves, func(o Curve) bool {
+				return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase && o.Op == op
+			})
+			if n < 0 {
+				n, curves = len(curves), append(curves, Curve{Model: c.Model, Engine: c.Engine, Phase: c.Phase, Op: op})
 			}
-			wanted[tags[0]], wanted[tags[1]] = true, true
-			sources = append(sources, source{Curve{Model: c.Model, Engine: c.Engine, Phase: c.Phase, Op: op}, tags})
+			tags[c.Tag(op, c.kind().String())] = n
 		}
 	}
-	histograms, err := latency.ReadLog(log, func(tag string) bool { return wanted[tag] })
+	histograms, err := latency.ReadLog(log, func(tag string) bool { _, ok := tags[tag]; return ok })
 	if err != nil {
 		return nil, fmt.Errorf("read percentile curves: %w", err)
 	}
-	var curves []Curve
-	for _, s := range sources {
-		for _, tag := range s.tags {
-			if h := histograms[tag]; h != nil {
-				s.Points = points(h)
-				curves = append(curves, s.Curve)
-				break
-			}
+	total := make([]*hdr.Histogram, len(curves))
+	for tag, h := range histograms {
+		if n := tags[tag]; total[n] == nil {
+			total[n] = h
+		} else {
+			total[n].Merge(h)
 		}
 	}
-	return curves, nil
+	var found []Curve
+	for i, h := range total {
+		if h != nil {
+			curves[i].Points = points(h)
+			found = append(found, curves[i])
+		}
+	}
+	return found, nil
 }
 
 // points samples a distribution at even steps of the logarithm of 1/(1-p), up

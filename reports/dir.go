@@ -211,9 +211,11 @@ func syncDir(name string) error {
 }
 
 func writeJSON(w io.Writer, r *Run) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
+	b, err := cellsApart(r)
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	return err
 }
 
 // Open reads the results in a run directory.

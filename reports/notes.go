@@ -176,13 +176,13 @@ func durabilities(r *Run, engine string) string {
 // doubt is one reason not to take figures at face value, and the cells that it
 // holds for.
 type doubt struct {
-	head, tail string // divided at the first colon
-	who        []string
-	all        bool // it holds for all cells of the run that have figures
-	differs    bool // the tail is that of who[0]; others have other figures
+	Doubt
+	who     []string
+	all     bool // it holds for all cells of the run
+	differs bool // others of who have other figures
 }
 
-// doubtsOf gathers the doubts of all cells, each kind once.
+// doubtsOf gathers the doubts of all cells, each code once.
 func doubtsOf(r *Run, n names) []doubt {
 	var ds []doubt
 	var everyone []string
@@ -192,14 +192,13 @@ func doubtsOf(r *Run, n names) []doubt {
 		if !slices.Contains(everyone, who) {
 			everyone = append(everyone, who)
 		}
-		for _, text := range c.Doubts {
-			head, tail, _ := strings.Cut(text, ": ")
-			at := slices.IndexFunc(ds, func(d doubt) bool { return d.head == head })
+		for _, own := range c.Doubts {
+			at := slices.IndexFunc(ds, func(d doubt) bool { return d.Code == own.Code })
 			if at < 0 {
-				at, ds = len(ds), append(ds, doubt{head: head, tail: tail})
+				at, ds = len(ds), append(ds, doubt{Doubt: own})
 			}
 			d := &ds[at]
-			d.differs = d.differs || d.tail != tail
+			d.differs = d.differs || d.Doubt.String() != own.String()
 			if !slices.Contains(d.who, who) {
 				d.who = append(d.who, who)
 			}
@@ -214,15 +213,11 @@ func doubtsOf(r *Run, n names) []doubt {
 // String writes the doubt in one line.
 func (d *doubt) String() string {
 	who := strings.Join(d.who, ", ")
-	if d.all {
+	switch {
+	case d.differs && len(d.who) > 1:
+		return fmt.Sprintf("%s [%s; with other figures %s]", d.Doubt.String(), d.who[0], strings.Join(d.who[1:], ", "))
+	case d.all:
 		who = "all"
 	}
-	s := fmt.Sprintf("%s [%s]", d.head, who)
-	switch {
-	case d.differs:
-		s += fmt.Sprintf(": for %s %s (all: report.html, Provenance)", d.who[0], d.tail)
-	case d.tail != "":
-		s += ": " + d.tail
-	}
-	return s
+	return fmt.Sprintf("%s [%s]", d.Doubt.String(), who)
 }

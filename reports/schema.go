@@ -2,7 +2,7 @@ package reports
 
 import _ "embed"
 
-// Schema is the JSON Schema (2020-12) of run.json.
+// JSONSchema is the JSON Schema (2020-12) of run.json.
 //
 //go:embed run.schema.json
-var Schema []byte
+var JSONSchema []byte

@@ -119,8 +119,11 @@ func (t *text) section(r *Run, s *section) {
 	t.wrap(strings.ToUpper(printable(first.Phase))+"  ", 2, first.load()+"; durability "+first.Durability)
 	for _, c := range s.cells {
 		if c.Verdict != OK {
-			t.wrap("! ", 4, fmt.Sprintf("%s is %s: %s", t.names.of(c), strings.ToUpper(string(c.Verdict)), c.Reason))
+			t.wrap("! ", 4, fmt.Sprintf("%s is %s: %s", t.names.of(c), strings.ToUpper(string(c.Verdict)), c.why()))
 		}
+	}
+	if achieved := s.achieved(t.names); achieved != "" {
+		t.wrap("  ", 4, achieved)
 	}
 	if len(s.ops) == 0 {
 		return
@@ -213,6 +216,7 @@ func (o *Op) remarks() []string {
 		what  string
 	}{
 		{o.Dropped, "dropped"},
+		{o.NoTarget, "without a message to work on"},
 		{o.NotFound, "not found"},
 		{o.TooLarge, "too large"},
 		{o.Clamped, "latencies beyond 100 s"},
@@ -228,7 +232,7 @@ func (o *Op) remarks() []string {
 		}
 		s = append(s, fmt.Sprintf("%d× %s", e.Count, e.Text))
 	}
-	if o.Count+o.others() == 0 {
+	if o.Count+o.others()+o.NoTarget == 0 {
 		s = append(s, "never came up")
 	}
 	if o.Support == EmulatedOp {

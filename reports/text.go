@@ -67,7 +67,7 @@ func (t *text) labelled(label, words string) {
 const labelWidth = 10
 
 func (t *text) head(r *Run) {
-	t.labelled("run", fmt.Sprintf("%s, seed %d, %s, %s", r.Workload, r.Seed, r.Started, duration(r.Seconds*1e9)))
+	t.labelled("run", fmt.Sprintf("%s, seed %d, %s, %s", r.Workload.Name, r.Seed, r.Started, duration(r.Seconds*1e9)))
 	if r.Interrupted {
 		t.labelled("", "INTERRUPTED: this is what was measured until then")
 	}

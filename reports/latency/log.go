@@ -23,7 +23,7 @@ func NewLog(w io.Writer, started time.Time) (*Log, error) {
 	l := &Log{out: out, hdr: hdr.NewHistogramLogWriter(out)}
 	for _, step := range []func() error{
 		func() error {
-			return l.hdr.OutputComment("[mailbench latencies in nanoseconds; tag: model.engine.operation.kind]")
+			return l.hdr.OutputComment("[mailbench latencies in nanoseconds; tag: model/engine/phase/trial/shard/operation/kind]")
 		},
 		l.hdr.OutputLogFormatVersion,
 		func() error { return l.hdr.OutputStartTime(started.UnixMilli()) },
@@ -36,15 +36,15 @@ func NewLog(w io.Writer, started time.Time) (*Log, error) {
 	return l, nil
 }
 
-// Write adds one interval of a cell: ops as Tick returned them, by the names
-// given. Prefix is "model.engine".
-func (l *Log) Write(prefix string, names []string, ops []Op, from, to time.Time) error {
+// Write adds one interval of a cell: ops as Tick returned them. Tag names one
+// kind of time of the operation of an index.
+func (l *Log) Write(tag func(op int, k Kind) string, ops []Op, from, to time.Time) error {
 	for i := range ops {
 		for k, h := range ops[i].Times {
 			if h == nil || h.TotalCount() == 0 {
 				continue
 			}
-			h.SetTag(Tag(prefix, names[i], Kind(k)))
+			h.SetTag(tag(i, Kind(k)))
 			h.SetStartTimeMs(from.UnixMilli())
 			h.SetEndTimeMs(to.UnixMilli())
 			if err := l.hdr.OutputIntervalHistogram(h); err != nil {
@@ -62,6 +62,3 @@ func (l *Log) Flush() error {
 	}
 	return nil
 }
-
-// Tag names one kind of time of one operation in a log.
-func Tag(prefix, op string, k Kind) string { return prefix + "." + op + "." + k.String() }

@@ -1,0 +1,36 @@
+package reports
+
+// Audit is what the ledger of acknowledged operations and the model's own audit
+// found. See Wrong for what must be 0.
+type Audit struct {
+	Model       string `json:"model"`
+	Engine      string `json:"engine"`
+	Delivered   int64  `json:"delivered"` // acknowledged deliveries in the ledger
+	Deleted     int64  `json:"deleted"`   // acknowledged deletions
+	Verified    int64  `json:"verified"`  // found, and byte for byte as delivered
+	Lost        int64  `json:"lost"`
+	Corrupt     int64  `json:"corrupt"`
+	Resurrected int64  `json:"resurrected"`        // deleted, acknowledged, and still there
+	Unknown     int64  `json:"unknown"`            // outcome unknown when written: either is right
+	BadUIDs     int64  `json:"bad_uids,omitempty"` // given twice in a folder, or not ascending
+	Unread      int64  `json:"unread,omitempty"`   // the engine answered with an error: neither verified nor wrong
+	// Interrupted: operations were broken off on an engine where an operation
+	// of several writes is not all or nothing. What they may have left (dangling,
+	// broken bodies) are figures then, and no fault of what was acknowledged.
+	Interrupted  bool     `json:"interrupted,omitempty"`
+	Accounts     int64    `json:"accounts"`
+	Folders      int64    `json:"folders"`
+	Messages     int64    `json:"messages"`
+	Purgeable    int64    `json:"purgeable"`
+	Unreferenced int64    `json:"unreferenced"`
+	Dangling     int64    `json:"dangling"`
+	Duplicated   int64    `json:"duplicated"`
+	BrokenBodies int64    `json:"broken_bodies"`
+	CounterDrift int64    `json:"counter_drift"` // by how much in all
+	Notes        []string `json:"notes,omitempty"`
+}
+
+// Wrong reports whether what was acknowledged is not as it was promised.
+func (a *Audit) Wrong() bool {
+	return a.Lost+a.Corrupt+a.Resurrected+a.BadUIDs > 0 || !a.Interrupted && a.Dangling+a.BrokenBodies > 0
+}

@@ -1,0 +1,145 @@
+package reports
+
+import "strconv"
+
+// Key names a cell, everywhere: in run.json, in the tags of the interval log, in
+// benchmark lines.
+type Key struct {
+	Model  string `json:"model"`
+	Engine string `json:"engine"`
+	Phase  string `json:"phase"`
+	Trial  int    `json:"trial"` // from 1
+	Shard  int    `json:"shard"` // from 1
+}
+
+// String returns MODEL/ENGINE/PHASE/TRIAL/SHARD.
+func (k Key) String() string {
+	return k.Model + "/" + k.Engine + "/" + k.Phase + "/" + strconv.Itoa(k.Trial) + "/" + strconv.Itoa(k.Shard)
+}
+
+// Tag names one kind of time of one operation of the cell in the interval log.
+func (k Key) Tag(op string, kind string) string { return k.String() + "/" + op + "/" + kind }
+
+// Kinds of cells. Those of a workload's phases are called as in the language.
+const (
+	KindLoad    = "load"
+	KindSettle  = "settle"
+	KindCold    = "cold"
+	KindWarmup  = "warmup"
+	KindMeasure = "measure"
+	KindStep    = "step" // of the run itself (open, audit, close): only in cells that failed
+)
+
+// Cell is one phase of one model on one engine in one trial.
+type Cell struct {
+	Key
+	Kind       string        `json:"kind"`
+	Started    string        `json:"started"` // RFC 3339 with nanoseconds, UTC
+	Ended      string        `json:"ended"`
+	Seconds    float64       `json:"seconds"`
+	Arrivals   string        `json:"arrivals"` // constant, poisson, closed, or none (load, settle, cold)
+	Rate       float64       `json:"rate,omitempty"`
+	Clients    int           `json:"clients,omitempty"`
+	Durability string        `json:"durability"`
+	Verdict    Verdict       `json:"verdict"`
+	Reason     *Reason       `json:"reason,omitempty"` // of a verdict that is not ok
+	Doubts     []Doubt       `json:"doubts"`
+	Error      string        `json:"error,omitempty"` // why the phase could not be carried out to its end
+	Offered    *Offered      `json:"offered,omitempty"`
+	Ops        map[string]Op `json:"ops"`
+	Timeline   []Interval    `json:"timeline,omitempty"`
+	Gap        *Gap          `json:"longest_gap,omitempty"` // without an operation that was ok
+	Before     *EngineInfo   `json:"engine_before,omitempty"`
+	Engines    *EngineInfo   `json:"engine_info,omitempty"` // at the end of the phase
+	Client     *ClientInfo   `json:"client,omitempty"`
+	Evidence   *Evidence     `json:"evidence,omitempty"`
+}
+
+// Offered is what the schedule asked for and what was carried out. Operations
+// that the model does not offer (Skipped) and those that found nothing to work
+// on (NoTarget) are not in the rates.
+type Offered struct {
+	Due      int64 `json:"due"`       // operations that were due, or that clients began
+	Skipped  int64 `json:"skipped"`   // of those: not offered by the model
+	NoTarget int64 `json:"no_target"` // of those: there was no live message to work on
+	Dropped  int64 `json:"dropped"`   // of those: due, but never started
+	// Span is how long the schedule is, and LastStart when the last operation
+	// was started, in seconds since the phase began.
+	Span      float64 `json:"span_seconds"`
+	LastStart float64 `json:"last_start_seconds"`
+	Rate      float64 `json:"rate"`     // operations a second that were due
+	Achieved  float64 `json:"achieved"` // operations a second that were carried out, whatever their outcome
+}
+
+// Evidence is what a phase showed of the generator and the store: all that a
+// verdict rests on. Times are nanoseconds.
+type Evidence struct {
+	InProcess bool `json:"in_process"`         // engine and generator share a process
+	Beside    bool `json:"beside"`             // or a machine, in processes of their own
+	Discards  bool `json:"discards"`           // the engine keeps nothing
+	Settled   bool `json:"settled"`            // the store came to rest before the phase
+	Warm      bool `json:"warm"`               // and so did the warm-up
+	NotCold   bool `json:"not_cold,omitempty"` // the engine cannot drop its caches
+	// NotOffered says why the model cannot hold the workload's population, or "".
+	NotOffered string `json:"not_offered,omitempty"`
+	// Missed counts the messages of a load, of Messages, that could not be delivered.
+	Missed   int64 `json:"missed,omitempty"`
+	Messages int64 `json:"messages,omitempty"`
+
+	// Every operation that was started is on time, or late by more than Lateness
+	// although a worker was free, or late because all workers were busy (queued).
+	Lateness int64 `json:"lateness_ns"`
+	Started  int64 `json:"started"`
+	Late     int64 `json:"late"`
+	Queued   int64 `json:"queued"`
+	// Own is what workers took between two operations when the next was due
+	// already: making it, writing the ledger, recording. Service is what store
+	// and model took in the same rounds.
+	Own     int64 `json:"own_ns"`
+	Service int64 `json:"service_ns"`
+	// ServiceFree is the lower quartile of service times of operations that found
+	// a free worker, ServiceQueued the median of the others; 0: too few to tell.
+	ServiceFree   int64 `json:"service_free_ns"`
+	ServiceQueued int64 `json:"service_queued_ns"`
+	// Occupancy is the part of the workers' time that they spent in calls.
+	Occupancy float64 `json:"occupancy"`
+
+	// Windows are the service times of the phase's windows, each the weighted
+	// mean of its operations' medians; Lags the mean lags of the same windows.
+	Windows []float64 `json:"windows_ns,omitempty"`
+	Lags    []int64   `json:"lags_ns,omitempty"`
+}
+
+// EngineInfo is the engine's state at the end of a phase; negative: unknown.
+type EngineInfo struct {
+	Version        string            `json:"version,omitempty"`
+	DiskBytes      int64             `json:"disk_bytes"`
+	CacheBytes     int64             `json:"cache_bytes"`
+	CompactionDebt int64             `json:"compaction_debt_bytes"`
+	WrittenBytes   int64             `json:"written_bytes"`
+	ReadBytes      int64             `json:"read_bytes"` // from disk, since the store was opened first
+	Tombstones     int64             `json:"tombstones"`
+	Settings       map[string]string `json:"settings,omitempty"`
+}
+
+// ClientInfo is what the load generator used during a phase, and the limits that
+// it had.
+type ClientInfo struct {
+	Workers     int     `json:"workers"`
+	Processors  int     `json:"processors"` // that the process may use
+	CPUSeconds  float64 `json:"cpu_seconds"`
+	CPUShare    float64 `json:"cpu_share"`    // of Processors
+	OthersShare float64 `json:"others_share"` // of all processors, by other processes and the hypervisor; negative: not known
+	GCPauses    int64   `json:"gc_pause_ns"`
+	GCSeconds   float64 `json:"gc_cpu_seconds"` // as the runtime estimates it
+	PeakRSS     int64   `json:"peak_rss_bytes"` // of the process so far; 0: not known
+	Limits      Limits  `json:"limits"`
+}
+
+// Limits are those in force for the generator's process.
+type Limits struct {
+	GOMAXPROCS int     `json:"gomaxprocs"`
+	GOMEMLIMIT int64   `json:"gomemlimit"` // bytes
+	GOGC       int     `json:"gogc"`       // percent; negative: off
+	CPUQuota   float64 `json:"cpu_quota"`  // processors, of its cgroup; 0: none, or not known
+}

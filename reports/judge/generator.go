@@ -1,0 +1,124 @@
+package judge
+
+import (
+	"time"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+// The rules' numbers.
+const (
+	// lateInvalid puts the generator's own lateness into p99, lateDoubt into p99.9.
+	lateInvalid, lateDoubt = 0.01, 0.001
+	// ownInvalid: workers spent as much time on their own work as in calls.
+	ownInvalid = 0.5
+	// ownBusy: and that for a quarter of the phase on all processors. Catching
+	// up for a moment, after a pause of the engine, is no sign.
+	ownBusy = 0.25
+	// queuedMost: more than half of all operations found no free worker. One
+	// pause of the engine does not make that; a rate above capacity does.
+	queuedMost = 0.5
+	// serviceRises: an engine at its limit takes longer the more operations wait
+	// for it. An engine that takes hardly longer with all workers busy had room.
+	serviceRises = 1.5
+	// cpuFull: this share of all processors is all.
+	cpuFull = 0.9
+	// othersMost: above this share, late starts are the fault of other programs.
+	othersMost = 0.1
+	// achievedLeast is the part of the offered rate that must be carried out.
+	achievedLeast = 0.99
+)
+
+// rate judges what was carried out against what was offered.
+func (j *Judgement) rate(c *reports.Cell) {
+	o := c.Offered
+	if o == nil || c.Arrivals == "closed" {
+		return
+	}
+	offered := o.Due - o.Skipped - o.NoTarget
+	switch {
+	case o.Dropped > 0:
+		j.because(reports.Overloaded, CodeDropped,
+			"%d of %d operations were due and never started; offered %s/s, achieved %s/s; lower the rate, or raise --max-lag to see how late they would have been",
+			o.Dropped, offered, rate(o.Rate), rate(o.Achieved))
+	case offered > 0 && o.Achieved < achievedLeast*o.Rate:
+		j.because(reports.Overloaded, CodeBehind,
+			"%s/s of the offered %s/s were carried out; the rate is beyond what engine and client can do together", rate(o.Achieved), rate(o.Rate))
+	}
+}
+
+// saturated tells whether the generator, and not the engine, was the bottleneck.
+//
+// Queueing alone is no sign. Signs are: operations late although a worker was
+// free (an engine in this process may be what took the processors, so there
+// other programs must have had a part of them; of an engine beside it nobody can
+// tell whose they were); busy workers that spend their time on making operations;
+// a lasting and growing queue before a pool whose service times do not rise; full
+// processors with the engine elsewhere.
+func (j *Judgement) saturated(c *reports.Cell, e *reports.Evidence) {
+	client := c.Client
+	if client == nil {
+		return
+	}
+	if !e.InProcess && client.CPUShare >= cpuFull {
+		j.because(reports.Invalid, CodeClientCPU,
+			"client saturated: the generator used %.0f%% of this machine's processors, and the engine runs outside of it; use more machines or a lower rate",
+			100*client.CPUShare)
+		return
+	}
+	busy := seconds(e.Own) > ownBusy*c.Seconds*float64(min(client.Workers, client.Processors))
+	if own := float64(e.Own) / max(1, float64(e.Own+e.Service)); busy && own > ownInvalid {
+		j.because(reports.Invalid, CodeClientBusy,
+			"client saturated: busy workers spent %.0f%% of their time on making and recording operations; the figures are the generator's", 100*own)
+		return
+	}
+	if c.Arrivals == "closed" {
+		return
+	}
+	if late := share(e.Late, e.Started); late > lateInvalid && !e.Beside && (!e.InProcess || client.OthersShare > othersMost) {
+		j.because(reports.Invalid, CodeClientLate,
+			"client saturated: %.1f%% of operations started late although a worker was free; lower the rate or leave the machine alone", 100*late)
+		return
+	}
+	rises := float64(e.ServiceQueued) > serviceRises*float64(e.ServiceFree)
+	if share(e.Queued, e.Started) > queuedMost && grows(e.Lags) && e.ServiceFree > 0 && !rises && !full(e, client) {
+		j.because(reports.Invalid, CodeFewWorkers,
+			"client saturated: all %d workers were busy and the queue grew, while an operation took no longer (%v) than with workers free (%v); use more workers",
+			client.Workers, time.Duration(e.ServiceQueued), time.Duration(e.ServiceFree))
+	}
+}
+
+// grows tells whether operations started later at the end than half way.
+func grows(lags []int64) bool {
+	n := len(lags)
+	return n > 1 && lags[n-1] > lags[n/2]
+}
+
+// full reports whether engine and generator together have no processor left: more
+// workers would not get more done. (Times fall while such an engine warms up, so
+// that they do not rise says nothing.)
+func full(e *reports.Evidence, c *reports.ClientInfo) bool {
+	return (e.InProcess || e.Beside) && c.CPUShare+max(0, c.OthersShare) >= cpuFull
+}
+
+// generator says what of the generator's work a reader of the figures should know.
+func (j *Judgement) generator(c *reports.Cell, e *reports.Evidence) {
+	const ranks = "such figures rank models, they do not size clusters"
+	switch {
+	case e.InProcess:
+		j.doubt(CodeSharedMachine, "shared machine: engine and client run in one process and share its processors; %s", ranks)
+	case e.Beside:
+		j.doubt(CodeSharedMachine, "shared machine: engine and client run on one machine and share its processors; %s", ranks)
+	}
+	if late := share(e.Late, e.Started); late > lateDoubt {
+		j.doubt(CodeLateStarts, "late starts: %.2f%% of operations started late although a worker was free; p99.9 contains it", 100*late)
+	}
+	if queued := share(e.Queued, e.Started); queued > lateInvalid && c.Client != nil {
+		j.doubt(CodeQueued, "queued: %.0f%% of operations found all %d workers waiting for the engine; response times contain that wait",
+			100*queued, c.Client.Workers)
+	}
+}
+
+func share(n, of int64) float64 { return float64(n) / float64(max(1, of)) }
+
+func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }

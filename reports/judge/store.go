@@ -1,0 +1,108 @@
+package judge
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+const (
+	// SteadyWithin is how far the medians of two halves of a phase may be apart,
+	// as a part of the first.
+	SteadyWithin = 0.2
+	// leastWindows is how many windows it takes to tell drift from noise.
+	leastWindows = 6
+	// debtGrows is what compaction may come to owe during a phase, in bytes
+	// and as a share of the data: the size of one memtable.
+	debtGrows, debtShare = 64 << 20, 0.1
+	// SamplesFor is how many operations p99.9 needs: ten slower than it.
+	SamplesFor = 10000
+	// gcMost is the share of the time that the collector may stop the world.
+	gcMost = 0.01
+)
+
+// store says what a phase showed about the store.
+func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
+	if first, last, ok := Halves(e.Windows); ok && Apart(first, last) > SteadyWithin {
+		j.doubt(CodeDrifting, "not steady: the service time went from %v in the first half to %v in the second", rounded(first), rounded(last))
+	}
+	if !e.Settled {
+		j.doubt(CodeNotSettled, "not settled: the engine had not come to rest in the time allowed")
+	}
+	if !e.Warm {
+		j.doubt(CodeNotWarm, "not warm: the warm-up had not become steady in the time allowed")
+	}
+	b, a := c.Before, c.Engines
+	if b != nil && a != nil && b.CompactionDebt >= 0 && a.CompactionDebt >= 0 {
+		if grown := a.CompactionDebt - b.CompactionDebt; grown > debtGrows && float64(grown) > debtShare*float64(a.DiskBytes) {
+			j.doubt(CodeDebtGrows, "not steady: compaction debt grew by %d MB", grown>>20)
+		}
+	}
+	if a != nil && a.CacheBytes > 0 && a.DiskBytes > 0 && a.DiskBytes < a.CacheBytes {
+		j.doubt(CodeInMemory, "in memory: the data set is %.2f of the block cache", float64(a.DiskBytes)/float64(a.CacheBytes))
+	}
+	if c.Client != nil && c.Seconds > 0 && seconds(c.Client.GCPauses) > gcMost*c.Seconds {
+		j.doubt(CodeGarbageCollection, "garbage collection: the process stood still for %v in all",
+			time.Duration(c.Client.GCPauses).Round(time.Millisecond))
+	}
+}
+
+// operations names the operations that a doubt holds for, one doubt a code.
+func (j *Judgement) operations(c *reports.Cell) {
+	j.outcomes(c)
+	j.each(c, CodeFewOperations, "too few operations for p99.9 (10,000 are needed)", func(o reports.Op) int64 {
+		if o.Count >= SamplesFor {
+			return 0
+		}
+		return o.Count
+	})
+}
+
+// outcomes names the operations that are not in the figures.
+func (j *Judgement) outcomes(c *reports.Cell) {
+	j.each(c, CodeDropped, "dropped, due but never started", func(o reports.Op) int64 { return o.Dropped })
+	j.each(c, CodeFailed, "failed", func(o reports.Op) int64 { return o.Failed })
+	j.each(c, CodeUnknown, "outcome unknown", func(o reports.Op) int64 { return o.Unknown })
+	j.each(c, CodeTooLarge, "too large for the engine", func(o reports.Op) int64 { return o.TooLarge })
+	j.each(c, CodeNotFound, "not found", func(o reports.Op) int64 { return o.NotFound })
+	j.each(c, CodeNoTarget, "left out, no live message to work on", func(o reports.Op) int64 { return o.NoTarget })
+	j.each(c, CodeClamped, "times beyond 100 s, counted as that", func(o reports.Op) int64 { return o.Clamped })
+}
+
+// each adds a doubt that names the operations with a count.
+func (j *Judgement) each(c *reports.Cell, code reports.Code, text string, count func(reports.Op) int64) {
+	var ops []reports.OpCount
+	for _, name := range sortedOps(c.Ops) {
+		if n := count(c.Ops[name]); n > 0 {
+			ops = append(ops, reports.OpCount{Op: name, Count: n})
+		}
+	}
+	if len(ops) > 0 {
+		j.Doubts = append(j.Doubts, reports.Doubt{Code: code, Text: text, Ops: ops})
+	}
+}
+
+// Halves are the medians of the first and second half of the windows; false if
+// there are too few to tell drift from noise.
+func Halves(windows []float64) (first, second float64, ok bool) {
+	n := len(windows)
+	if n < leastWindows {
+		return 0, 0, false
+	}
+	return Median(windows[:n/2]), Median(windows[n-n/2:]), true
+}
+
+// Median returns the middle value, the upper one of two.
+func Median(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	return s[len(s)/2]
+}
+
+// Apart is the difference of two times as a share of the first.
+func Apart(a, b float64) float64 { return math.Abs(b-a) / a }
+
+func rounded(ns float64) time.Duration {
+	return time.Duration(ns).Round(10 * time.Nanosecond)
+}

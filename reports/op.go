@@ -1,0 +1,102 @@
+package reports
+
+// Interval is what became of all operations that ended, or were dropped, within
+// a part of a phase. P50, P99 and Max are nanoseconds of those that were ok, as
+// the phase reports them. Where a long phase's intervals were put together, P50 is
+// their mean by operations, P99 that of the worst; the interval log has them
+// exactly.
+type Interval struct {
+	At      float64               `json:"at"`      // seconds since the phase began
+	Seconds float64               `json:"seconds"` // its length
+	OK      int64                 `json:"ok"`
+	Failed  int64                 `json:"failed"`
+	Unknown int64                 `json:"unknown"`
+	Dropped int64                 `json:"dropped"`
+	P50     int64                 `json:"p50"`
+	P99     int64                 `json:"p99"`
+	Max     int64                 `json:"max"`
+	Ops     map[string]OpInterval `json:"ops,omitempty"`
+}
+
+// OpInterval is what became of one operation within an interval.
+type OpInterval struct {
+	OK       int64 `json:"ok,omitempty"`
+	NotFound int64 `json:"not_found,omitempty"`
+	Failed   int64 `json:"failed,omitempty"`
+	Unknown  int64 `json:"unknown,omitempty"`
+	Dropped  int64 `json:"dropped,omitempty"`
+	TooLarge int64 `json:"too_large,omitempty"`
+	P50      int64 `json:"p50,omitempty"`
+	P99      int64 `json:"p99,omitempty"`
+	Max      int64 `json:"max,omitempty"`
+}
+
+// Gap is a time in which no operation was ok.
+type Gap struct {
+	At      float64 `json:"at"` // seconds since the phase began
+	Seconds float64 `json:"seconds"`
+}
+
+// Support says how a model and engine offer an operation.
+type Support string
+
+// Kinds of support.
+const (
+	Native      Support = "native"
+	EmulatedOp  Support = "emulated"
+	NotOffered  Support = "n/a"
+	NotObserved Support = ""
+)
+
+// Op is one operation of one cell. Count is of outcomes ok; only they are in
+// the latency figures.
+type Op struct {
+	Count    int64     `json:"count"`
+	NotFound int64     `json:"not_found"`
+	Failed   int64     `json:"failed"`              // known not to be applied
+	Unknown  int64     `json:"unknown"`             // timed out: may be applied
+	Dropped  int64     `json:"dropped"`             // due, but never started
+	NoTarget int64     `json:"no_target,omitempty"` // found no live message to work on
+	TooLarge int64     `json:"too_large,omitempty"`
+	Clamped  int64     `json:"clamped,omitempty"` // latencies beyond the histogram's range, counted at its end
+	Support  Support   `json:"support"`
+	Fallback string    `json:"fallback,omitempty"` // names of the patterns whose fallback ran
+	Missing  string    `json:"missing,omitempty"`  // listing fields that the model's row lacks
+	Rate     float64   `json:"rate"`               // ok operations a second
+	Response Latency   `json:"response"`           // end − due
+	Service  Latency   `json:"service"`            // end − start
+	Lag      Latency   `json:"lag"`                // start − due
+	Store    StoreCost `json:"store"`
+	// Errors are the first few texts of errors with how often each came, most
+	// frequent first; those that differ only in addresses and numbers are taken
+	// together. The last may be OtherErrors.
+	Errors []ErrorCount `json:"errors,omitempty"`
+}
+
+// ErrorCount is an error's text and how many operations ended with it.
+type ErrorCount struct {
+	Text  string `json:"text"`
+	Count int64  `json:"count"`
+}
+
+// OtherErrors stands for all texts beyond the first few.
+const OtherErrors = "other errors"
+
+// Latency is a distribution in nanoseconds.
+type Latency struct {
+	P50  int64   `json:"p50"`
+	P90  int64   `json:"p90"`
+	P99  int64   `json:"p99"`
+	P999 int64   `json:"p99_9"`
+	Max  int64   `json:"max"`
+	Mean float64 `json:"mean"`
+}
+
+// StoreCost is what one operation asked of the store, on average.
+type StoreCost struct {
+	Calls        float64 `json:"calls"`
+	RowsRead     float64 `json:"rows_read"`
+	RowsWritten  float64 `json:"rows_written"`
+	BytesRead    float64 `json:"bytes_read"`
+	BytesWritten float64 `json:"bytes_written"`
+}

@@ -1,0 +1,55 @@
+package reports
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Verdict says whether a cell's figures can be used. Package judge gives it.
+type Verdict string
+
+// Verdicts, the worst last. Overloaded: less was carried out than was offered.
+// Invalid: the generator, not the engine, was measured. Empty: nothing was
+// measured. Failed: the phase could not be carried out, or not to its end.
+const (
+	OK         Verdict = "ok"
+	Overloaded Verdict = "overloaded"
+	Invalid    Verdict = "invalid"
+	Empty      Verdict = "empty"
+	Failed     Verdict = "failed"
+)
+
+// Code names the reason of a verdict, or a doubt. Package judge lists them.
+type Code string
+
+// Reason is why a verdict is not ok.
+type Reason struct {
+	Code Code   `json:"code"`
+	Text string `json:"text"`
+}
+
+// Doubt is something that a reader of the figures should know. Operations are
+// those that it holds for, with their counts; none: it holds for the cell.
+type Doubt struct {
+	Code Code      `json:"code"`
+	Text string    `json:"text"`
+	Ops  []OpCount `json:"ops,omitempty"`
+}
+
+// OpCount is a number of operations of one kind.
+type OpCount struct {
+	Op    string `json:"op"`
+	Count int64  `json:"count"`
+}
+
+// String writes the doubt in one line.
+func (d *Doubt) String() string {
+	if len(d.Ops) == 0 {
+		return d.Text
+	}
+	parts := make([]string, len(d.Ops))
+	for i, o := range d.Ops {
+		parts[i] = o.Op + " " + strconv.FormatInt(o.Count, 10)
+	}
+	return d.Text + ": " + strings.Join(parts, ", ")
+}
