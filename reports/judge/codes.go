@@ -2,8 +2,8 @@ package judge
 
 import "github.com/mailbench/mailbench/reports"
 
-// Codes of verdicts and doubts. They are stable: a code keeps its meaning, and a
-// code that is given up is not used again.
+// Codes of verdicts and doubts. They are stable: a code keeps its meaning, and is
+// not used again after it was given up.
 const (
 	// Failed.
 	CodeError            reports.Code = "error"
@@ -16,7 +16,7 @@ const (
 	CodeClientBusy reports.Code = "client-busy"
 	CodeClientLate reports.Code = "client-late"
 	CodeFewWorkers reports.Code = "few-workers"
-	// Overloaded; dropped is a doubt, too, which names the operations.
+	// Overloaded. Dropped is a doubt too, which names the operations.
 	CodeBehind  reports.Code = "behind"
 	CodeDropped reports.Code = "dropped"
 
@@ -44,7 +44,7 @@ const (
 // Entry describes one code.
 type Entry struct {
 	Code    reports.Code
-	Verdict reports.Verdict // that it is the reason of; "" of a doubt
+	Verdict reports.Verdict // the verdict that it gives the reason of; "" for a doubt
 	Doc     string
 }
 
@@ -54,30 +54,30 @@ func Codes() []Entry {
 		{CodeError, reports.Failed, "The phase could not be carried out, or not to its end."},
 		{CodeNothingSucceeded, reports.Failed, "Operations were carried out, some with errors, and none was ok."},
 		{CodeNotOffered, reports.Empty, "The model cannot hold the workload's population."},
-		{CodeNothingMeasured, reports.Empty, "No operation was carried out: the model offers none of the mix, or there was no message to work on."},
+		{CodeNothingMeasured, reports.Empty, "No operation was ok and none had an error: for example, the model offers none of the mix, or there was no message to work on."},
 		{CodeClientCPU, reports.Invalid, "The generator used nearly all of its processors, and the engine runs elsewhere."},
 		{CodeClientBusy, reports.Invalid, "Busy workers spent most of their time on making and recording operations."},
 		{CodeClientLate, reports.Invalid, "More than 1% of the operations started late although a worker was free."},
 		{CodeFewWorkers, reports.Invalid, "All workers were busy and the queue grew, while the engine was not slower than with free workers."},
-		{CodeBehind, reports.Overloaded, "Less than 99% of the offered rate was carried out."},
-		{CodeDropped, reports.Overloaded, "Operations were due and never started, since they would have started later than --max-lag. Also a doubt, with the operations."},
+		{CodeBehind, reports.Overloaded, "The achieved rate was less than 99% of the offered rate."},
+		{CodeDropped, reports.Overloaded, "Operations were due and never started, because they would have started later than --max-lag allows. It is a doubt too, which names the operations."},
 		{CodeSharedMachine, "", "Engine and generator share a machine's processors."},
 		{CodeLateStarts, "", "More than 0.1% of the operations started late although a worker was free: p99.9 contains it."},
 		{CodeQueued, "", "More than 1% of the operations found no free worker: their response times contain that wait."},
 		{CodeDrifting, "", "The service time of the second half differs from that of the first by more than 20%."},
 		{CodeNotSettled, "", "The engine had not come to rest when the phase began."},
-		{CodeNotWarm, "", "The warm-up ended by its time and not because service times had become steady."},
-		{CodeDebtGrows, "", "The engine owed more compaction at the end of the phase than at its beginning."},
+		{CodeNotWarm, "", "The warm-up ended because its time was over, not because service times had become steady."},
+		{CodeDebtGrows, "", "The engine owed more compaction at the end of the phase than at its beginning: by more than 64 MiB and 10% of the data."},
 		{CodeInMemory, "", "The data set is smaller than the engine's block cache."},
-		{CodeNotCold, "", "The engine cannot drop its caches: what follows ran warm."},
+		{CodeNotCold, "", "The engine cannot drop its caches: the phases that follow ran warm."},
 		{CodeGarbageCollection, "", "Go's garbage collector stopped the process for more than 1% of the phase."},
 		{CodeIncomplete, "", "Messages of the load could not be delivered."},
 		{CodeFailed, "", "Operations failed and are known not to be applied."},
 		{CodeUnknown, "", "Operations timed out: they may be applied or not."},
 		{CodeTooLarge, "", "Messages were larger than the engine takes."},
 		{CodeNotFound, "", "Operations did not find what they asked for."},
-		{CodeNoTarget, "", "Operations found no live message to work on, and were left out."},
+		{CodeNoTarget, "", "Operations found no live message to work on and were left out."},
 		{CodeClamped, "", "Latencies beyond the histogram's range of 100 s are counted as 100 s."},
-		{CodeFewOperations, "", "Fewer than 10,000 operations: p99.9 rests on fewer than ten of them."},
+		{CodeFewOperations, "", "Fewer than 10,000 operations were ok: p99.9 rests on fewer than ten of them."},
 	}
 }

@@ -29,32 +29,32 @@ const (
 	achievedLeast = 0.99
 )
 
-// rate judges what was carried out against what was offered.
+// rate judges the achieved rate against the offered one. A closed loop offers none.
 func (j *Judgement) rate(c *reports.Cell) {
 	o := c.Offered
 	if o == nil || c.Arrivals == "closed" {
 		return
 	}
-	offered := o.Due - o.Skipped - o.NoTarget
 	switch {
 	case o.Dropped > 0:
 		j.because(reports.Overloaded, CodeDropped,
-			"%d of %d operations were due and never started; offered %s/s, achieved %s/s; lower the rate, or raise --max-lag to see how late they would have been",
-			o.Dropped, offered, rate(o.Rate), rate(o.Achieved))
-	case offered > 0 && o.Achieved < achievedLeast*o.Rate:
+			"%d of %d due operations were never started; offered %s/s, achieved %s/s; lower the rate, or raise --max-lag to see how late they would have been",
+			o.Dropped, o.Due-o.Skipped-o.NoTarget, rate(o.Rate), rate(o.Achieved))
+	case o.Achieved < achievedLeast*o.Rate:
 		j.because(reports.Overloaded, CodeBehind,
-			"%s/s of the offered %s/s were carried out; the rate is beyond what engine and client can do together", rate(o.Achieved), rate(o.Rate))
+			"only %s/s of the offered %s/s were carried out; engine and client together cannot do more", rate(o.Achieved), rate(o.Rate))
 	}
 }
 
 // saturated tells whether the generator, and not the engine, was the bottleneck.
 //
-// Queueing alone is no sign. Signs are: operations late although a worker was
-// free (an engine in this process may be what took the processors, so there
-// other programs must have had a part of them; of an engine beside it nobody can
-// tell whose they were); busy workers that spend their time on making operations;
-// a lasting and growing queue before a pool whose service times do not rise; full
-// processors with the engine elsewhere.
+// Queueing alone is no sign. These are the signs:
+//   - The processors are full and the engine runs elsewhere.
+//   - Busy workers spend their time on making operations.
+//   - Operations are late although a worker was free. An engine in this process
+//     may have taken the processors, so other programs must have had a part of
+//     them. With an engine beside this process nobody can tell who took them.
+//   - The queue grows, and service times do not rise.
 func (j *Judgement) saturated(c *reports.Cell, e *reports.Evidence) {
 	client := c.Client
 	if client == nil {
@@ -95,13 +95,13 @@ func grows(lags []int64) bool {
 }
 
 // full reports whether engine and generator together have no processor left: more
-// workers would not get more done. (Times fall while such an engine warms up, so
-// that they do not rise says nothing.)
+// workers would not get more done. Service times fall while such an engine warms
+// up, so times that do not rise tell nothing.
 func full(e *reports.Evidence, c *reports.ClientInfo) bool {
 	return (e.InProcess || e.Beside) && c.CPUShare+max(0, c.OthersShare) >= cpuFull
 }
 
-// generator says what of the generator's work a reader of the figures should know.
+// generator says what a reader should know about the generator.
 func (j *Judgement) generator(c *reports.Cell, e *reports.Evidence) {
 	const ranks = "such figures rank models, they do not size clusters"
 	switch {
@@ -111,10 +111,10 @@ func (j *Judgement) generator(c *reports.Cell, e *reports.Evidence) {
 		j.doubt(CodeSharedMachine, "shared machine: engine and client run on one machine and share its processors; %s", ranks)
 	}
 	if late := share(e.Late, e.Started); late > lateDoubt {
-		j.doubt(CodeLateStarts, "late starts: %.2f%% of operations started late although a worker was free; p99.9 contains it", 100*late)
+		j.doubt(CodeLateStarts, "late starts: %.2f%% of operations started late although a worker was free; p99.9 contains that", 100*late)
 	}
 	if queued := share(e.Queued, e.Started); queued > lateInvalid && c.Client != nil {
-		j.doubt(CodeQueued, "queued: %.0f%% of operations found all %d workers waiting for the engine; response times contain that wait",
+		j.doubt(CodeQueued, "queued: %.0f%% of operations found all %d workers busy; response times contain that wait",
 			100*queued, c.Client.Workers)
 	}
 }

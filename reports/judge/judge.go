@@ -2,9 +2,9 @@
 // function of the cell: a saved run that is judged again gets the same verdicts
 // and doubts.
 //
-// The store is never blamed for the load generator, nor the generator for the
-// store. A slow engine makes operations queue; that wait is in the response
-// times, where it belongs, and is no fault of the figures.
+// Judge does not blame the store for the load generator, nor the generator for
+// the store. A slow engine makes operations queue. That wait is in the response
+// times, where it belongs, and does not spoil the figures.
 package judge
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/mailbench/mailbench/reports"
 )
 
-// Judgement is what Judge finds: a verdict, its reason if it is not ok, and
-// what a reader of the figures should know.
+// Judgement is what Judge finds: a verdict, the reason of a verdict that is not
+// ok, and the doubts that a reader of the figures should know.
 type Judgement struct {
 	Verdict reports.Verdict
 	Reason  *reports.Reason
 	Doubts  []reports.Doubt
 }
 
-// Judge judges a cell by its evidence. It reads neither Verdict nor Reason nor
-// Doubts.
+// Judge judges a cell. It reads neither its Verdict nor its Reason nor its
+// Doubts, and changes nothing.
 func Judge(c *reports.Cell) Judgement {
 	j := Judgement{Verdict: reports.OK, Doubts: []reports.Doubt{}}
 	switch c.Kind {
@@ -44,31 +44,30 @@ func Judge(c *reports.Cell) Judgement {
 	return j
 }
 
-// Apply judges the cell and writes the judgement into it.
+// Apply judges a cell and writes the judgement into it.
 func Apply(c *reports.Cell) {
 	j := Judge(c)
 	c.Verdict, c.Reason, c.Doubts = j.Verdict, j.Reason, j.Doubts
 }
 
-// measured judges a measured phase.
+// measured judges a measured phase. A phase that did not begin has no evidence.
 func (j *Judgement) measured(c *reports.Cell) {
-	e := c.Evidence
-	if e == nil {
-		e = &reports.Evidence{}
+	if e := c.Evidence; e != nil {
+		if e.NotOffered != "" {
+			j.because(reports.Empty, CodeNotOffered, "the model cannot hold the workload's population: %s", e.NotOffered)
+			return
+		}
+		j.generator(c, e)
+		j.store(c, e)
+		j.saturated(c, e)
 	}
-	if e.NotOffered != "" {
-		j.because(reports.Empty, CodeNotOffered, "n/a: %s", e.NotOffered)
-		return
-	}
-	j.generator(c, e)
-	j.store(c, e)
 	j.operations(c)
 	j.rate(c)
-	j.saturated(c, e)
 	j.outcome(c)
 }
 
-// load judges a load. It has figures, but runs as fast as it can.
+// load judges a load. A load has figures, but runs as fast as it can: only what
+// is missing from the figures gives doubts.
 func (j *Judgement) load(c *reports.Cell) {
 	if e := c.Evidence; e != nil && e.Missed > 0 {
 		j.doubt(CodeIncomplete, "incomplete: %d of %d messages of the load could not be delivered", e.Missed, e.Messages)
@@ -76,50 +75,55 @@ func (j *Judgement) load(c *reports.Cell) {
 	j.outcomes(c)
 }
 
-// outcome judges by how operations ended: whether there is anything to report.
+// outcome judges a phase in which no operation was ok: there is nothing to report.
 func (j *Judgement) outcome(c *reports.Cell) {
-	var ok, others int64
 	for _, o := range c.Ops {
-		ok += o.Count
-		others += o.NotFound + o.Failed + o.Unknown + o.TooLarge
-	}
-	switch {
-	case ok > 0:
-	case others == 0:
-		j.because(reports.Empty, CodeNothingMeasured, "nothing was measured: %s", emptyBecause(c))
-	default:
-		for _, name := range sortedOps(c.Ops) {
-			if o := c.Ops[name]; len(o.Errors) > 0 {
-				j.because(reports.Failed, CodeNothingSucceeded, "no %s succeeded: %s", name, o.Errors[0].Text)
-				return
-			}
+		if o.Count > 0 {
+			return
 		}
 	}
+	for _, name := range sortedOps(c.Ops) {
+		if o := c.Ops[name]; len(o.Errors) > 0 {
+			j.because(reports.Failed, CodeNothingSucceeded, "no %s succeeded: %s", name, o.Errors[0].Text)
+			return
+		}
+	}
+	j.because(reports.Empty, CodeNothingMeasured, "nothing was measured: %s", emptyBecause(c.Ops))
 }
 
-// emptyBecause says why no operation was carried out.
-func emptyBecause(c *reports.Cell) string {
+// emptyBecause says why no operation was ok although none had an error.
+func emptyBecause(ops map[string]reports.Op) string {
+	var sum reports.Op
 	offered := false
-	for _, o := range c.Ops {
+	for _, o := range ops {
+		sum.NotFound += o.NotFound
+		sum.TooLarge += o.TooLarge
+		sum.NoTarget += o.NoTarget
+		sum.Dropped += o.Dropped
 		offered = offered || o.Support != reports.NotOffered
 	}
 	switch {
+	case sum.NotFound > 0:
+		return "no operation found what it asked for"
+	case sum.TooLarge > 0:
+		return "all messages were too large for the engine"
+	case sum.NoTarget > 0:
+		return "there was no live message to work on"
+	case sum.Dropped > 0:
+		return "all operations were dropped"
 	case !offered:
 		return "the model offers no operation of the mix"
-	case c.Offered != nil && c.Offered.NoTarget > 0:
-		return "there was no live message to work on"
-	case c.Offered != nil && c.Offered.Dropped > 0:
-		return "all operations were dropped"
 	}
-	return "no operation was due"
+	return "no operation that the model offers was due"
 }
 
-// severity orders the verdicts; a cell gets its worst.
-var severity = map[reports.Verdict]int{reports.OK: 0, reports.Overloaded: 1, reports.Invalid: 2, reports.Empty: 3, reports.Failed: 4}
+// severity orders the verdicts, the worst last.
+var severity = []reports.Verdict{reports.OK, reports.Overloaded, reports.Invalid, reports.Empty, reports.Failed}
 
-// because gives a verdict and its reason, unless there is a worse one.
+// because gives a verdict and its reason, unless the cell already has one that is
+// as bad.
 func (j *Judgement) because(v reports.Verdict, code reports.Code, format string, args ...any) {
-	if severity[v] > severity[j.Verdict] {
+	if slices.Index(severity, v) > slices.Index(severity, j.Verdict) {
 		j.Verdict, j.Reason = v, &reports.Reason{Code: code, Text: fmt.Sprintf(format, args...)}
 	}
 }

@@ -14,16 +14,16 @@ const (
 	SteadyWithin = 0.2
 	// leastWindows is how many windows it takes to tell drift from noise.
 	leastWindows = 6
-	// debtGrows is what compaction may come to owe during a phase, in bytes
-	// and as a share of the data: the size of one memtable.
+	// debtGrows is by how many bytes the compaction debt may grow during a phase:
+	// the size of one memtable. debtShare is the same as a share of the data.
 	debtGrows, debtShare = 64 << 20, 0.1
-	// SamplesFor is how many operations p99.9 needs: ten slower than it.
+	// SamplesFor is how many operations p99.9 needs: ten are slower than it.
 	SamplesFor = 10000
 	// gcMost is the share of the time that the collector may stop the world.
 	gcMost = 0.01
 )
 
-// store says what a phase showed about the store.
+// store says what a reader should know about the store.
 func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 	if first, last, ok := Halves(e.Windows); ok && Apart(first, last) > SteadyWithin {
 		j.doubt(CodeDrifting, "not steady: the service time went from %v in the first half to %v in the second", rounded(first), rounded(last))
@@ -60,7 +60,7 @@ func (j *Judgement) operations(c *reports.Cell) {
 	})
 }
 
-// outcomes names the operations that are not in the figures.
+// outcomes names the operations that are not in the figures, or are wrong in them.
 func (j *Judgement) outcomes(c *reports.Cell) {
 	j.each(c, CodeDropped, "dropped, due but never started", func(o reports.Op) int64 { return o.Dropped })
 	j.each(c, CodeFailed, "failed", func(o reports.Op) int64 { return o.Failed })

@@ -1,0 +1,288 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+// ms writes nanoseconds.
+const ms = int64(time.Millisecond)
+
+// healthy is a cell at 2000/s on a remote engine that nothing can be said against.
+func healthy() *reports.Cell {
+	return &reports.Cell{
+		Key:     reports.Key{Model: "james", Engine: "cassandra", Phase: "measure", Trial: 1, Shard: 1},
+		Kind:    reports.KindMeasure,
+		Seconds: 30, Arrivals: "poisson", Rate: 2000, Durability: "process",
+		Offered: &reports.Offered{Due: 60000, Span: 30, LastStart: 30, Rate: 2000, Achieved: 2000},
+		Ops:     map[string]reports.Op{"open": {Count: 60000, Support: reports.Native, Rate: 2000}},
+		Before:  &reports.EngineInfo{DiskBytes: 4 << 30, CacheBytes: 1 << 30},
+		Engines: &reports.EngineInfo{DiskBytes: 4 << 30, CacheBytes: 1 << 30},
+		Client:  &reports.ClientInfo{Workers: 32, Processors: 2, CPUShare: 0.3, OthersShare: -1},
+		Evidence: &reports.Evidence{
+			Settled: true, Warm: true, Lateness: 2 * ms, Started: 60000, Late: 10, Own: 10 * ms, Service: 1000 * ms, ServiceFree: ms,
+			Windows: []float64{100, 101, 99, 100, 102, 100}, Lags: []int64{ms, ms, ms, ms, ms, ms},
+		},
+	}
+}
+
+// queueGrows makes operations start later and later.
+func queueGrows(e *reports.Evidence) { e.Lags = []int64{0, 2000 * ms, 4000 * ms, 8000 * ms} }
+
+// op changes the only operation of a healthy cell.
+func op(c *reports.Cell, change func(*reports.Op)) {
+	o := c.Ops["open"]
+	change(&o)
+	c.Ops["open"] = o
+}
+
+type codes = []reports.Code
+
+// A judged is a change of the healthy cell and what Judge has to find. Text is a
+// part of the reason, or of the last doubt where the verdict is ok.
+type judged struct {
+	name    string
+	change  func(c *reports.Cell)
+	verdict reports.Verdict
+	code    reports.Code
+	doubts  codes
+	text    string
+}
+
+// verdicts are cases about the generator, the rate, and cells without figures.
+var verdicts = []judged{
+	{"healthy", func(*reports.Cell) {}, reports.OK, "", nil, ""},
+
+	// The generator was the bottleneck.
+	{"late with workers free", func(c *reports.Cell) { c.Evidence.Late = 1200 },
+		reports.Invalid, CodeClientLate, codes{CodeLateStarts}, "client saturated: 2.0% of operations started late although a worker was free"},
+	{"making operations takes longer than running them", func(c *reports.Cell) {
+		c.Evidence.Queued, c.Evidence.Own, c.Evidence.Service = 30000, 50000*ms, 10000*ms
+	}, reports.Invalid, CodeClientBusy, codes{CodeQueued}, "client saturated: busy workers spent 83% of their time on making and recording"},
+	{"the same in a closed loop", func(c *reports.Cell) {
+		c.Arrivals, c.Evidence.Own, c.Evidence.Service = "closed", 50000*ms, 10000*ms
+	}, reports.Invalid, CodeClientBusy, nil, "making and recording"},
+	{"processors full, engine elsewhere", func(c *reports.Cell) { c.Client.CPUShare = 0.95 },
+		reports.Invalid, CodeClientCPU, nil, "client saturated: the generator used 95% of this machine's processors"},
+	{"a pool too small for a fast engine", func(c *reports.Cell) {
+		e := c.Evidence
+		e.Queued, e.Service, e.ServiceFree, e.ServiceQueued = 50000, 900_000*ms, 20*ms, 21*ms
+		queueGrows(e)
+	}, reports.Invalid, CodeFewWorkers, codes{CodeQueued}, "took no longer (21ms) than with workers free (20ms); use more workers"},
+	{"an engine beside it with processors to spare", func(c *reports.Cell) {
+		e := c.Evidence
+		e.Beside, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.3
+		e.Queued, e.Service, e.ServiceFree, e.ServiceQueued = 50000, 900_000*ms, 170*ms, 75*ms
+		queueGrows(e)
+	}, reports.Invalid, CodeFewWorkers, codes{CodeSharedMachine, CodeQueued}, "use more workers"},
+	{"an embedded engine on a busy machine", func(c *reports.Cell) {
+		c.Evidence.InProcess, c.Client.CPUShare, c.Client.OthersShare, c.Evidence.Late = true, 0.4, 0.5, 5000
+	}, reports.Invalid, CodeClientLate, codes{CodeSharedMachine, CodeLateStarts}, "although a worker was free"},
+
+	// The engine was: its slowness is the result, and no fault of the run.
+	{"a slow engine", func(c *reports.Cell) {
+		e := c.Evidence
+		e.Queued, e.Service, e.ServiceQueued = 59000, 900_000*ms, 30*ms
+		queueGrows(e)
+	}, reports.OK, "", codes{CodeQueued}, "queued: 98% of operations found all 32 workers busy"},
+	{"an engine that was slow from the first operation", func(c *reports.Cell) {
+		e := c.Evidence
+		e.Queued, e.Service, e.ServiceFree, e.ServiceQueued = 59990, 900_000*ms, 0, 30*ms
+		queueGrows(e)
+	}, reports.OK, "", codes{CodeQueued}, ""},
+	{"an engine too fast to compare its times", func(c *reports.Cell) {
+		e := c.Evidence
+		e.Queued, e.ServiceFree, e.ServiceQueued = 59990, 0, 0
+		queueGrows(e)
+	}, reports.OK, "", codes{CodeQueued}, ""},
+	{"an engine frozen for 1 s in 12", func(c *reports.Cell) {
+		e := c.Evidence
+		e.Queued, e.Service, e.ServiceQueued = 6000, 40_000*ms, ms
+		e.Lags = []int64{0, 0, 900 * ms, 0, 0}
+	}, reports.OK, "", codes{CodeQueued}, ""},
+	{"a queue that does not grow", func(c *reports.Cell) {
+		e := c.Evidence
+		e.Queued, e.Service, e.ServiceQueued = 50000, 900_000*ms, ms
+	}, reports.OK, "", codes{CodeQueued}, ""},
+	{"catching up with an instant engine after a pause", func(c *reports.Cell) {
+		c.Evidence.Queued, c.Evidence.Own, c.Evidence.Service = 6000, 60*ms, 20*ms
+	}, reports.OK, "", codes{CodeQueued}, ""},
+	{"an embedded engine that takes all processors", func(c *reports.Cell) {
+		e := c.Evidence
+		e.InProcess, c.Client.CPUShare, e.Late = true, 0.99, 5000
+		e.Queued, e.Service, e.ServiceQueued = 20000, 900_000*ms, 5*ms
+	}, reports.OK, "", codes{CodeSharedMachine, CodeLateStarts, CodeQueued}, ""},
+	{"an embedded engine that compacts in bursts", func(c *reports.Cell) {
+		c.Evidence.InProcess, c.Client.CPUShare, c.Evidence.Late = true, 0.5, 5000
+	}, reports.OK, "", codes{CodeSharedMachine, CodeLateStarts}, "late starts: 8.33% of operations"},
+	{"an engine beside it that takes the processors", func(c *reports.Cell) {
+		c.Evidence.Beside, c.Client.CPUShare, c.Client.OthersShare, c.Evidence.Late = true, 0.3, 0.6, 5000
+	}, reports.OK, "", codes{CodeSharedMachine, CodeLateStarts}, ""},
+	{"an engine beside it that is slow until it is warm, on full processors", func(c *reports.Cell) {
+		e := c.Evidence
+		e.Beside, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.75
+		e.Queued, e.Service, e.ServiceFree, e.ServiceQueued = 50000, 900_000*ms, 170*ms, 75*ms
+		queueGrows(e)
+	}, reports.OK, "", codes{CodeSharedMachine, CodeQueued}, ""},
+
+	// The rate was beyond what could be done.
+	{"achieved just enough", func(c *reports.Cell) { c.Offered.Achieved = 1980 }, reports.OK, "", nil, ""},
+	{"achieved too little", func(c *reports.Cell) { c.Offered.Achieved = 1979 },
+		reports.Overloaded, CodeBehind, nil, "only 1979/s of the offered 2000/s were carried out"},
+	{"achieved too little of a rate below 100", func(c *reports.Cell) { c.Offered.Rate, c.Offered.Achieved = 12, 3.141 },
+		reports.Overloaded, CodeBehind, nil, "only 3.14/s of the offered 12/s"},
+	{"a closed loop offers no rate", func(c *reports.Cell) { c.Arrivals, c.Offered.Achieved = "closed", 0 }, reports.OK, "", nil, ""},
+	{"one operation of many dropped", func(c *reports.Cell) {
+		c.Offered.Due, c.Offered.Skipped, c.Offered.NoTarget, c.Offered.Dropped = 60111, 100, 10, 1
+		op(c, func(o *reports.Op) { o.Dropped = 1 })
+	}, reports.Overloaded, CodeDropped, codes{CodeDropped}, "1 of 60001 due operations were never started; offered 2000/s, achieved 2000/s; lower the rate, or raise --max-lag"},
+
+	// There are no figures.
+	{"a population that the model cannot hold", func(c *reports.Cell) {
+		c.Evidence = &reports.Evidence{NotOffered: "an account needs an inbox"}
+		c.Ops = map[string]reports.Op{"open": {Support: reports.NotOffered}}
+	}, reports.Empty, CodeNotOffered, nil, "the model cannot hold the workload's population: an account needs an inbox"},
+	{"a mix that the model does not offer", func(c *reports.Cell) { c.Ops["open"] = reports.Op{Support: reports.NotOffered} },
+		reports.Empty, CodeNothingMeasured, nil, "nothing was measured: the model offers no operation of the mix"},
+	{"nothing to work on", func(c *reports.Cell) { c.Ops["open"] = reports.Op{NoTarget: 60000} },
+		reports.Empty, CodeNothingMeasured, codes{CodeNoTarget}, "nothing was measured: there was no live message to work on"},
+	{"nothing due", func(c *reports.Cell) { c.Ops["open"] = reports.Op{} },
+		reports.Empty, CodeNothingMeasured, nil, "nothing was measured: no operation that the model offers was due"},
+	{"nothing found", func(c *reports.Cell) { c.Ops["open"] = reports.Op{NotFound: 60000} },
+		reports.Empty, CodeNothingMeasured, codes{CodeNotFound}, "nothing was measured: no operation found what it asked for"},
+	{"nothing small enough", func(c *reports.Cell) { c.Ops["open"] = reports.Op{TooLarge: 60000} },
+		reports.Empty, CodeNothingMeasured, codes{CodeTooLarge}, "nothing was measured: all messages were too large for the engine"},
+	{"nothing succeeded", func(c *reports.Cell) {
+		c.Ops["open"] = reports.Op{Failed: 7, NotFound: 3, Errors: []reports.ErrorCount{{Text: "connection refused", Count: 6}, {Text: "other", Count: 1}}}
+		c.Ops["flag"] = reports.Op{NotFound: 3}
+	}, reports.Failed, CodeNothingSucceeded, codes{CodeFailed, CodeNotFound}, "no open succeeded: connection refused"},
+	{"another operation succeeded", func(c *reports.Cell) {
+		c.Ops["flag"] = reports.Op{Failed: 7, Errors: []reports.ErrorCount{{Text: "connection refused", Count: 7}}}
+	}, reports.OK, "", codes{CodeFailed}, "failed"},
+	{"broken off", func(c *reports.Cell) { c.Error = "close: disk full" }, reports.Failed, CodeError, nil, "close: disk full"},
+	{"not begun", func(c *reports.Cell) {
+		*c = reports.Cell{Key: c.Key, Kind: c.Kind, Error: "no memory", Ops: map[string]reports.Op{}}
+	}, reports.Failed, CodeError, nil, "no memory"},
+	{"not opened", func(c *reports.Cell) {
+		*c = reports.Cell{Key: c.Key, Kind: reports.KindStep, Error: "open: no such host"}
+	}, reports.Failed, CodeError, nil, "open: no such host"},
+
+	// A cell has its worst verdict.
+	{"invalid is worse than overloaded", func(c *reports.Cell) {
+		c.Client.CPUShare, c.Offered.Dropped = 0.95, 30000
+		op(c, func(o *reports.Op) { o.Dropped = 30000 })
+	}, reports.Invalid, CodeClientCPU, codes{CodeDropped}, ""},
+	{"empty is worse than invalid and overloaded", func(c *reports.Cell) {
+		c.Client.CPUShare, c.Offered.Dropped, c.Offered.Achieved = 0.95, 60000, 0
+		c.Ops["open"] = reports.Op{Dropped: 60000}
+	}, reports.Empty, CodeNothingMeasured, codes{CodeDropped}, "nothing was measured: all operations were dropped"},
+	{"failed is worse than empty", func(c *reports.Cell) {
+		c.Evidence = &reports.Evidence{NotOffered: "an account needs an inbox"}
+		c.Error = "interrupted"
+	}, reports.Failed, CodeError, nil, "interrupted"},
+}
+
+// doubts are cases whose figures hold, but have to be read with care.
+var doubts = []judged{
+	{"drift", func(c *reports.Cell) { c.Evidence.Windows = []float64{1e6, 1e6, 1e6, 1.5e6, 1.5e6, 1.5e6} },
+		reports.OK, "", codes{CodeDrifting}, "not steady: the service time went from 1ms in the first half to 1.5ms in the second"},
+	{"it became faster", func(c *reports.Cell) { c.Evidence.Windows = []float64{150, 150, 150, 100, 100, 100} },
+		reports.OK, "", codes{CodeDrifting}, ""},
+	{"drift within bounds", func(c *reports.Cell) { c.Evidence.Windows = []float64{100, 100, 100, 119, 119, 119} }, reports.OK, "", nil, ""},
+	{"too few windows to tell", func(c *reports.Cell) { c.Evidence.Windows = []float64{100, 100, 100, 150, 150} }, reports.OK, "", nil, ""},
+	{"not settled", func(c *reports.Cell) { c.Evidence.Settled = false }, reports.OK, "", codes{CodeNotSettled}, "not settled: the engine had not come to rest"},
+	{"not warm", func(c *reports.Cell) { c.Evidence.Warm = false }, reports.OK, "", codes{CodeNotWarm}, "not warm: the warm-up had not become steady"},
+	{"debt", func(c *reports.Cell) { c.Engines.CompactionDebt = 1 << 30 },
+		reports.OK, "", codes{CodeDebtGrows}, "not steady: compaction debt grew by 1024 MB"},
+	{"debt that was there before", func(c *reports.Cell) { c.Before.CompactionDebt, c.Engines.CompactionDebt = 1<<30, 1<<30 }, reports.OK, "", nil, ""},
+	{"debt that is little beside the data", func(c *reports.Cell) { c.Engines.CompactionDebt = 100 << 20 }, reports.OK, "", nil, ""},
+	{"debt of one memtable", func(c *reports.Cell) {
+		c.Engines.CompactionDebt, c.Engines.DiskBytes, c.Engines.CacheBytes = 60<<20, 100<<20, 0
+	}, reports.OK, "", nil, ""},
+	{"debt not known", func(c *reports.Cell) { c.Before.CompactionDebt, c.Engines.CompactionDebt = -1, 1<<30 }, reports.OK, "", nil, ""},
+	{"cached", func(c *reports.Cell) { c.Engines.DiskBytes = 1 << 28 }, reports.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache"},
+	{"size not known", func(c *reports.Cell) { c.Engines.DiskBytes = -1 }, reports.OK, "", nil, ""},
+	{"collector", func(c *reports.Cell) { c.Client.GCPauses = 1000 * ms },
+		reports.OK, "", codes{CodeGarbageCollection}, "garbage collection: the process stood still for 1s in all"},
+	{"few samples", func(c *reports.Cell) { c.Ops["flag"] = reports.Op{Count: 9999} },
+		reports.OK, "", codes{CodeFewOperations}, "too few operations for p99.9 (10,000 are needed): flag 9999"},
+	{"failures", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.Failed = 3 }) }, reports.OK, "", codes{CodeFailed}, "failed: open 3"},
+	{"timeouts", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.Unknown = 3 }) }, reports.OK, "", codes{CodeUnknown}, "outcome unknown: open 3"},
+	{"large messages", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.TooLarge = 3 }) },
+		reports.OK, "", codes{CodeTooLarge}, "too large for the engine: open 3"},
+	{"absent messages of two operations", func(c *reports.Cell) {
+		op(c, func(o *reports.Op) { o.NotFound = 3 })
+		c.Ops["flag"] = reports.Op{Count: 20000, NotFound: 4}
+	}, reports.OK, "", codes{CodeNotFound}, "not found: flag 4, open 3"},
+	{"no target", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.NoTarget = 3 }) },
+		reports.OK, "", codes{CodeNoTarget}, "left out, no live message to work on: open 3"},
+	{"clamped", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.Clamped = 3 }) },
+		reports.OK, "", codes{CodeClamped}, "times beyond 100 s, counted as that: open 3"},
+	{"an engine in this process", func(c *reports.Cell) { c.Evidence.InProcess = true },
+		reports.OK, "", codes{CodeSharedMachine}, "shared machine: engine and client run in one process"},
+	{"an engine beside this process", func(c *reports.Cell) { c.Evidence.Beside = true },
+		reports.OK, "", codes{CodeSharedMachine}, "shared machine: engine and client run on one machine"},
+	{"a few late starts", func(c *reports.Cell) { c.Evidence.Late = 120 },
+		reports.OK, "", codes{CodeLateStarts}, "late starts: 0.20% of operations"},
+
+	// A load runs as fast as it can, and the phases without operations have no figures.
+	{"a load", func(c *reports.Cell) {
+		c.Kind, c.Client.CPUShare, c.Evidence = reports.KindLoad, 1, &reports.Evidence{Messages: 5000}
+		c.Ops = map[string]reports.Op{"deliver": {Count: 5000}}
+	}, reports.OK, "", nil, ""},
+	{"a load with messages missing", func(c *reports.Cell) {
+		c.Kind, c.Evidence = reports.KindLoad, &reports.Evidence{Messages: 5000, Missed: 2}
+		c.Ops = map[string]reports.Op{"deliver": {Count: 4998, TooLarge: 2}}
+	}, reports.OK, "", codes{CodeIncomplete, CodeTooLarge}, "too large for the engine: deliver 2"},
+	{"cold", func(c *reports.Cell) { c.Kind, c.Evidence, c.Ops = reports.KindCold, &reports.Evidence{}, nil }, reports.OK, "", nil, ""},
+	{"not cold", func(c *reports.Cell) {
+		c.Kind, c.Evidence, c.Ops = reports.KindCold, &reports.Evidence{NotCold: true}, nil
+	}, reports.OK, "", codes{CodeNotCold}, "not cold: cassandra cannot drop its caches"},
+	{"settled", func(c *reports.Cell) { c.Kind, c.Evidence, c.Ops = reports.KindSettle, nil, nil }, reports.OK, "", nil, ""},
+	{"a warm-up", func(c *reports.Cell) { c.Kind, c.Client.CPUShare, c.Evidence.Warm = reports.KindWarmup, 1, false }, reports.OK, "", nil, ""},
+}
+
+// cell is the case's cell.
+func (c *judged) cell() *reports.Cell {
+	cell := healthy()
+	c.change(cell)
+	return cell
+}
+
+func TestJudge(t *testing.T) {
+	for _, c := range slices.Concat(verdicts, doubts) {
+		t.Run(c.name, func(t *testing.T) {
+			got := Judge(c.cell())
+			text := ""
+			if n := len(got.Doubts); n > 0 {
+				text = got.Doubts[n-1].String()
+			}
+			var code reports.Code
+			if got.Reason != nil {
+				code, text = got.Reason.Code, got.Reason.Text
+			}
+			if got.Verdict != c.verdict || code != c.code {
+				t.Errorf("verdict %s, code %q, want %s, %q: %s", got.Verdict, code, c.verdict, c.code, text)
+			}
+			if found := found(got.Doubts); !slices.Equal(found, c.doubts) {
+				t.Errorf("doubts %q, want %q", found, c.doubts)
+			}
+			if !strings.Contains(text, c.text) {
+				t.Errorf("text %q, want one with %q", text, c.text)
+			}
+		})
+	}
+}
+
+// found are the codes of doubts.
+func found(doubts []reports.Doubt) codes {
+	var found codes
+	for _, d := range doubts {
+		found = append(found, d.Code)
+	}
+	return found
+}
