@@ -1,12 +1,10 @@
-// Package latency records how mail operations ended and how long they took: three
-// times for each that was ok (response, service, lag), and how long those took
-// that failed or whose outcome is unknown, in HDR histograms of nanoseconds. Workers record into histograms of their own; a collector takes these
-// at ticks, writes them as an interval log that HdrHistogram tools read, and
-// adds them to the totals of the phase.
+// Package latency records how mail operations ended and how long they took.
 //
-//	rec := latency.NewRecorder(len(opNames), workers, true)
-//	w := rec.Worker(i)                                       // one for each worker
-//	w.Record(op, latency.OK, due, start, end)                // allocates nothing
-//	iv := rec.Tick(now)                                      // one goroutine, now and then
-//	rec.Total(op).Response.ValueAtQuantile(99.9)
+// An operation that was ok has three times: response, service and lag. An
+// operation that failed or whose outcome is unknown has one: how long it kept its
+// caller waiting. Times are kept in HDR histograms of nanoseconds.
+//
+// Each worker records into histograms of its own. A collector takes these at
+// ticks, writes them as an interval log that HdrHistogram's tools read, and adds
+// them to the totals of the phase.
 package latency

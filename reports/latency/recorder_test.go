@@ -157,9 +157,10 @@ func TestLogIsReadByHdrHistogram(t *testing.T) {
 	}
 	r := NewRecorder(2, 1, true)
 	w, names := r.Worker(0), []string{"open", "list"}
+	tag := func(op int, k Kind) string { return "james/" + names[op] + "/" + k.String() }
 	write := func(from, to time.Time) {
 		t.Helper()
-		if err := l.Write("james.embedded", names, r.Tick(), from, to); err != nil {
+		if err := l.Write(tag, r.Tick(), from, to); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -190,11 +191,11 @@ func TestLogIsReadByHdrHistogram(t *testing.T) {
 	if len(got) != 6 {
 		t.Errorf("log has tags %v, want 3 kinds of 2 operations", got)
 	}
-	opens := got["james.embedded.open.response"]
+	opens := got["james/open/response"]
 	if len(opens) != 2 || opens[0] != (interval{1000, time.Millisecond}) || opens[1] != (interval{400, 3 * time.Millisecond}) {
 		t.Errorf("intervals of open = %v", opens)
 	}
-	if lists := got["james.embedded.list.service"]; len(lists) != 1 {
+	if lists := got["james/list/service"]; len(lists) != 1 {
 		t.Errorf("intervals of list = %v, want only the one with a value", lists)
 	}
 }
