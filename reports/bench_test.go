@@ -48,9 +48,9 @@ func TestBenchFormat(t *testing.T) {
 			t.Errorf("not a line of the format: %q", line)
 		}
 	}
-	// 1 loaded, 3 by james, 3 by conversation, 3 synced, 3 closed.
-	if results != 13 {
-		t.Errorf("%d results, want 13:\n%s", results, buf.String())
+	// 1 loaded, 3 by james, 3 by conversation, 3 synced, 3 overloaded, 3 closed.
+	if results != 16 {
+		t.Errorf("%d results, want 16:\n%s", results, buf.String())
 	}
 	for key, want := range map[string]string{"goos": "linux", "goarch": "amd64", "workload": "sample"} {
 		if config[key] != want {

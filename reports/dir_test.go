@@ -190,9 +190,9 @@ func TestOpenRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "read results: ",
 		"[]":                            "read results: ",
-		`{"format": "mailbench.run/2"}`: `has the format "mailbench.run/2", but this mailbench reads "mailbench.run/1"`,
+		`{"format": "mailbench.run/1"}`: `has the format "mailbench.run/1", but this mailbench reads "mailbench.run/2"`,
 		`{}`:                            `has the format ""`,
-		`{"format": "mailbench.run/1", "seed": "x"}`: "read results: ",
+		`{"format": "mailbench.run/2", "seed": "x"}`: "read results: ",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, RunFile), []byte(text), 0o644); err != nil {

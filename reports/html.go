@@ -25,6 +25,7 @@ var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 		return size(float64(n))
 	},
 	"upper": strings.ToUpper,
+	"words": func(s []string) string { return strings.Join(s, " ") },
 }).Parse(pageText))
 
 // page is what the template shows.
@@ -41,7 +42,8 @@ type page struct {
 // pageSection is the table of cells that can be compared, and their charts.
 type pageSection struct {
 	Phase, Load, Durability string
-	Bad                     []pageCell // cells whose figures cannot be used
+	Bad                     []pageCell // cells whose verdict is not ok
+	Achieved                string
 	Groups                  []pageGroup
 	Charts                  []chart
 	Gaps                    []string
@@ -129,7 +131,7 @@ const numSeries = 8
 
 func newPageSection(r *Run, s *section, n names, curves []Curve, series func(string) int) pageSection {
 	first := s.cells[0]
-	ps := pageSection{Phase: first.Phase, Load: first.load(), Durability: first.Durability}
+	ps := pageSection{Phase: first.Phase, Load: first.load(), Durability: first.Durability, Achieved: s.achieved(n)}
 	for _, c := range s.cells {
 		if c.Verdict != OK {
 			ps.Bad = append(ps.Bad, pageCell{n.of(c), c})

@@ -32,8 +32,8 @@ func TestPageEscapes(t *testing.T) {
 	// Every text of the run is hostile.
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		c.Model, c.Engine, c.Phase, c.Durability, c.Reason = hostile, hostile, hostile, hostile, hostile
-		c.Doubts = []string{hostile}
+		c.Model, c.Engine, c.Phase, c.Durability, c.Verdict, c.Reason = hostile, hostile, hostile, hostile, hostile, &Reason{hostile, hostile}
+		c.Doubts = []Doubt{{Code: hostile, Text: hostile, Ops: []OpCount{{hostile, 1}}}}
 		ops := map[string]Op{}
 		for name, o := range c.Ops {
 			o.Missing, o.Fallback, o.Errors = hostile, hostile, []ErrorCount{{hostile, 1}}
@@ -42,9 +42,10 @@ func TestPageEscapes(t *testing.T) {
 		c.Ops = ops
 		c.Engines = &EngineInfo{Version: hostile, Settings: map[string]string{hostile: hostile}}
 	}
-	r.Workload, r.Started, r.Settings, r.Digests = hostile, hostile, map[string]string{hostile: hostile}, map[string]string{hostile: hostile}
+	r.Workload, r.Started, r.Settings = Workload{Name: hostile, SHA256: hostile}, hostile, map[string]string{hostile: hostile}
+	r.Schemas = []Schema{{Model: hostile, SHA256: hostile}}
 	r.Environment = Environment{Version: hostile, Commit: hostile, Go: hostile, OS: hostile, CPU: hostile, Kernel: hostile, Disk: hostile}
-	c := &r.Cells[2]
+	c := &r.Cells[troubled]
 	var buf bytes.Buffer
 	curves := []Curve{}
 	for op := range c.Ops {
@@ -99,8 +100,10 @@ func TestPageIsWellFormed(t *testing.T) {
 	for _, want := range []string{
 		"3 not found", "ok failed unknown rate/s", "7000 2 1 233", "40 dropped", "7 dropped", "5 too large", "lacks from, subject",
 		"emulated: message_by_scan", "n/a: james", "Interrupted", "james is INVALID : client saturated", "james is FAILED",
+		"datastax is OVERLOADED", "elasticinbox is EMPTY : the model cannot hold the workload's population: folders within folders",
 		"durability power", "response times", "service times", "4 LOST, 1 CORRUPT", "harness 161ns", "late starts: 12.00% of operations",
-		"SHA-256 of schema james cd34", "james: longest gap without an operation that was ok: 4.9 s at 00:04", "james: operations a second",
+		"SHA-256 of the schema of james 0123", "command mailbench run sample --set phases.measure.rate=500/s", "workers 32", "max lag 1.50s",
+		"achieved, of offered operations a second: james 498 of 505", "written 300MB, read 80.0MB", "james: longest gap without an operation that was ok: 4.9 s at 00:04", "james: operations a second",
 		"Engine embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "Left behind: namespace q5k2", "3× timed out",
 	} {
 		if !strings.Contains(words, want) {
@@ -145,15 +148,27 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-// With one measured phase the log does not name it.
-func TestCurvesOfOnePhase(t *testing.T) {
+// A curve is of all trials and shards of a cell.
+func TestCurvesOfSeveralTrials(t *testing.T) {
 	r := sample()
-	log := strings.ReplaceAll(sampleLog(t).String(), ".embedded.measure.", ".embedded.")
+	second := r.Cells[troubled]
+	second.Trial, second.Shard = 2, 3
+	r.Cells = append(r.Cells, second)
+	log := sampleLog(t).String()
+	log += strings.ReplaceAll(log, "james/embedded/measure/1/1/", "james/embedded/measure/2/3/")
 	curves, err := ReadCurves(r, strings.NewReader(log))
-	if err != nil || len(curves) == 0 || curves[0].Model != "james" || curves[0].Op != "list" {
-		t.Errorf("%v, %+v", err, curves)
+	if err != nil || len(curves) != 4 || curves[0].Model != "james" {
+		t.Fatalf("%v, %+v", err, curves)
 	}
-	if _, err := ReadCurves(r, strings.NewReader("Tag=james.embedded.list.response,1,1,1,broken\n")); err == nil {
+	// A curve ends at the percentile that only the slowest operation is beyond.
+	const want = 100 * (1 - 1.0/2000)
+	if ps := curves[0].Points; math.Abs(ps[len(ps)-1].Percentile-want) > 1e-9 {
+		t.Errorf("the curve of 2000 operations ends at %v, want %v", ps[len(ps)-1].Percentile, want)
+	}
+}
+
+func TestBrokenLogIsRefused(t *testing.T) {
+	if _, err := ReadCurves(sample(), strings.NewReader("Tag=james/embedded/measure/1/1/list/response,1,1,1,broken\n")); err == nil {
 		t.Error("a broken log is read without an error")
 	}
 }
@@ -188,7 +203,7 @@ func TestChart(t *testing.T) {
 // What a phase went through is in its charts: nothing leaves their area, lines
 // of times break off where nothing was ok, and the gap is marked.
 func TestTimeCharts(t *testing.T) {
-	c := &sample().Cells[2]
+	c := &sample().Cells[troubled]
 	charts := newTimeCharts("james", c)
 	if len(charts) != 2 {
 		t.Fatalf("%d charts", len(charts))
@@ -249,6 +264,10 @@ func TestGap(t *testing.T) {
 		cell := Cell{Seconds: c.seconds, Gap: &c.gap, Timeline: []Interval{{OK: c.ok}}}
 		if got := cell.gap(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		cell.Timeline = nil // of a phase that was broken off within its first interval
+		if got := cell.gap(); got != "" {
+			t.Errorf("%s, without intervals: %q", c.name, got)
 		}
 	}
 }

@@ -214,7 +214,9 @@ func doubtsOf(r *Run, n names) []doubt {
 func (d *doubt) String() string {
 	who := strings.Join(d.who, ", ")
 	switch {
-	case d.differs && len(d.who) > 1:
+	case d.differs && len(d.who) == 1:
+		who += ", with other figures in other phases"
+	case d.differs:
 		return fmt.Sprintf("%s [%s; with other figures %s]", d.Doubt.String(), d.who[0], strings.Join(d.who[1:], ", "))
 	case d.all:
 		who = "all"

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,12 @@ func golden(t *testing.T, name string, got []byte) {
 // hostile is what mail and file systems can bring into a result.
 const hostile = "\x1b[2J\x07<script>alert(1)</script>\u202eevil\u009b31m & \"quoted\""
 
+// digest looks like a SHA-256.
+var digest = strings.Repeat("0123456789abcdef", 4)
+
+// troubled is the index of the sample's cell that has everything.
+const troubled = 4
+
 // sample is a run in which everything happens that a report must show.
 func sample() *Run {
 	lat := func(ns int64) Latency {
@@ -56,56 +63,105 @@ func sample() *Run {
 	open.NotFound, open.Failed, open.Unknown, open.Dropped, open.TooLarge, open.Clamped = 3, 2, 1, 40, 5, 6
 	open.Errors = []ErrorCount{{"read: " + hostile, 7}, {"timed out", 3}, {OtherErrors, 1}}
 	none := Op{Support: NotOffered}
-	invalid := Cell{
-		Model: "james", Engine: "embedded", Phase: "measure", Arrivals: "poisson", Rate: 500, Durability: "process",
-		Verdict: Invalid, Reason: "client saturated: 12.0% of operations started late although a worker was free",
-		Doubts:  []string{"shared machine: engine and client run in one process", "late starts: 12.00% of operations"},
-		Seconds: 30, Ops: map[string]Op{"list": list, "open": open, "seen": none, "subscribe": none, "purge": {Support: NotObserved, Dropped: 7}},
-		Engines: &EngineInfo{
-			Version: "pebble 2", DiskBytes: 120_000_000, CacheBytes: 64_000_000, CompactionDebt: 0, WrittenBytes: 300_000_000, Tombstones: -1,
-			Settings: map[string]string{
+	shared := Doubt{Code: "shared-machine", Text: "shared machine: engine and client run in one process"}
+	late := func(percent string) Doubt {
+		return Doubt{Code: "late-starts", Text: "late starts: " + percent + " of operations"}
+	}
+	engine := func(debt int64) *EngineInfo {
+		return &EngineInfo{
+			Version: "pebble 2", DiskBytes: 120_000_000, CacheBytes: 64_000_000, CompactionDebt: debt, WrittenBytes: 300_000_000, ReadBytes: 80_000_000,
+			Tombstones: -1, Settings: map[string]string{
 				"compression": "zstd", "consistency": "QUORUM", "replication": "3", "server_key_cache_size": "1GB", "durability": "process",
 			},
+		}
+	}
+	invalid := Cell{
+		Key: Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}, Kind: KindMeasure,
+		Started: "2026-11-21T05:28:31.5Z", Ended: "2026-11-21T05:29:01.512345678Z",
+		Arrivals: "poisson", Rate: 500, Durability: "process", Verdict: Invalid,
+		Reason: &Reason{Code: "client-late", Text: "client saturated: 12.0% of operations started late although a worker was free"},
+		Doubts: []Doubt{
+			shared, late("12.00%"),
+			// These three once had one head, and two of them were lost.
+			{Code: "drifting", Text: "not steady: the service time went from 1ms in the first half to 2ms in the second"},
+			{Code: "not-warm", Text: "not steady: the warm-up had not come to rest"},
+			{Code: "debt-grows", Text: "not steady: compaction debt grew by 700 MB"},
+			{Code: "dropped", Text: "dropped, due but never started", Ops: []OpCount{{"open", 40}, {"purge", 7}}},
 		},
-		Client: &ClientInfo{Workers: 32, CPUSeconds: 21.5, CPUShare: 0.36, GCPauses: 3_000_000, PeakRSS: 90_000_000},
+		Seconds: 30.012345678, Ops: map[string]Op{"list": list, "open": open, "seen": none, "subscribe": none, "purge": {Support: NotObserved, Dropped: 7}},
+		Offered: &Offered{Due: 15300, Skipped: 120, NoTarget: 33, Dropped: 47, Span: 30, LastStart: 30.01, Rate: 504.9, Achieved: 498.2},
+		Before:  engine(0), Engines: engine(700_000_000),
+		Client: &ClientInfo{
+			Workers: 32, Processors: 2, CPUSeconds: 21.5, CPUShare: 0.36, OthersShare: 0.11, GCPauses: 3_000_000, GCSeconds: 0.4, PeakRSS: 90_000_000,
+			Limits: Limits{GOMAXPROCS: 2, GOMEMLIMIT: 4_000_000_000, GOGC: 100, CPUQuota: 1.5},
+		},
+		Evidence: &Evidence{
+			InProcess: true, Settled: true, Lateness: 2_000_000, Started: 15100, Late: 1812, Queued: 30, Own: 900_000_000, Service: 8_000_000_000,
+			ServiceFree: 200_000, ServiceQueued: 400_000, Occupancy: 0.27, Windows: []float64{1e6, 1.1e6, 2e6}, Lags: []int64{5, 40_000, 60_000},
+		},
 	}
 	for i := range 12 { // 5 s of trouble, no operation ok in 4 of them
-		in := Interval{At: float64(i), Seconds: 1, OK: 500 - int64(10*i), P99: int64(1+i) * 1_000_000, Max: int64(1+i) * 3_000_000}
+		in := Interval{At: float64(i), Seconds: 1, OK: 500 - int64(10*i), P50: 400_000, P99: int64(1+i) * 1_000_000, Max: int64(1+i) * 3_000_000}
+		in.Ops = map[string]OpInterval{"list": {OK: in.OK, NotFound: 1, TooLarge: 2, P50: in.P50, P99: in.P99, Max: in.Max}}
 		switch {
 		case i == 4:
 			in.OK, in.Unknown, in.Max = 60, 32, 2_000_000_000
 		case i > 4 && i < 9:
-			in = Interval{At: float64(i), Seconds: 1, Failed: int64(100 * i), Dropped: 3}
+			in = Interval{At: float64(i), Seconds: 1, Failed: int64(100 * i), Dropped: 3, Ops: map[string]OpInterval{"open": {Failed: int64(100 * i), Dropped: 3}}}
 		}
 		invalid.Timeline = append(invalid.Timeline, in)
 	}
 	invalid.Gap = &Gap{At: 4.1, Seconds: 4.9}
 	good := invalid
-	good.Model, good.Verdict, good.Reason, good.Gap = "conversation", OK, "", &Gap{At: 3, Seconds: 0.1}
+	good.Model, good.Verdict, good.Reason, good.Gap = "conversation", OK, nil, &Gap{At: 3, Seconds: 0.1}
 	good.Timeline = []Interval{{Seconds: 10, OK: 5000, P99: 900_000, Max: 1_000_000}, {At: 10, Seconds: 10, OK: 5010, P99: 910_000, Max: 1_100_000}, {At: 20, Seconds: 10, OK: 4990, P99: 920_000, Max: 1_200_000}}
-	good.Doubts = []string{"shared machine: engine and client run in one process", "late starts: 0.20% of operations"}
+	good.Doubts = []Doubt{shared, late("0.20%")}
+	good.Offered = &Offered{Due: 15000, Span: 30, LastStart: 29.98, Rate: 500, Achieved: 500}
 	good.Ops = map[string]Op{"list": op(15010, 480_000, Native), "open": op(7010, 1_250_000, Native), "seen": op(900, 3_000, Native), "subscribe": none, "purge": none}
 	synced := good
-	synced.Model, synced.Durability, synced.Doubts = "oracle", "power", []string{}
-	synced.Engines = &EngineInfo{DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, Tombstones: -1}
+	synced.Model, synced.Durability, synced.Doubts = "oracle", "power", []Doubt{}
+	synced.Engines = &EngineInfo{DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1}
+	overloaded := synced
+	overloaded.Model, overloaded.Verdict, overloaded.Reason = "datastax", Overloaded, &Reason{Code: "behind", Text: "only 312/s of the offered 500/s were carried out"}
+	overloaded.Offered = &Offered{Due: 15000, Span: 30, LastStart: 48, Rate: 500, Achieved: 312.5}
+	empty := synced
+	empty.Model, empty.Verdict, empty.Reason = "elasticinbox", Empty, &Reason{Code: "not-offered", Text: "the model cannot hold the workload's population: folders within folders"}
+	empty.Ops, empty.Timeline, empty.Gap, empty.Offered = map[string]Op{"list": none, "open": none}, nil, nil, nil
+	empty.Evidence = &Evidence{NotOffered: "folders within folders"}
 	closed := good
 	closed.Phase, closed.Arrivals, closed.Rate, closed.Clients = "closed", "closed", 0, 16
 	failed := closed
-	failed.Model, failed.Verdict, failed.Reason, failed.Ops = "james", Failed, "open embedded: "+hostile, map[string]Op{}
+	failed.Model, failed.Verdict, failed.Reason, failed.Ops = "james", Failed, &Reason{"error", "open embedded: " + hostile}, map[string]Op{}
+	failed.Error, failed.Evidence, failed.Offered = failed.Reason.Text, nil, nil
 	load := good
-	load.Phase, load.Arrivals, load.Rate, load.Ops = "load", "none", 0, map[string]Op{"deliver": op(20000, 900_000, Native)}
+	load.Phase, load.Kind, load.Arrivals, load.Rate, load.Ops = "load", KindLoad, "none", 0, map[string]Op{"deliver": op(20000, 900_000, Native)}
+	load.Offered, load.Evidence = nil, &Evidence{InProcess: true, Missed: 2, Messages: 20002}
+	load.Doubts = []Doubt{{Code: "incomplete", Text: "incomplete: 2 of 20002 messages of the load could not be delivered"}}
 	settle := load
-	settle.Phase, settle.Ops = "settle", map[string]Op{}
+	settle.Phase, settle.Kind, settle.Ops, settle.Doubts, settle.Evidence = "settle", KindSettle, map[string]Op{}, []Doubt{}, nil
+	cold := settle
+	cold.Phase, cold.Kind, cold.Evidence = "cold", KindCold, &Evidence{NotCold: true}
+	cold.Doubts = []Doubt{{Code: "not-cold", Text: "not cold: embedded cannot drop its caches"}}
+	warmup := good
+	warmup.Phase, warmup.Kind, warmup.Doubts = "warm-up", KindWarmup, []Doubt{}
 	return &Run{
-		Format: Format, Workload: "sample", Seed: 18446744073709551615, Started: "2026-11-21T05:27:59Z", Seconds: 93.4, Interrupted: true,
+		Format: Format, Seed: 18446744073709551615, Started: "2026-11-21T05:27:59Z", Ended: "2026-11-21T05:29:32.4Z", Seconds: 93.4, Interrupted: true,
+		Workload: Workload{Name: "sample", Text: "name: sample\nphases: []\n", SHA256: digest, Overrides: []string{"phases.measure.rate=500/s"}},
+		Command:  []string{"mailbench", "run", "sample", "--set", "phases.measure.rate=500/s"},
+		Machine:  Machine{ID: "c7b1", Name: "host1"}, Shard: Shard{Index: 1, Of: 1},
 		Environment: Environment{
 			Version: "v0.1.0", Commit: "0123abc", Dirty: true, Go: "go1.26.8", GOGC: "100", MaxProcs: 2, OS: "linux", Arch: "amd64",
 			Kernel: "6.18", CPU: "AMD EPYC", CPUs: 2, Memory: 25_000_000_000, Disk: "ext4",
 		},
-		Settings: map[string]string{"workers": "32", "durability": "default"},
-		Digests:  map[string]string{"workload": "ab12", "schema james": "cd34"},
+		Config: Config{
+			Models: []string{"conversation", "james"}, Engines: []string{"embedded"}, Trials: 1, Durability: "default", CacheBytes: 64_000_000,
+			Workers: 32, MaxLag: 1.5, Audit: "after", MailFile: "in.mbox", Data: true,
+		},
+		Settings: map[string]string{"cassandra_consistency": "QUORUM"},
+		Schemas:  []Schema{{Model: "james", Text: "tables: []\n", SHA256: digest}},
+		Phases:   []Phase{{Name: "load", Kind: KindLoad}, {Name: "measure", Kind: KindMeasure, Digested: 10000, SHA256: digest}},
 		Mail:     &MailInfo{File: "in" + hostile + ".mbox", Messages: 2500, Bytes: 12_000_000, Malformed: 4},
-		Cells:    []Cell{load, settle, invalid, good, synced, closed, failed},
+		Cells:    []Cell{load, settle, cold, warmup, invalid, good, synced, overloaded, empty, closed, failed},
 		Floor: []Floor{
 			{NS: 161.2},
 			{Model: "james", Op: "list", NS: 1720, Allocs: 0},
@@ -140,7 +196,9 @@ func sampleLog(t *testing.T) *bytes.Buffer {
 				rec.Worker(0).Record(1, latency.OK, 0, 0, 10*d)
 			}
 			at := start.Add(time.Duration(interval) * time.Second)
-			if err := l.Write(model+".embedded.measure", []string{"list", "open"}, rec.Tick(), at, at.Add(time.Second)); err != nil {
+			key := Key{Model: model, Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}
+			tag := func(op int, k latency.Kind) string { return key.Tag([]string{"list", "open"}[op], k.String()) }
+			if err := l.Write(tag, rec.Tick(), at, at.Add(time.Second)); err != nil {
 				t.Fatal(err)
 			}
 		}

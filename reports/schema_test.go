@@ -3,6 +3,9 @@ package reports
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,7 +14,7 @@ import (
 
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,34 +50,42 @@ func validate(t *testing.T, s *jsonschema.Schema, text string) error {
 
 func TestSchemaHoldsForRuns(t *testing.T) {
 	s := compiled(t)
-	least := &Run{
-		Format: Format, Started: "2026-11-21T05:27:59Z", Environment: Environment{MaxProcs: 1, CPUs: 1},
-		Settings: map[string]string{}, Digests: map[string]string{}, Cells: []Cell{},
-	}
+	least := sample()
+	least.Cells, least.Schemas, least.Phases, least.Settings = nil, []Schema{}, []Phase{}, map[string]string{}
+	least.Config = Config{Models: []string{}, Engines: []string{}, Durability: "default", Audit: "no"}
+	least.Mail, least.Floor, least.Audits, least.Left, least.Ended, least.Machine = nil, nil, nil, nil, "", Machine{}
 	for name, r := range map[string]*Run{"sample": sample(), "least": least} {
 		if err := validate(t, s, encoded(t, r)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	added := strings.Replace(encoded(t, sample()), `"workload":`, `"added": 1, "workload":`, 1)
+	if err := validate(t, s, added); err != nil {
+		t.Errorf("a field that a later mailbench may add: %v", err)
 	}
 }
 
 func TestSchemaRefusesBrokenRuns(t *testing.T) {
 	s, good := compiled(t), encoded(t, sample())
 	for name, change := range map[string][2]string{
-		"another format":      {`"format": "mailbench.run/1"`, `"format": "mailbench.run/2"`},
-		"no seed":             {`"seed": 18446744073709551615,`, ``},
-		"negative seed":       {`"seed": 18446744073709551615`, `"seed": -1`},
-		"no date":             {`"started": "2026-11-21T05:27:59Z"`, `"started": "yesterday"`},
-		"unknown key":         {`"workload":`, `"extra": 1, "workload":`},
-		"unknown verdict":     {`"verdict": "ok"`, `"verdict": "fine"`},
-		"invalid, no reason":  {`"reason": "client saturated: 12.0% of operations started late although a worker was free",`, ``},
-		"unknown support":     {`"support": "native"`, `"support": "partly"`},
-		"unknown durability":  {`"durability": "power"`, `"durability": "strong"`},
-		"p99.9 misnamed":      {`"p99_9"`, `"p999"`},
-		"count is no integer": {`"count": 15000`, `"count": 15000.5`},
-		"negative count":      {`"dropped": 40`, `"dropped": -40`},
-		"ops is a list":       {`"ops": {}`, `"ops": []`},
-		"no doubts":           {`"doubts": []`, `"doubts": null`},
+		"another format":        {`"format": "mailbench.run/2"`, `"format": "mailbench.run/1"`},
+		"no seed":               {`"seed": 18446744073709551615,`, ``},
+		"negative seed":         {`"seed": 18446744073709551615`, `"seed": -1`},
+		"no date":               {`"started": "2026-11-21T05:27:59Z"`, `"started": "yesterday"`},
+		"no key":                {`"trial":1,`, ``},
+		"unknown kind of cell":  {`"kind":"cold"`, `"kind":"freezing"`},
+		"unknown verdict":       {`"verdict":"ok"`, `"verdict":"fine"`},
+		"invalid, no reason":    {`"reason":{"code":"client-late","text":"client saturated: 12.0% of operations started late although a worker was free"},`, ``},
+		"reason without a code": {`"reason":{"code":"client-late",`, `"reason":{`},
+		"doubt is a text":       {`{"code":"not-warm","text":"not steady: the warm-up had not come to rest"}`, `"not steady"`},
+		"unknown support":       {`"support":"native"`, `"support":"partly"`},
+		"unknown durability":    {`"durability":"power"`, `"durability":"strong"`},
+		"p99.9 misnamed":        {`"p99_9"`, `"p999"`},
+		"count is no integer":   {`"count":15000`, `"count":15000.5`},
+		"negative count":        {`"dropped":40`, `"dropped":-40`},
+		"ops is a list":         {`"ops":{}`, `"ops":[]`},
+		"no doubts":             {`"doubts":[]`, `"doubts":null`},
+		"digest is no digest":   {`"sha256": "0123`, `"sha256": "x123`},
 	} {
 		broken := strings.Replace(good, change[0], change[1], 1)
 		if broken == good {
@@ -85,50 +96,99 @@ func TestSchemaRefusesBrokenRuns(t *testing.T) {
 	}
 }
 
-// Every key that a run can have is in the schema, and the other way round.
+// node is what TestSchemaAndTypesAgree reads of a schema.
+type node struct {
+	Ref         string          `json:"$ref"`
+	Type        string          `json:"type"`
+	Description string          `json:"description"`
+	Required    []string        `json:"required"`
+	Properties  map[string]node `json:"properties"`
+	Items       *node           `json:"items"`
+	Values      *node           `json:"additionalProperties"`
+	Defs        map[string]node `json:"$defs"`
+}
+
+// Every field that a run can have is in the schema with its type and a
+// description, and is required if it is always written; and the other way round.
 func TestSchemaAndTypesAgree(t *testing.T) {
-	var schema struct {
-		Properties map[string]any `json:"properties"`
-		Defs       map[string]struct {
-			Properties map[string]any `json:"properties"`
-		} `json:"$defs"`
-	}
-	if err := json.Unmarshal(Schema, &schema); err != nil {
+	var root node
+	if err := json.Unmarshal(JSONSchema, &root); err != nil {
 		t.Fatal(err)
 	}
-	r := sample()
-	cell := r.Cells[2]
-	cell.Trial, cell.Clients = 1, 1
-	op := cell.Ops["open"]
-	op.Missing = "subject"
-	audit := r.Audits[0]
-	audit.Unread, audit.BadUIDs, audit.Interrupted = 1, 1, true
-	for name, v := range map[string]any{
-		"": r, "environment": r.Environment, "mail": r.Mail, "cell": cell, "op": op,
-		"latency": Latency{}, "store": StoreCost{}, "engine": cell.Engines, "client": cell.Client,
-		"floor": Floor{Op: "list", Error: "none"}, "audit": audit, "interval": cell.Timeline[0],
-	} {
-		b, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
+	root.agree(t, &root, "run", reflect.TypeFor[Run]())
+}
+
+func (root *node) agree(t *testing.T, n *node, path string, typ reflect.Type) {
+	t.Helper()
+	if name, ok := strings.CutPrefix(n.Ref, "#/$defs/"); ok {
+		def := root.Defs[name]
+		n = &def
+	}
+	if typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	want := map[reflect.Kind]string{
+		reflect.String: "string", reflect.Bool: "boolean", reflect.Float64: "number",
+		reflect.Int: "integer", reflect.Int64: "integer", reflect.Uint64: "integer",
+		reflect.Slice: "array", reflect.Map: "object", reflect.Struct: "object",
+	}[typ.Kind()]
+	if n.Type != want {
+		t.Errorf("%s is %q in the schema, want %q", path, n.Type, want)
+		return
+	}
+	switch typ.Kind() {
+	case reflect.Slice:
+		root.agree(t, n.Items, path+"[]", typ.Elem())
+	case reflect.Map:
+		root.agree(t, n.Values, path+"{}", typ.Elem())
+	case reflect.Struct:
+		root.agreeFields(t, n, path, typ)
+	}
+}
+
+func (root *node) agreeFields(t *testing.T, n *node, path string, typ reflect.Type) {
+	t.Helper()
+	var names, required []string
+	for _, f := range reflect.VisibleFields(typ) {
+		if f.Anonymous {
+			continue
 		}
-		var keys map[string]any
-		if err := json.Unmarshal(b, &keys); err != nil {
-			t.Fatal(err)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+		if options == "" {
+			required = append(required, name)
 		}
-		properties := schema.Properties
-		if name != "" {
-			properties = schema.Defs[name].Properties
+		property, ok := n.Properties[name]
+		if !ok {
+			t.Errorf("the schema lacks %s.%s", path, name)
+			continue
 		}
-		for key := range keys {
-			if _, ok := properties[key]; !ok {
-				t.Errorf("%q: the schema lacks %q", name, key)
-			}
+		if property.Description == "" {
+			t.Errorf("the schema does not describe %s.%s", path, name)
 		}
-		for key := range properties {
-			if _, ok := keys[key]; !ok {
-				t.Errorf("%q: the schema has %q, which no run has", name, key)
-			}
+		root.agree(t, &property, path+"."+name, f.Type)
+	}
+	for name := range n.Properties {
+		if !slices.Contains(names, name) {
+			t.Errorf("the schema has %s.%s, which no run has", path, name)
+		}
+	}
+	slices.Sort(required)
+	listed := slices.Sorted(slices.Values(n.Required))
+	if !slices.Equal(listed, required) {
+		t.Errorf("%s requires %q, always written are %q", path, listed, required)
+	}
+}
+
+// A definition that nothing refers to describes nothing.
+func TestSchemaUsesItsDefinitions(t *testing.T) {
+	var root node
+	if err := json.Unmarshal(JSONSchema, &root); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(root.Defs)) {
+		if !strings.Contains(string(JSONSchema), `"#/$defs/`+name+`"`) {
+			t.Errorf("nothing refers to %s", name)
 		}
 	}
 }

@@ -51,6 +51,7 @@ func TestTextHidesNothing(t *testing.T) {
 			"engine embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "7 dropped", "5 too large", "6 latencies beyond 100 s",
 			"lacks from, subject", "emulated: message_by_scan", "n/a: james", "n/a for all: subscribe", "INTERRUPTED", "4 malformed",
 			"james is INVALID: client saturated", "!james", "james is FAILED", "durability power", "durability process",
+			"datastax is OVERLOADED: only 312/s", "elasticinbox is EMPTY: the model cannot", "achieved, of offered operations a second: james 498 of 505, conversation 500 of 500",
 			"response times", "service times", "4 LOST, 1 CORRUPT", "harness 161ns", "not measured (bind: no such table)", "(1.88)",
 		} {
 			if !strings.Contains(text, want) {
@@ -79,11 +80,46 @@ func TestDoubtsAreSaidOnce(t *testing.T) {
 		got = append(got, d.String())
 	}
 	want := []string{
-		"shared machine [conversation, james]: engine and client run in one process",
-		"late starts [conversation, james]: for conversation 0.20% of operations (all: report.html, Provenance)",
+		"incomplete: 2 of 20002 messages of the load could not be delivered [conversation]",
+		"not cold: embedded cannot drop its caches [conversation]",
+		"shared machine: engine and client run in one process [james, conversation]",
+		"late starts: 12.00% of operations [james; with other figures conversation]",
+		"not steady: the service time went from 1ms in the first half to 2ms in the second [james]",
+		"not steady: the warm-up had not come to rest [james]",
+		"not steady: compaction debt grew by 700 MB [james]",
+		"dropped, due but never started: open 40, purge 7 [james]",
 	}
-	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
-		t.Errorf("doubts = %q\nwant     %q", got, want)
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("doubts are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A doubt of one model that has other figures in another phase says so.
+func TestDoubtsOfSeveralPhases(t *testing.T) {
+	doubt := func(n int64) []Doubt { return []Doubt{{Code: "failed", Text: "failed", Ops: []OpCount{{"open", n}}}} }
+	r := &Run{Cells: []Cell{{Key: Key{Model: "james"}, Doubts: doubt(1)}, {Key: Key{Model: "james"}, Doubts: doubt(2)}}}
+	if got, want := doubtsOf(r, names{}), "failed: open 1 [james, with other figures in other phases]"; len(got) != 1 || got[0].String() != want {
+		t.Errorf("doubts are %v, want %s", got, want)
+	}
+}
+
+// Doubts whose texts begin alike are all said, in the text and on the page.
+func TestDoubtsThatBeginAlike(t *testing.T) {
+	var text bytes.Buffer
+	if err := WriteText(&text, sample(), 80); err != nil {
+		t.Fatal(err)
+	}
+	for where, said := range map[string]string{"text": text.String(), "page": samplePage(t)} {
+		said = strings.Join(strings.Fields(said), " ")
+		for _, want := range []string{
+			"not steady: the service time went from 1ms in the first half to 2ms in the second",
+			"not steady: the warm-up had not come to rest",
+			"not steady: compaction debt grew by 700 MB",
+		} {
+			if !strings.Contains(said, want) {
+				t.Errorf("the %s does not say %q", where, want)
+			}
+		}
 	}
 }
 
@@ -94,7 +130,7 @@ func TestTextTellsCellsApart(t *testing.T) {
 	for i := range r.Cells {
 		r.Cells[i].Trial = 1
 	}
-	again := r.Cells[2]
+	again := r.Cells[troubled]
 	again.Trial, again.Engine = 2, "null"
 	r.Cells = append(r.Cells, again)
 	var buf bytes.Buffer

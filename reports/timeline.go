@@ -16,7 +16,7 @@ const (
 
 // gap says for how long no operation was ok, or "".
 func (c *Cell) gap() string {
-	if c.Gap == nil || c.Gap.Seconds < gapLeast {
+	if c.Gap == nil || c.Gap.Seconds < gapLeast || len(c.Timeline) == 0 {
 		return ""
 	}
 	var ok int64
