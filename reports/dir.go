@@ -212,13 +212,15 @@ func syncDir(name string) error {
 
 func writeJSON(w io.Writer, r *Run) error {
 	b, err := cellsApart(r)
-	if err == nil {
-		_, err = w.Write(b)
+	if err != nil {
+		return err
 	}
+	_, err = w.Write(b)
 	return err
 }
 
-// Open reads the results in a run directory.
+// Open reads the results in a run directory. Figures that reports cannot show are
+// an error.
 func Open(dir string) (*Run, error) {
 	name := filepath.Join(dir, RunFile)
 	b, err := os.ReadFile(name)
@@ -227,18 +229,30 @@ func Open(dir string) (*Run, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
+	r, err := parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("read results: %s: %w", name, err)
+	}
+	return r, nil
+}
+
+// parse reads run.json.
+func parse(b []byte) (*Run, error) {
 	var version struct {
 		Format string `json:"format"`
 	}
 	if err := json.Unmarshal(b, &version); err != nil {
-		return nil, fmt.Errorf("read results: %s: %w", name, err)
+		return nil, err
 	}
 	if version.Format != Format {
-		return nil, fmt.Errorf("%s has the format %q, but this mailbench reads %q: use the mailbench that wrote it", name, version.Format, Format)
+		return nil, fmt.Errorf("it has the format %q, but this mailbench reads %q: use the mailbench that wrote it", version.Format, Format)
 	}
 	r := &Run{}
 	if err := json.Unmarshal(b, r); err != nil {
-		return nil, fmt.Errorf("read results: %s: %w", name, err)
+		return nil, err
+	}
+	if err := r.check(); err != nil {
+		return nil, err
 	}
 	return r, nil
 }

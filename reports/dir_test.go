@@ -190,7 +190,7 @@ func TestOpenRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "read results: ",
 		"[]":                            "read results: ",
-		`{"format": "mailbench.run/1"}`: `has the format "mailbench.run/1", but this mailbench reads "mailbench.run/2"`,
+		`{"format": "mailbench.run/1"}`: `run.json: it has the format "mailbench.run/1", but this mailbench reads "mailbench.run/2": use the mailbench that wrote it`,
 		`{}`:                            `has the format ""`,
 		`{"format": "mailbench.run/2", "seed": "x"}`: "read results: ",
 	} {

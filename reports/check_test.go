@@ -1,0 +1,75 @@
+package reports
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(c *Cell)
+		want   string
+	}{
+		{"nothing", func(*Cell) {}, ""},
+		{"a gap without intervals", func(c *Cell) { c.Timeline = nil }, ""},
+		{"an operation with a negative count", func(c *Cell) { c.Ops["list"] = Op{Unknown: -1} }, "list has an impossible count"},
+		{"more operations than there can be", func(c *Cell) { c.Ops["list"] = Op{Count: 1 << 62} }, "list has an impossible count"},
+		{"an interval with a negative count", func(c *Cell) { c.Timeline[2].OK = -5 }, "interval 3 has an impossible count"},
+		{"an interval before the phase", func(c *Cell) { c.Timeline[2].At = -1 }, "interval 3 begins at -1 s and lasts 1 s"},
+		{"an interval of negative length", func(c *Cell) { c.Timeline[2].Seconds = -1 }, "interval 3 begins at 2 s and lasts -1 s"},
+		{"an interval in another age", func(c *Cell) { c.Timeline[2].At = 1e300 }, "interval 3 begins at 1e+300 s and lasts 1 s"},
+		{"an interval beyond all numbers", func(c *Cell) { c.Timeline[2].At, c.Timeline[2].Seconds = 1.7e308, 1.7e308 }, "interval 3 begins at"},
+		{"a gap before the phase", func(c *Cell) { c.Gap.At = -1 }, "its longest gap begins at -1 s and lasts 4.9 s"},
+		{"a gap in another age", func(c *Cell) { c.Gap.Seconds = 1e300 }, "its longest gap begins at 4.1 s and lasts 1e+300 s"},
+	} {
+		r := sample()
+		c.change(&r.Cells[troubled])
+		_, err := parse([]byte(encoded(t, r)))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), "cell james/embedded/measure/1/1: "+c.want)) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// What can be read can be shown, whatever it says.
+func FuzzReports(f *testing.F) {
+	var text strings.Builder
+	if err := writeJSON(&text, sample()); err != nil {
+		f.Fatal(err)
+	}
+	good := text.String()
+	f.Add(good)
+	f.Add(`{"format": "mailbench.run/2"}`)
+	f.Add(`{"format": "mailbench.run/2", "cells": [{}, {"verdict": "ok", "kind": "measure", "ops": {"": {}}, "timeline": [{}], "longest_gap": {"seconds": 9}}]}`)
+	for _, change := range [][2]string{
+		{`"timeline":[`, `"timeline":null,"was":[`},
+		{`"ok":500`, `"ok":-500`},
+		{`"at":11,`, `"at":1e300,`},
+		{`"seconds":1,`, `"seconds":0,`},
+		{`"engine_info":`, `"was":`},
+		{`"client":`, `"was":`},
+		{`"count":15000`, `"count":1000000000000`},
+		{`"p99":`, `"p99":-9223372036854775808,"was":`},
+		{`"max":`, `"max":9223372036854775807,"was":`},
+		{`"reason":`, `"was":`},
+	} {
+		if !strings.Contains(good, change[0]) {
+			f.Errorf("the sample has no %s", change[0])
+		}
+		f.Add(strings.ReplaceAll(good, change[0], change[1]))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := parse([]byte(text))
+		if err != nil {
+			return
+		}
+		curve := []Curve{{Model: "james", Engine: "embedded", Phase: "measure", Op: "list", Points: []Point{{0, 10}, {90, 1000}}}}
+		for _, err := range []error{WriteText(io.Discard, r, 60), WriteText(io.Discard, r, 120), WriteBench(io.Discard, r), WriteHTML(io.Discard, r, curve)} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
