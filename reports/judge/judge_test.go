@@ -79,6 +79,10 @@ var verdicts = []judged{
 		e.Queued, e.Service, e.ServiceFree, e.ServiceQueued = 50000, 900_000*ms, 170*ms, 75*ms
 		queueGrows(e)
 	}, reports.Invalid, CodeFewWorkers, codes{CodeSharedMachine, CodeQueued}, "use more workers"},
+	{"a pool too small for a remote engine, on a busy machine", func(c *reports.Cell) {
+		c.Client.OthersShare, c.Evidence.Queued = 0.65, 50000
+		queueGrows(c.Evidence)
+	}, reports.Invalid, CodeFewWorkers, codes{CodeQueued}, "use more workers"},
 	{"an embedded engine on a busy machine", func(c *reports.Cell) {
 		c.Evidence.InProcess, c.Client.CPUShare, c.Client.OthersShare, c.Evidence.Late = true, 0.4, 0.5, 5000
 	}, reports.Invalid, CodeClientLate, codes{CodeSharedMachine, CodeLateStarts}, "although a worker was free"},
@@ -103,6 +107,13 @@ var verdicts = []judged{
 		e := c.Evidence
 		e.Queued, e.Service, e.ServiceQueued = 6000, 40_000*ms, ms
 		e.Lags = []int64{0, 0, 900 * ms, 0, 0}
+	}, reports.OK, "", codes{CodeQueued}, ""},
+	{"a queue of less than half of the operations", func(c *reports.Cell) {
+		c.Evidence.Queued = 29000
+		queueGrows(c.Evidence)
+	}, reports.OK, "", codes{CodeQueued}, ""},
+	{"a queue that grew in the first half only", func(c *reports.Cell) {
+		c.Evidence.Queued, c.Evidence.Lags = 50000, []int64{0, 400 * ms, 900 * ms, 900 * ms, 900 * ms}
 	}, reports.OK, "", codes{CodeQueued}, ""},
 	{"a queue that does not grow", func(c *reports.Cell) {
 		e := c.Evidence
@@ -135,6 +146,8 @@ var verdicts = []judged{
 		reports.Overloaded, CodeBehind, nil, "only 1979/s of the offered 2000/s were carried out"},
 	{"achieved too little of a rate below 100", func(c *reports.Cell) { c.Offered.Rate, c.Offered.Achieved = 12, 3.141 },
 		reports.Overloaded, CodeBehind, nil, "only 3.14/s of the offered 12/s"},
+	{"a closed loop has no due times", func(c *reports.Cell) { c.Arrivals, c.Evidence.Late = "closed", 5000 },
+		reports.OK, "", codes{CodeLateStarts}, ""},
 	{"a closed loop offers no rate", func(c *reports.Cell) { c.Arrivals, c.Offered.Achieved = "closed", 0 }, reports.OK, "", nil, ""},
 	{"one operation of many dropped", func(c *reports.Cell) {
 		c.Offered.Due, c.Offered.Skipped, c.Offered.NoTarget, c.Offered.Dropped = 60111, 100, 10, 1
@@ -193,6 +206,7 @@ var doubts = []judged{
 	{"it became faster", func(c *reports.Cell) { c.Evidence.Windows = []float64{150, 150, 150, 100, 100, 100} },
 		reports.OK, "", codes{CodeDrifting}, ""},
 	{"drift within bounds", func(c *reports.Cell) { c.Evidence.Windows = []float64{100, 100, 100, 119, 119, 119} }, reports.OK, "", nil, ""},
+	{"one slow window", func(c *reports.Cell) { c.Evidence.Windows = []float64{100, 100, 100, 100, 100, 150} }, reports.OK, "", nil, ""},
 	{"too few windows to tell", func(c *reports.Cell) { c.Evidence.Windows = []float64{100, 100, 100, 150, 150} }, reports.OK, "", nil, ""},
 	{"not settled", func(c *reports.Cell) { c.Evidence.Settled = false }, reports.OK, "", codes{CodeNotSettled}, "not settled: the engine had not come to rest"},
 	{"not warm", func(c *reports.Cell) { c.Evidence.Warm = false }, reports.OK, "", codes{CodeNotWarm}, "not warm: the warm-up had not become steady"},
@@ -203,9 +217,11 @@ var doubts = []judged{
 	{"debt of one memtable", func(c *reports.Cell) {
 		c.Engines.CompactionDebt, c.Engines.DiskBytes, c.Engines.CacheBytes = 60<<20, 100<<20, 0
 	}, reports.OK, "", nil, ""},
-	{"debt not known", func(c *reports.Cell) { c.Before.CompactionDebt, c.Engines.CompactionDebt = -1, 1<<30 }, reports.OK, "", nil, ""},
+	{"debt not known at the end", func(c *reports.Cell) { c.Engines.CompactionDebt = -1 }, reports.OK, "", nil, ""},
+	{"debt not known at the beginning", func(c *reports.Cell) { c.Before.CompactionDebt, c.Engines.CompactionDebt = -1, 1<<30 }, reports.OK, "", nil, ""},
 	{"cached", func(c *reports.Cell) { c.Engines.DiskBytes = 1 << 28 }, reports.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache"},
-	{"size not known", func(c *reports.Cell) { c.Engines.DiskBytes = -1 }, reports.OK, "", nil, ""},
+	{"size of the cache not known", func(c *reports.Cell) { c.Engines.CacheBytes = -1 }, reports.OK, "", nil, ""},
+	{"size of the data not known", func(c *reports.Cell) { c.Engines.DiskBytes = -1 }, reports.OK, "", nil, ""},
 	{"collector", func(c *reports.Cell) { c.Client.GCPauses = 1000 * ms },
 		reports.OK, "", codes{CodeGarbageCollection}, "garbage collection: the process stood still for 1s in all"},
 	{"few samples", func(c *reports.Cell) { c.Ops["flag"] = reports.Op{Count: 9999} },

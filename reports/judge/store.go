@@ -35,12 +35,12 @@ func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 		j.doubt(CodeNotWarm, "not warm: the warm-up had not become steady in the time allowed")
 	}
 	b, a := c.Before, c.Engines
-	if b != nil && a != nil && b.CompactionDebt >= 0 && a.CompactionDebt >= 0 {
+	if b != nil && a != nil && b.CompactionDebt >= 0 {
 		if grown := a.CompactionDebt - b.CompactionDebt; grown > debtGrows && float64(grown) > debtShare*float64(a.DiskBytes) {
 			j.doubt(CodeDebtGrows, "not steady: compaction debt grew by %d MB", grown>>20)
 		}
 	}
-	if a != nil && a.CacheBytes > 0 && a.DiskBytes > 0 && a.DiskBytes < a.CacheBytes {
+	if a != nil && a.DiskBytes > 0 && a.DiskBytes < a.CacheBytes {
 		j.doubt(CodeInMemory, "in memory: the data set is %.2f of the block cache", float64(a.DiskBytes)/float64(a.CacheBytes))
 	}
 	if c.Client != nil && c.Seconds > 0 && seconds(c.Client.GCPauses) > gcMost*c.Seconds {
