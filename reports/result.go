@@ -108,14 +108,16 @@ type MailInfo struct {
 	Messages  int64  `json:"messages"`
 	Bytes     int64  `json:"bytes"`
 	Malformed int64  `json:"malformed"` // delivered all the same
+	SHA256    string `json:"sha256,omitempty"`
 }
 
-// Floor is the harness's own cost an operation over an engine that does
-// nothing: what a figure beside it contains of the tool.
+// Floor is what figures contain of mailbench itself: of the bare harness the CPU
+// time an operation, of a model the time of its calls over an engine that does
+// nothing.
 type Floor struct {
 	Model  string  `json:"model"` // "" for the bare harness
 	Op     string  `json:"op,omitempty"`
-	NS     float64 `json:"ns"` // CPU nanoseconds an operation
-	Allocs float64 `json:"allocs"`
+	NS     float64 `json:"ns"`              // nanoseconds an operation
+	Allocs float64 `json:"allocs"`          // of the bare harness
 	Error  string  `json:"error,omitempty"` // why it could not be measured
 }

@@ -160,7 +160,7 @@ func sample() *Run {
 		Settings: map[string]string{"cassandra_consistency": "QUORUM"},
 		Schemas:  []Schema{{Model: "james", Text: "tables: []\n", SHA256: digest}},
 		Phases:   []Phase{{Name: "load", Kind: KindLoad}, {Name: "measure", Kind: KindMeasure, Digested: 10000, SHA256: digest}},
-		Mail:     &MailInfo{File: "in" + hostile + ".mbox", Messages: 2500, Bytes: 12_000_000, Malformed: 4},
+		Mail:     &MailInfo{File: "in" + hostile + ".mbox", Messages: 2500, Bytes: 12_000_000, Malformed: 4, SHA256: digest},
 		Cells:    []Cell{load, settle, cold, warmup, invalid, good, synced, overloaded, empty, closed, failed},
 		Floor: []Floor{
 			{NS: 161.2},
