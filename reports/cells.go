@@ -33,6 +33,8 @@ func (c *Cell) latency(o *Op) *Latency {
 // load says what drove the cell and which time its latencies are.
 func (c *Cell) load() string {
 	switch {
+	case !c.measured() && len(c.Ops) == 0:
+		return "no operations"
 	case !c.measured():
 		return "as fast as it goes; service times (start to end)"
 	case c.kind() == latency.Service:

@@ -144,6 +144,11 @@ func sample() *Run {
 	cold.Doubts = []Doubt{{Code: "not-cold", Text: "not cold: embedded cannot drop its caches"}}
 	warmup := good
 	warmup.Phase, warmup.Kind, warmup.Doubts = "warm-up", KindWarmup, []Doubt{}
+	step := Cell{
+		Key: Key{Model: "oracle", Engine: "embedded", Phase: "open", Trial: 1, Shard: 1}, Kind: KindStep, Arrivals: "none", Durability: "default",
+		Started: "2026-11-21T05:29:30Z", Ended: "2026-11-21T05:29:30Z", Verdict: Failed, Reason: &Reason{"error", "disk full"}, Error: "disk full",
+		Doubts: []Doubt{}, Ops: map[string]Op{},
+	}
 	return &Run{
 		Format: Format, Seed: 18446744073709551615, Started: "2026-11-21T05:27:59Z", Ended: "2026-11-21T05:29:32.4Z", Seconds: 93.4, Interrupted: true,
 		Workload: Workload{Name: "sample", Text: "name: sample\nphases: []\n", SHA256: digest, Overrides: []string{"phases.measure.rate=500/s"}},
@@ -161,7 +166,7 @@ func sample() *Run {
 		Schemas:  []Schema{{Model: "james", Text: "tables: []\n", SHA256: digest}},
 		Phases:   []Phase{{Name: "load", Kind: KindLoad}, {Name: "measure", Kind: KindMeasure, Digested: 10000, SHA256: digest}},
 		Mail:     &MailInfo{File: "in" + hostile + ".mbox", Messages: 2500, Bytes: 12_000_000, Malformed: 4, SHA256: digest},
-		Cells:    []Cell{load, settle, cold, warmup, invalid, good, synced, overloaded, empty, closed, failed},
+		Cells:    []Cell{load, settle, cold, warmup, invalid, good, synced, overloaded, empty, closed, failed, step},
 		Floor: []Floor{
 			{NS: 161.2},
 			{Model: "james", Op: "list", NS: 1720, Allocs: 0},
