@@ -1,7 +1,7 @@
 package reports
 
-// Audit is what the ledger of acknowledged operations and the model's own audit
-// found. See Wrong for what must be 0.
+// Audit is what the check against the ledger of acknowledged operations and the
+// model's own audit found. Wrong says which counts must be 0.
 type Audit struct {
 	Model       string `json:"model"`
 	Engine      string `json:"engine"`
@@ -11,12 +11,12 @@ type Audit struct {
 	Lost        int64  `json:"lost"`
 	Corrupt     int64  `json:"corrupt"`
 	Resurrected int64  `json:"resurrected"`        // deleted, acknowledged, and still there
-	Unknown     int64  `json:"unknown"`            // outcome unknown when written: either is right
+	Unknown     int64  `json:"unknown"`            // outcome unknown when written: there or not, both are right
 	BadUIDs     int64  `json:"bad_uids,omitempty"` // given twice in a folder, or not ascending
 	Unread      int64  `json:"unread,omitempty"`   // the engine answered with an error: neither verified nor wrong
-	// Interrupted: operations were broken off on an engine where an operation
-	// of several writes is not all or nothing. What they may have left (dangling,
-	// broken bodies) are figures then, and no fault of what was acknowledged.
+	// Interrupted says that operations were broken off on an engine where an
+	// operation of several writes is not all or nothing. Such operations may leave
+	// dangling references and broken bodies; nothing acknowledged is wrong then.
 	Interrupted  bool     `json:"interrupted,omitempty"`
 	Accounts     int64    `json:"accounts"`
 	Folders      int64    `json:"folders"`
@@ -30,7 +30,7 @@ type Audit struct {
 	Notes        []string `json:"notes,omitempty"`
 }
 
-// Wrong reports whether what was acknowledged is not as it was promised.
+// Wrong reports whether anything acknowledged is not as it was promised.
 func (a *Audit) Wrong() bool {
 	return a.Lost+a.Corrupt+a.Resurrected+a.BadUIDs > 0 || !a.Interrupted && a.Dangling+a.BrokenBodies > 0
 }

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// WriteBench writes the run as Go benchmark lines, for benchstat and the tools
-// that read what it reads. Trials are repeated lines. What must not be
-// compared (another workload, load, durability or verdict) stands in
-// configuration lines, which keep such figures in tables of their own; what
-// only differs from run to run does not.
+// WriteBench writes the run as Go benchmark lines for benchstat and similar tools.
+// Trials are repeated lines. Workload, load, durability and verdict are configuration
+// lines: benchstat does not compare figures that differ in them. What differs from
+// run to run is left out.
 func WriteBench(w io.Writer, r *Run) error {
 	out := bufio.NewWriter(w) // keeps the first error
 	e := &r.Environment
@@ -43,7 +42,7 @@ type bench struct {
 	set   map[string]string // configuration in force
 }
 
-// config writes a configuration line unless it is in force already.
+// config writes a configuration line unless it is in force.
 func (b *bench) config(key, value string) {
 	if value = printable(value); value != b.set[key] {
 		b.set[key] = value
@@ -51,8 +50,8 @@ func (b *bench) config(key, value string) {
 	}
 }
 
-// line writes one operation. Its figures hold the operations that were ok; of
-// the others it has the numbers.
+// line writes one operation. Its latencies are of the operations that were ok; the
+// others are counted.
 func (b *bench) line(c *Cell, name string, o *Op) {
 	b.config("load", c.load())
 	b.config("durability", c.Durability)
@@ -69,8 +68,8 @@ func (b *bench) line(c *Cell, name string, o *Op) {
 		o.Rate, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.TooLarge)
 }
 
-// benchName makes a name a part of a benchmark's name, which ends at a space
-// and is divided by slashes.
+// benchName replaces the slashes and spaces of a name. A benchmark's name ends at a
+// space, and slashes divide it.
 func benchName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == ' ' {

@@ -2,8 +2,7 @@ package reports
 
 import "strconv"
 
-// Key names a cell, everywhere: in run.json, in the tags of the interval log, in
-// benchmark lines.
+// Key names a cell in run.json and in the tags of the interval log.
 type Key struct {
 	Model  string `json:"model"`
 	Engine string `json:"engine"`
@@ -20,14 +19,14 @@ func (k Key) String() string {
 // Tag names one kind of time of one operation of the cell in the interval log.
 func (k Key) Tag(op string, kind string) string { return k.String() + "/" + op + "/" + kind }
 
-// Kinds of cells. Those of a workload's phases are called as in the language.
+// Kinds of cells. The workload language has the same names for kinds of phases.
 const (
 	KindLoad    = "load"
 	KindSettle  = "settle"
 	KindCold    = "cold"
 	KindWarmup  = "warmup"
 	KindMeasure = "measure"
-	KindStep    = "step" // of the run itself (open, audit, close): only in cells that failed
+	KindStep    = "step" // a step of the run itself (open, audit, close); only in cells that failed
 )
 
 // Cell is one phase of one model on one engine in one trial.
@@ -55,15 +54,15 @@ type Cell struct {
 	Evidence   *Evidence     `json:"evidence,omitempty"`
 }
 
-// Offered is what the schedule asked for and what was carried out. Operations
-// that the model does not offer (Skipped) and those that found nothing to work
-// on (NoTarget) are not in the rates.
+// Offered is what the schedule asked for and what was carried out. The rates leave
+// out operations that the model does not offer (Skipped) and operations that found
+// nothing to work on (NoTarget).
 type Offered struct {
 	Due      int64 `json:"due"`       // operations that were due, or that clients began
-	Skipped  int64 `json:"skipped"`   // of those: not offered by the model
-	NoTarget int64 `json:"no_target"` // of those: there was no live message to work on
-	Dropped  int64 `json:"dropped"`   // of those: due, but never started
-	// Span is how long the schedule is, and LastStart when the last operation
+	Skipped  int64 `json:"skipped"`   // due, but not offered by the model
+	NoTarget int64 `json:"no_target"` // due, but there was no live message to work on
+	Dropped  int64 `json:"dropped"`   // due, but never started
+	// Span is the length of the schedule. LastStart is when the last operation
 	// was started, in seconds since the phase began.
 	Span      float64 `json:"span_seconds"`
 	LastStart float64 `json:"last_start_seconds"`
@@ -71,59 +70,62 @@ type Offered struct {
 	Achieved  float64 `json:"achieved"` // operations a second that were carried out, whatever their outcome
 }
 
-// Evidence is what a phase showed of the generator and the store: all that a
-// verdict rests on. Times are nanoseconds.
+// Evidence is what a phase showed about the generator and the store. Verdicts rest
+// on it. Times are nanoseconds.
 type Evidence struct {
 	InProcess bool `json:"in_process"`         // engine and generator share a process
-	Beside    bool `json:"beside"`             // or a machine, in processes of their own
+	Beside    bool `json:"beside"`             // they share a machine, in processes of their own
 	Discards  bool `json:"discards"`           // the engine keeps nothing
 	Settled   bool `json:"settled"`            // the store came to rest before the phase
-	Warm      bool `json:"warm"`               // and so did the warm-up
+	Warm      bool `json:"warm"`               // service times became steady before the phase
 	NotCold   bool `json:"not_cold,omitempty"` // the engine cannot drop its caches
-	// NotOffered says why the model cannot hold the workload's population, or "".
+	// NotOffered says why the model cannot hold the workload's population. It is
+	// empty if the model can.
 	NotOffered string `json:"not_offered,omitempty"`
-	// Missed counts the messages of a load, of Messages, that could not be delivered.
+	// Missed is how many of a load's Messages could not be delivered.
 	Missed   int64 `json:"missed,omitempty"`
 	Messages int64 `json:"messages,omitempty"`
 
-	// Every operation that was started is on time, or late by more than Lateness
-	// although a worker was free, or late because all workers were busy (queued).
+	// An operation is late if it starts more than Lateness after it was due. Late
+	// counts those that were late although a worker was free, Queued those that
+	// were late because all workers were busy.
 	Lateness int64 `json:"lateness_ns"`
 	Started  int64 `json:"started"`
 	Late     int64 `json:"late"`
 	Queued   int64 `json:"queued"`
-	// Own is what workers took between two operations when the next was due
-	// already: making it, writing the ledger, recording. Service is what store
-	// and model took in the same rounds.
+	// Own is the time that workers spent between two operations when the next was
+	// due already: on making it, writing the ledger, recording. Service is the
+	// time that store and model took in the same rounds.
 	Own     int64 `json:"own_ns"`
 	Service int64 `json:"service_ns"`
-	// ServiceFree is the lower quartile of service times of operations that found
-	// a free worker, ServiceQueued the median of the others; 0: too few to tell.
+	// ServiceFree is the lower quartile of the service times of operations that
+	// found a free worker. ServiceQueued is the median of the others. They are 0 if
+	// there were too few operations to tell.
 	ServiceFree   int64 `json:"service_free_ns"`
 	ServiceQueued int64 `json:"service_queued_ns"`
 	// Occupancy is the part of the workers' time that they spent in calls.
 	Occupancy float64 `json:"occupancy"`
 
-	// Windows are the service times of the phase's windows, each the weighted
-	// mean of its operations' medians; Lags the mean lags of the same windows.
+	// Windows are the service times of the phase's windows: of each the weighted
+	// mean of its operations' medians. Lags are the mean lags of the same windows.
 	Windows []float64 `json:"windows_ns,omitempty"`
 	Lags    []int64   `json:"lags_ns,omitempty"`
 }
 
-// EngineInfo is the engine's state at the end of a phase; negative: unknown.
+// EngineInfo is the engine's state at one time. A negative number is one that the
+// engine does not tell.
 type EngineInfo struct {
 	Version        string            `json:"version,omitempty"`
 	DiskBytes      int64             `json:"disk_bytes"`
 	CacheBytes     int64             `json:"cache_bytes"`
 	CompactionDebt int64             `json:"compaction_debt_bytes"`
 	WrittenBytes   int64             `json:"written_bytes"`
-	ReadBytes      int64             `json:"read_bytes"` // from disk, since the store was opened first
+	ReadBytes      int64             `json:"read_bytes"` // from disk, since the run first opened the store
 	Tombstones     int64             `json:"tombstones"`
 	Settings       map[string]string `json:"settings,omitempty"`
 }
 
-// ClientInfo is what the load generator used during a phase, and the limits that
-// it had.
+// ClientInfo is what the load generator used during a phase, and its limits.
 type ClientInfo struct {
 	Workers     int     `json:"workers"`
 	Processors  int     `json:"processors"` // that the process may use
@@ -136,10 +138,10 @@ type ClientInfo struct {
 	Limits      Limits  `json:"limits"`
 }
 
-// Limits are those in force for the generator's process.
+// Limits are the limits in force for the generator's process.
 type Limits struct {
 	GOMAXPROCS int     `json:"gomaxprocs"`
 	GOMEMLIMIT int64   `json:"gomemlimit"` // bytes
 	GOGC       int     `json:"gogc"`       // percent; negative: off
-	CPUQuota   float64 `json:"cpu_quota"`  // processors, of its cgroup; 0: none, or not known
+	CPUQuota   float64 `json:"cpu_quota"`  // processors that its cgroup may use; 0: no limit, or not known
 }

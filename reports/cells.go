@@ -10,11 +10,11 @@ import (
 	"github.com/mailbench/mailbench/reports/latency"
 )
 
-// measured reports whether the cell's figures are those of a measured phase.
+// measured reports whether the cell is a measured phase.
 func (c *Cell) measured() bool { return c.Kind == KindMeasure }
 
-// kind is the time that is reported of the cell. A closed loop and a load have
-// no due times, and so no response times of their own.
+// kind is the time that is reported of the cell. A closed loop and a load have no
+// due times, so their service times are reported.
 func (c *Cell) kind() latency.Kind {
 	if c.Arrivals == "closed" || !c.measured() {
 		return latency.Service
@@ -30,7 +30,7 @@ func (c *Cell) latency(o *Op) *Latency {
 	return &o.Response
 }
 
-// load says what drove the cell and which time its latencies are.
+// load says how operations were started and which time is reported.
 func (c *Cell) load() string {
 	switch {
 	case !c.measured() && len(c.Ops) == 0:
@@ -43,15 +43,15 @@ func (c *Cell) load() string {
 	return fmt.Sprintf("open loop, %s/s %s; response times (due to end)", strconv.FormatFloat(c.Rate, 'f', -1, 64), c.Arrivals)
 }
 
-// section is what of a run can be compared: cells of one phase, driven the same
-// way, that give the same promise of durability.
+// section holds cells that can be compared: they are of one phase, had the same
+// load, and give the same promise of durability.
 type section struct {
 	cells []*Cell
 	ops   []string // most frequent first
 }
 
-// sections sorts the cells that ran operations into sections, in the order of
-// the run.
+// sections sorts into sections the cells that ran operations or have a verdict
+// that is not ok, in the order of the run.
 func sections(r *Run) []section {
 	var all []section
 	for i := range r.Cells {
@@ -74,8 +74,7 @@ func sections(r *Run) []section {
 	return all
 }
 
-// opsOf lists the operations of the cells, those that were asked for most
-// often first.
+// opsOf lists the operations of the cells, the most frequent first.
 func opsOf(cells []*Cell) []string {
 	asked := map[string]int64{}
 	for _, c := range cells {
@@ -96,11 +95,11 @@ func opsOf(cells []*Cell) []string {
 // others counts the outcomes that are not in the latency figures.
 func (o *Op) others() int64 { return o.NotFound + o.Failed + o.Unknown + o.Dropped + o.TooLarge }
 
-// offered reports whether there are figures, or could have been.
+// offered reports whether the model offers the operation.
 func (o *Op) offered() bool { return o.Support != NotOffered || o.Count+o.others() > 0 }
 
-// names gives each cell the name that tells it from the others of the run:
-// the model, and the engine and trial if there are several.
+// names gives each cell of a run a name of its own: the model, and the engine and
+// the trial if there are several.
 type names struct{ engines, trials bool }
 
 func namesIn(r *Run) names {

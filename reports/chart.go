@@ -31,7 +31,7 @@ type tick struct {
 	Label string
 }
 
-// chartLine is one line; where there is nothing to show it is interrupted.
+// chartLine is one line. It is interrupted where there is nothing to show.
 type chartLine struct {
 	Name     string
 	Series   int // colour and dashes
@@ -45,9 +45,9 @@ const (
 	marginTop, marginBottom = 10, 40
 )
 
-// newChart is the picture of one operation's curves. Its horizontal axis is
-// HDR's: each nine more in the percentile is as far. Series numbers names so
-// that a model has the same colour in all charts.
+// newChart draws one operation's curves. Its horizontal axis is HdrHistogram's: 90,
+// 99 and 99.9% are equally far apart. Series numbers names so that a model has the
+// same colour in all charts.
 func newChart(op string, curves []Curve, name func(*Curve) string, series func(string) int) chart {
 	ch := chart{
 		Title: op, XLabel: "percentile", Width: chartWidth, Height: chartHeight,

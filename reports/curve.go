@@ -11,15 +11,16 @@ import (
 	"github.com/mailbench/mailbench/reports/latency"
 )
 
-// Curve is the distribution of one operation's latencies in one phase of one
-// model on one engine, over all trials: response times of an open loop,
-// service times of a closed one.
+// Curve is the distribution of one operation's latencies in one phase of one model on
+// one engine, over all trials and shards. They are the response times of an open
+// loop and the service times of a closed loop.
 type Curve struct {
 	Model, Engine, Phase, Op string
 	Points                   []Point // by percentile
 }
 
-// Point is one point of a curve: so many percent took at most so long.
+// Point is one point of a curve: Percentile percent of the operations took at most
+// Nanoseconds.
 type Point struct {
 	Percentile  float64
 	Nanoseconds int64
@@ -33,7 +34,7 @@ const stepsPerDecade = 20
 // log, in the order of its cells.
 func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 	var curves []Curve
-	tags := map[string]int{} // to the curve
+	tags := map[string]int{} // the index of each tag's curve
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if !c.measured() {
@@ -71,9 +72,8 @@ func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 	return found, nil
 }
 
-// points samples a distribution at even steps of the logarithm of 1/(1-p), up
-// to the percentile that only the slowest value is beyond: there is nothing to
-// see further on.
+// points samples a distribution at even steps of the logarithm of 1/(1-p). It ends at
+// the percentile that only the slowest value is beyond.
 func points(h *hdr.Histogram) []Point {
 	last := math.Log10(float64(h.TotalCount()))
 	var percentiles []float64

@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-
-	"github.com/mailbench/mailbench/reports/scratch"
 )
 
 // Files of a run directory.
@@ -25,25 +23,17 @@ const (
 // partial ends the name of a run directory that is being written.
 const partial = ".partial"
 
-// PartialPattern matches the names of such directories.
-const PartialPattern = "*" + partial
-
-// ErrTaken is the error for a run directory that has contents already.
-var ErrTaken = errors.New("choose another run directory")
-
-// Dir is a run directory that is being written. Nothing has its final name
-// until all of it is on the disk.
+// Dir is a run directory that is being written. It gets its name when all of it is on
+// the disk.
 type Dir struct {
 	path string // "" once committed or aborted
 	temp string
 	file *os.File // latency.hlog
 	log  *bufio.Writer
-	// scratch marks the temporary directory until its contents are complete.
-	scratch *scratch.Folder
 }
 
-// Create begins the run directory dir, which must not exist yet or be empty.
-// It fails at once, and not after a run, if dir cannot be written.
+// Create begins the run directory dir, which must be empty or not exist. It fails if
+// dir cannot be written, so that a user learns of that before the run.
 func Create(dir string) (*Dir, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
@@ -52,7 +42,7 @@ func Create(dir string) (*Dir, error) {
 	entries, err := os.ReadDir(path)
 	switch {
 	case err == nil && len(entries) > 0:
-		return nil, fmt.Errorf("run directory %s is not empty: remove it, or %w", dir, ErrTaken)
+		return nil, fmt.Errorf("run directory %s is not empty: choose another, or remove it", dir)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
@@ -61,15 +51,8 @@ func Create(dir string) (*Dir, error) {
 	}
 	d := &Dir{path: path, temp: path + partial}
 	if err := os.Mkdir(d.temp, 0o755); errors.Is(err, fs.ErrExist) {
-		why := "another run may be writing it;"
-		if scratch.Abandoned(d.temp) {
-			why = "a run that was killed left it; remove it or"
-		}
-		return nil, fmt.Errorf("%s exists: %s %w", dir+partial, why, ErrTaken)
+		return nil, fmt.Errorf("%s exists: another run is writing it, or was killed; choose another run directory, or remove it", dir+partial)
 	} else if err != nil {
-		return nil, fmt.Errorf("create run directory: %w", err)
-	}
-	if d.scratch, err = scratch.Claim(d.temp); err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	if d.file, err = os.Create(filepath.Join(d.temp, LatencyFile)); err != nil {
@@ -80,13 +63,12 @@ func Create(dir string) (*Dir, error) {
 	return d, nil
 }
 
-// LatencyLog is where the run's interval log goes. It is buffered; Commit
-// writes what is left.
+// LatencyLog is where the run writes its interval log. It is buffered until Commit.
 func (d *Dir) LatencyLog() io.Writer { return d.log }
 
-// Commit writes the results of r beside the latency log and gives the
-// directory its name. If it fails, nothing is left of it, but for one case: if
-// the name has been taken meanwhile, the error tells where the results are.
+// Commit writes the results of r beside the latency log and gives the directory its
+// name. If it fails, it leaves nothing. There is one exception: if the name has been
+// taken meanwhile, the results stay and the error tells where.
 func (d *Dir) Commit(r *Run) error {
 	if err := d.write(r); err != nil {
 		err = fmt.Errorf("write results: %w", err)
@@ -95,9 +77,7 @@ func (d *Dir) Commit(r *Run) error {
 		}
 		return err
 	}
-	defer d.scratch.Close()
-	// Only an empty directory can be in the way, and not every system renames
-	// over one.
+	// An empty directory may have the name, and not every system renames over it.
 	if err := os.Remove(d.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return d.taken(err)
 	}
@@ -140,9 +120,6 @@ func (d *Dir) write(r *Run) error {
 			return err
 		}
 	}
-	if err := d.scratch.Keep(); err != nil {
-		return err
-	}
 	return syncDir(d.temp)
 }
 
@@ -164,7 +141,7 @@ func (d *Dir) Abort() error {
 	if d.file != nil {
 		_ = d.file.Close() // its contents are not wanted
 	}
-	if err := d.scratch.Remove(); err != nil {
+	if err := os.RemoveAll(d.temp); err != nil {
 		return fmt.Errorf("remove unfinished results: %w", err)
 	}
 	return nil
@@ -184,8 +161,8 @@ func writeFile(name string, write func(io.Writer) error) error {
 	return finish(w, f)
 }
 
-// finish brings what was written to the disk and closes the file. It returns
-// the first error: those that follow from it tell nothing.
+// finish brings the file to the disk and closes it. It returns the first error, since
+// further ones follow from it.
 func finish(w *bufio.Writer, f *os.File) error {
 	err := w.Flush()
 	if err == nil {

@@ -1,7 +1,8 @@
-// Package reports holds a run's results: the types that run.json is made of,
-// the run directory, and what is made from it for people and for other tools
-// (a text table, a self-contained HTML page, Go benchmark lines). Reports can
-// always be made again from a run directory; a reporter writes to an io.Writer.
+// Package reports holds the results of a run: the types of run.json, the run
+// directory, and the reports for people and for other tools (a text table, an
+// HTML page that needs nothing else, Go benchmark lines). A report can always be
+// made again from a run directory. docs/results.md describes the format.
 //
-// Package reports/latency records the latencies themselves.
+// Package reports/latency records latencies. Package reports/judge says whether
+// figures can be used.
 package reports

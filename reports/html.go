@@ -39,7 +39,7 @@ type page struct {
 	CellRows                          []pageCell
 }
 
-// pageSection is the table of cells that can be compared, and their charts.
+// pageSection is the table of a section and its charts.
 type pageSection struct {
 	Phase, Load, Durability string
 	Bad                     []pageCell // cells whose verdict is not ok
@@ -78,8 +78,8 @@ type pageAudit struct {
 	Notes         []string
 }
 
-// WriteHTML writes the run as one page that needs nothing else: no script, no
-// style sheet and no picture from elsewhere.
+// WriteHTML writes the run as one page. It has no script, and needs no style sheet or
+// picture from elsewhere.
 func WriteHTML(w io.Writer, r *Run, curves []Curve) error {
 	var text strings.Builder
 	if err := pageTemplate.Execute(&text, newPage(r, curves)); err != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// regime says how large the data was beside the cache in each measured cell: a
-// figure from a store that fits its cache is none for one that does not.
+// regime says how large the data was beside the cache in each measured cell.
+// Figures of a store that fits its cache tell nothing about one that does not.
 func regime(all []section, n names) string {
 	var parts []string
 	for _, s := range all {
@@ -72,8 +72,7 @@ func floors(r *Run) string {
 	return "CPU of mailbench itself: " + strings.Join(parts, ", ")
 }
 
-// floorOf is what an operation of a model costs without an engine, if that was
-// measured.
+// floorOf is the cost of a model's operation without an engine, if it was measured.
 func floorOf(r *Run, model, op string) (float64, bool) {
 	for i := range r.Floor {
 		if f := &r.Floor[i]; f.Model == model && f.Op == op && f.Error == "" {
@@ -112,7 +111,7 @@ func (a *Audit) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// excuse says why what is not whole is no fault here.
+// excuse says why dangling references and broken bodies are not wrong.
 func (a *Audit) excuse() string {
 	if a.Interrupted {
 		return " (of operations that were broken off)"
@@ -120,10 +119,9 @@ func (a *Audit) excuse() string {
 	return ""
 }
 
-// enginesOf describes each engine of the run as its cells found it: version, what
-// an acknowledged write survives, and the settings in force, the most telling
-// first. What the server's and the tables' own settings are, the page's
-// provenance says.
+// enginesOf describes each engine of the run: its version, what an acknowledged
+// write survives, and the settings in force, the most important first. The settings
+// of servers and tables are left to the page's provenance.
 func enginesOf(r *Run) []string {
 	var lines, known []string
 	for i := range r.Cells {
@@ -178,8 +176,8 @@ func durabilities(r *Run, engine string) string {
 type doubt struct {
 	Doubt
 	who     []string
-	all     bool // it holds for all cells of the run
-	differs bool // others of who have other figures
+	all     bool // it holds for all models of the run
+	differs bool // some of its cells have other figures
 }
 
 // doubtsOf gathers the doubts of all cells, each code once.

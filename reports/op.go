@@ -1,10 +1,9 @@
 package reports
 
-// Interval is what became of all operations that ended, or were dropped, within
-// a part of a phase. P50, P99 and Max are nanoseconds of those that were ok, as
-// the phase reports them. Where a long phase's intervals were put together, P50 is
-// their mean by operations, P99 that of the worst; the interval log has them
-// exactly.
+// Interval is what became of the operations that ended or were dropped within a
+// part of a phase. P50, P99 and Max are nanoseconds of those that were ok, as the
+// phase reports them. A long phase's intervals are put together: P50 is then their
+// mean by operations, and P99 that of the worst. The interval log has them exactly.
 type Interval struct {
 	At      float64               `json:"at"`      // seconds since the phase began
 	Seconds float64               `json:"seconds"` // its length
@@ -48,8 +47,8 @@ const (
 	NotObserved Support = ""
 )
 
-// Op is one operation of one cell. Count is of outcomes ok; only they are in
-// the latency figures.
+// Op is one operation of one cell. Count is how many were ok; only they are in the
+// latency figures.
 type Op struct {
 	Count    int64     `json:"count"`
 	NotFound int64     `json:"not_found"`
@@ -67,9 +66,9 @@ type Op struct {
 	Service  Latency   `json:"service"`            // end − start
 	Lag      Latency   `json:"lag"`                // start − due
 	Store    StoreCost `json:"store"`
-	// Errors are the first few texts of errors with how often each came, most
-	// frequent first; those that differ only in addresses and numbers are taken
-	// together. The last may be OtherErrors.
+	// Errors are the first few texts of errors and how often each came, the most
+	// frequent first. Texts that differ only in addresses and numbers are one. The
+	// last may be OtherErrors.
 	Errors []ErrorCount `json:"errors,omitempty"`
 }
 

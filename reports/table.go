@@ -35,9 +35,8 @@ var columns = []column{
 	}},
 }
 
-// outcomeWidth is that of each of the columns of outcomes that a section has
-// where an engine was in trouble: failed and unknown. What they take is taken
-// from the figures that are less urgent then.
+// outcomeWidth is the width of the columns failed and unknown. A section has them if
+// an engine was in trouble; less important columns make room for them.
 const outcomeWidth = 9
 
 // troubled reports whether operations of the section failed or have an unknown
@@ -53,13 +52,13 @@ func (s *section) troubled() bool {
 	})
 }
 
-// layout is which columns a section's table has.
+// layout holds the columns of a section's table.
 type layout struct {
 	troubled bool
 	columns  []column
 }
 
-// layout chooses the columns that have room beside so many for names.
+// layout chooses the columns that fit beside names of that width.
 func (t *text) layout(s *section, names int) layout {
 	l := layout{troubled: s.troubled()}
 	width := t.width
@@ -87,8 +86,8 @@ func (l *layout) header() string {
 	return h
 }
 
-// figures writes one operation of one cell. Of one that was never ok only the
-// outcomes are known.
+// figures writes one operation of one cell. An operation that was never ok has no
+// figures but its outcomes.
 func (l *layout) figures(r *Run, c *Cell, op string, o *Op) string {
 	var line string
 	if l.troubled {
@@ -104,15 +103,14 @@ func (l *layout) figures(r *Run, c *Cell, op string, o *Op) string {
 	return line
 }
 
-// beside is the width from which operations have a column beside the models,
-// and not a line above them.
+// beside is the narrowest terminal on which operations have a column of their own.
+// Narrower ones have them on a line above the models.
 const beside = 80
 
 // opWidth fits the longest name of an operation.
 const opWidth = len("search-sender") + 1
 
-// section writes the table of cells that can be compared: a line for each model
-// under each operation.
+// section writes the table of a section: a line for each cell under each operation.
 func (t *text) section(r *Run, s *section) {
 	first := s.cells[0]
 	t.line("")
@@ -154,7 +152,8 @@ func (t *text) section(r *Run, s *section) {
 	}
 }
 
-// operation writes the lines of one operation. Models that lack it share one.
+// operation writes the lines of one operation. Models that do not offer it share one
+// line.
 func (t *text) operation(r *Run, s *section, l *layout, op string, indent, nameWidth int) {
 	label := printable(op)
 	if indent < opWidth {
@@ -188,8 +187,8 @@ func (t *text) operation(r *Run, s *section, l *layout, op string, indent, nameW
 	}
 }
 
-// remark writes a line of figures with its remarks: behind it where there is
-// room, else below.
+// remark writes a line of figures and its remarks: behind it if there is room, or
+// below it.
 func (t *text) remark(line string, indent int, remarks []string) {
 	all := printable(strings.Join(remarks, "; "))
 	switch {
@@ -203,12 +202,11 @@ func (t *text) remark(line string, indent int, remarks []string) {
 	}
 }
 
-// errorsShown is how many texts of errors stand beside the figures.
+// errorsShown is how many texts of errors are shown beside the figures.
 const errorsShown = 2
 
-// remarks is what has to stand beside an operation's figures: what became of
-// the operations that are not in them and have no column, and what the answers
-// were not.
+// remarks are shown beside an operation's figures: operations that are not in the
+// figures and have no column, errors, and what the model's answers lacked.
 func (o *Op) remarks() []string {
 	var s []string
 	for _, n := range []struct {

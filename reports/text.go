@@ -11,8 +11,8 @@ import (
 // narrowest is the width below which a table is not made narrower.
 const narrowest = 60
 
-// WriteText writes the run's tables for a person who reads them on a terminal
-// that has width columns. Wider ones get more columns.
+// WriteText writes the run's tables for a terminal of that width. A wider terminal
+// shows more figures.
 func WriteText(w io.Writer, r *Run, width int) error {
 	out := bufio.NewWriter(w) // keeps the first error
 	t := text{out: out, width: max(width, narrowest), names: namesIn(r)}
@@ -39,8 +39,7 @@ func (t *text) line(format string, args ...any) {
 	fmt.Fprintln(t.out, strings.TrimRight(s, " "))
 }
 
-// wrap writes a text that begins with lead and goes on below it, indented by
-// indent columns.
+// wrap writes lead and words. Further lines are indented by indent columns.
 func (t *text) wrap(lead string, indent int, words string) {
 	line := lead
 	column, begun := utf8.RuneCountInString(lead), false
@@ -59,7 +58,7 @@ func (t *text) wrap(lead string, indent int, words string) {
 	t.line("%s", line)
 }
 
-// labelled writes a text beside a label in a column of its own.
+// labelled writes words in a column beside a label.
 func (t *text) labelled(label, words string) {
 	t.wrap(fmt.Sprintf("%-*s", labelWidth, label), labelWidth, words)
 }
@@ -100,7 +99,7 @@ func mailInfo(m *MailInfo) string {
 	return s
 }
 
-// joined joins the parts that there are.
+// joined joins the parts that are not empty.
 func joined(parts []string) string {
 	var s []string
 	for _, p := range parts {
@@ -111,7 +110,7 @@ func joined(parts []string) string {
 	return strings.Join(s, ", ")
 }
 
-// notes writes what the figures have to be read with.
+// notes writes what a reader of the figures has to know.
 func (t *text) notes(r *Run, all []section) {
 	t.line("")
 	if s := regime(all, t.names); s != "" {

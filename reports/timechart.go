@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// timeChartHeight is less than a chart's of curves: a cell has two, one above
-// the other.
+// timeChartHeight is less than chartHeight: a cell has two such charts, one above the
+// other.
 const timeChartHeight = 180
 
 // timelineLeast is how many intervals a timeline needs to be drawn.
@@ -20,8 +20,8 @@ const (
 	seriesP99, seriesMax                  = 0, 7
 )
 
-// newTimeCharts draws how a cell's phase went: what became of its operations,
-// and how long those took that were ok.
+// newTimeCharts draws a phase over time: what became of its operations, and the
+// latencies of those that were ok.
 func newTimeCharts(name string, c *Cell) []chart {
 	if len(c.Timeline) < timelineLeast {
 		return nil
@@ -29,8 +29,8 @@ func newTimeCharts(name string, c *Cell) []chart {
 	return []chart{outcomeChart(name, c), latencyChart(name, c)}
 }
 
-// overTime is a chart whose horizontal axis is the phase, and where a second of
-// it is.
+// overTime makes a chart whose horizontal axis is time, and returns where a second is
+// on it.
 func overTime(title string, c *Cell) (ch chart, x func(seconds float64) float64) {
 	ch = chart{
 		Title: title, XLabel: "min:s", Width: chartWidth, Height: timeChartHeight,
@@ -54,8 +54,8 @@ func overTime(title string, c *Cell) (ch chart, x func(seconds float64) float64)
 	return ch, x
 }
 
-// line joins the values of intervals, drawn in their middle; a negative one
-// interrupts it.
+// line joins the values of intervals at their middles. A negative value interrupts
+// the line.
 func (c *Cell) line(x, y func(float64) float64, value func(*Interval) float64) []string {
 	var segments []string
 	var points strings.Builder

@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// gapLeast is how long a gap is in seconds before it is worth words, and
-// gapMissed how many operations would have ended in it at the phase's pace:
-// where there is one in a minute, a minute without one is nothing.
+// A gap is told of if it is at least gapLeast seconds long and at least gapMissed
+// operations would have ended in it at the phase's pace. Where one operation ends in
+// a minute, a minute without one tells nothing.
 const (
 	gapLeast  = 2.0
 	gapMissed = 20
 )
 
-// gap says for how long no operation was ok, or "".
+// gap describes the longest time in which no operation was ok; "" if it is not worth
+// telling.
 func (c *Cell) gap() string {
 	if c.Gap == nil || c.Gap.Seconds < gapLeast || len(c.Timeline) == 0 {
 		return ""
@@ -41,14 +42,14 @@ func clock(seconds float64) string {
 // perSecond is a count of the interval as a rate.
 func (in *Interval) perSecond(n int64) float64 { return float64(n) / max(in.Seconds, 1e-3) }
 
-// timelineWidth is how many bars the text form of a timeline has at most; each
-// stands for several intervals of a longer one.
+// timelineWidth is how many bars a timeline has at most in text. A bar of a long
+// timeline shows several intervals.
 const timelineWidth = 60
 
 var levels = []rune(" ▁▂▃▄▅▆▇█")
 
-// timeline draws how a phase went in which an engine was in trouble, in one line
-// of bars and one of marks.
+// timeline draws a phase in which an engine was in trouble: a line of bars and a line
+// of marks.
 func (t *text) timeline(c *Cell) {
 	gap, troubled := c.gap(), false
 	for i := range c.Timeline {
@@ -72,10 +73,10 @@ func (t *text) timeline(c *Cell) {
 	}
 }
 
-// sketch is the cell's timeline as at most so many bars of ok operations a
-// second, with the highest and the seconds that one bar stands for, and marks
-// below them. An interval belongs to the bar that its middle lies in; one that is
-// longer than a bar, as its tick came late, stands in those beside it, too.
+// sketch draws the cell's timeline with at most width bars of ok operations a
+// second, and marks below them. It returns the highest rate and the seconds of one
+// bar too. An interval belongs to the bar that its middle lies in. An interval that is
+// longer than a bar, because its tick came late, fills the bars beside it too.
 func (c *Cell) sketch(width int) (bars, marks string, most, each float64) {
 	last := &c.Timeline[len(c.Timeline)-1]
 	rates := make([]float64, min(width, len(c.Timeline)))
@@ -108,7 +109,7 @@ func (c *Cell) sketch(width int) (bars, marks string, most, each float64) {
 		}
 	}
 	var b strings.Builder
-	for _, r := range rates { // what is little is not shown as nothing
+	for _, r := range rates { // a low rate is not shown as none
 		b.WriteRune(levels[int(math.Ceil(r/max(most, 1e-9)*float64(len(levels)-1)))])
 	}
 	return b.String(), m.String(), most, each

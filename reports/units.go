@@ -20,7 +20,7 @@ func duration(ns float64) string {
 	return digits3(ns/1e9) + "s"
 }
 
-// size writes bytes with three digits; a KB is 1000 of them, as in workloads.
+// size writes bytes with three digits. A KB is 1000 bytes, as in workloads.
 func size(bytes float64) string {
 	for _, unit := range []string{"B", "KB", "MB", "GB"} {
 		if bytes < 999.5 {
@@ -47,7 +47,7 @@ func amount(v float64) string {
 	return digits3(v/1e6) + "M"
 }
 
-// digits3 writes three significant digits, or all before the point.
+// digits3 writes three significant digits, and all digits before the point.
 func digits3(v float64) string {
 	switch {
 	case v < 9.995:
@@ -58,7 +58,7 @@ func digits3(v float64) string {
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
-// printable makes a text one line that shows as it is written.
+// printable makes a text one line without deceptive characters.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -71,9 +71,9 @@ func printable(s string) string {
 	}, s)
 }
 
-// deceptive reports whether a terminal or browser would act on the character,
-// or show others in another order: control and format characters, and what was
-// not UTF-8. Texts of errors and names of files may hold what came with mail.
+// deceptive reports whether a terminal or browser would act on the character or show
+// others in another order: control and format characters, and bytes that are not
+// UTF-8. Such characters come with mail into texts of errors and names of files.
 func deceptive(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf) || r == unicode.ReplacementChar
 }

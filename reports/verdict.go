@@ -9,7 +9,7 @@ import (
 type Verdict string
 
 // Verdicts, the worst last. Overloaded: less was carried out than was offered.
-// Invalid: the generator, not the engine, was measured. Empty: nothing was
+// Invalid: the generator was measured, not the engine. Empty: nothing was
 // measured. Failed: the phase could not be carried out, or not to its end.
 const (
 	OK         Verdict = "ok"
@@ -28,8 +28,9 @@ type Reason struct {
 	Text string `json:"text"`
 }
 
-// Doubt is something that a reader of the figures should know. Operations are
-// those that it holds for, with their counts; none: it holds for the cell.
+// Doubt is something that a reader of the figures should know. Ops are the
+// operations that it holds for, with their counts. A doubt without Ops holds for the
+// cell.
 type Doubt struct {
 	Code Code      `json:"code"`
 	Text string    `json:"text"`

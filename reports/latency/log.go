@@ -9,15 +9,15 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Log is an interval log (HDR histogram log format 1.3, histograms encoded as
-// V2): one line for each interval, operation and kind that has values, with
-// times in seconds since 1970. HistogramLogProcessor and hdr-plot read it.
+// Log is an interval log: HdrHistogram's log format 1.3 with histograms encoded as V2.
+// It has a line for each interval, operation and kind that has values. Times are
+// seconds since 1970. docs/results.md says how to read it.
 type Log struct {
 	out *bufio.Writer
 	hdr *hdr.HistogramLogWriter
 }
 
-// NewLog begins a log that was started at that time.
+// NewLog begins a log of a run that started at that time.
 func NewLog(w io.Writer, started time.Time) (*Log, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	l := &Log{out: out, hdr: hdr.NewHistogramLogWriter(out)}
@@ -36,8 +36,8 @@ func NewLog(w io.Writer, started time.Time) (*Log, error) {
 	return l, nil
 }
 
-// Write adds one interval of a cell: ops as Tick returned them. Tag names one
-// kind of time of the operation of an index.
+// Write adds one interval of a cell. Ops are what Tick returned. Tag returns the tag of
+// one kind of time of the operation with that index.
 func (l *Log) Write(tag func(op int, k Kind) string, ops []Op, from, to time.Time) error {
 	for i := range ops {
 		for k, h := range ops[i].Times {
@@ -55,7 +55,7 @@ func (l *Log) Write(tag func(op int, k Kind) string, ops []Op, from, to time.Tim
 	return nil
 }
 
-// Flush writes what is buffered. What was flushed is a whole log.
+// Flush writes what is buffered. The lines written so far are then a whole log.
 func (l *Log) Flush() error {
 	if err := l.out.Flush(); err != nil {
 		return fmt.Errorf("write latency log: %w", err)

@@ -7,8 +7,8 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// ReadLog reads an interval log and adds up the intervals of each tag that
-// keep wants. A histogram has its tag's values over the whole log.
+// ReadLog reads an interval log. It returns the sum of all intervals of each tag that
+// keep accepts.
 func ReadLog(r io.Reader, keep func(tag string) bool) (map[string]*hdr.Histogram, error) {
 	total := map[string]*hdr.Histogram{}
 	for in := hdr.NewHistogramLogReader(r); ; {

@@ -8,13 +8,13 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Kind is one of the times that are taken of an operation.
+// Kind is one of the times of an operation.
 type Kind uint8
 
-// The kinds. An open loop reports Response: it holds what an operation waited
-// because those before it were late. A closed loop has no due time, so only
-// Service is recorded and Response is the same figure. The last two are no
-// latencies: they tell how long an engine in trouble kept its callers waiting.
+// The kinds. An open loop reports Response: it contains the wait for operations before
+// it that were late. A closed loop has no due times and records Service only. The last
+// two are no latencies: they tell how long an engine in trouble kept its callers
+// waiting.
 const (
 	Response     Kind = iota // end − due
 	Service                  // end − start
@@ -43,12 +43,12 @@ const (
 	NumOutcomes int     = iota
 )
 
-// Highest is the end of the histograms' range. Longer times are counted at it,
-// and counted again as clamped: the histogram itself would lose them.
+// Highest is the end of the histograms' range. A longer time is recorded as Highest and
+// counted in Clamped: the histogram itself would lose it.
 const Highest = 100 * time.Second
 
-// Significant decimal digits of the histograms: of latencies, and of what only
-// has to show its order.
+// Significant decimal digits of the histograms: of response and service, and of the
+// other times, which need less.
 const (
 	digits      = 3 // 229 KB a histogram
 	digitsRough = 2 // 31 KB
@@ -59,8 +59,8 @@ const (
 type Op struct {
 	Counts  [NumOutcomes]int64
 	Clamped int64 // times beyond Highest
-	// First and Last are when the first and the last operation that was ok
-	// ended: what lies between intervals shows for how long none was.
+	// First and Last are when the first and the last operation that was ok ended.
+	// They bound the time in which none was.
 	First, Last time.Duration
 	Times       [NumKinds]*hdr.Histogram
 }
@@ -75,14 +75,14 @@ func (o *Op) record(k Kind, d time.Duration) {
 	case d > Highest:
 		d = Highest
 		o.Clamped++
-	case d < 0: // a start before its due time is on time
+	case d < 0: // an operation that starts before it is due is on time
 		d = 0
 	}
 	// The range covers every value left.
 	_ = h.RecordValue(int64(d))
 }
 
-// ended notes when an operation that was ok ended, before it is counted.
+// ended notes when an operation that was ok ended.
 func (o *Op) ended(at time.Duration) {
 	if o.Last == 0 || at < o.First {
 		o.First = at
@@ -97,8 +97,8 @@ func newHistogram(k Kind) *hdr.Histogram {
 	return hdr.New(1, int64(Highest), digitsRough)
 }
 
-// add adds b to o, and yields the processor between histograms: a merge takes
-// about 0.2 ms, and workers should not wait longer.
+// add adds b to o. It yields the processor between histograms: a merge takes about
+// 0.2 ms, and workers should not wait longer.
 func (o *Op) add(b *Op) {
 	if b.Counts[OK] > 0 {
 		o.ended(b.First)
@@ -130,9 +130,9 @@ func (o *Op) reset() {
 	}
 }
 
-// Worker is what one worker records into. Workers beyond twice the number of
-// processors share: at most so many record at a time, so the locks stay free,
-// and memory does not grow with the number of clients.
+// Worker is what one worker records into. There are at most twice as many as
+// processors, and further workers share them. So memory does not grow with the number
+// of clients, and locks stay free, since few workers record at a time.
 type Worker struct {
 	mu   sync.Mutex
 	ops  []Op
@@ -140,8 +140,8 @@ type Worker struct {
 	_    [64]byte // keeps the locks of two workers out of one cache line
 }
 
-// Record adds one operation that was started. Times are on one monotonic
-// clock, since any base. It allocates only the first histograms of an operation.
+// Record adds one operation that was started. Times are read from one monotonic clock.
+// It allocates only the first histograms of an operation.
 func (w *Worker) Record(op int, out Outcome, due, start, end time.Duration) {
 	w.mu.Lock()
 	o := &w.ops[op]
@@ -172,13 +172,13 @@ func (w *Worker) Drop(op int) {
 // Recorder collects what the workers of one phase record.
 type Recorder struct {
 	workers  []*Worker
-	spare    []Op // changes places with one worker's at a time
+	spare    []Op // swapped with the ops of one worker after the other
 	interval []Op
 	total    []Op
 }
 
-// NewRecorder returns a recorder of so many operations for so many workers.
-// Open says whether operations have due times.
+// NewRecorder returns a recorder for that many operations and workers. Open says
+// whether operations have due times.
 func NewRecorder(ops, workers int, open bool) *Recorder {
 	r := &Recorder{spare: make([]Op, ops), interval: make([]Op, ops), total: make([]Op, ops)}
 	for range max(1, min(workers, 2*runtime.NumCPU())) {
@@ -190,10 +190,10 @@ func NewRecorder(ops, workers int, open bool) *Recorder {
 // Worker returns what worker i records into.
 func (r *Recorder) Worker(i int) *Worker { return r.workers[i%len(r.workers)] }
 
-// Tick takes from the workers what they recorded since the last Tick, adds it
-// to the totals and returns it, by operation. The result is valid until the
-// next Tick. One goroutine calls Tick and Total; when the workers have ended,
-// one more Tick takes the last partial interval.
+// Tick takes what the workers recorded since the last Tick, adds it to the totals and
+// returns it by operation. The result is valid until the next Tick. One goroutine
+// calls Tick and Total. When the workers have ended, one more Tick takes the last
+// partial interval.
 func (r *Recorder) Tick() []Op {
 	for i := range r.interval {
 		r.interval[i].reset()
@@ -213,5 +213,5 @@ func (r *Recorder) Tick() []Op {
 	return r.interval
 }
 
-// Total returns all that the Ticks so far took of one operation.
+// Total returns the total of one operation over all Ticks so far.
 func (r *Recorder) Total(op int) *Op { return &r.total[op] }
