@@ -69,7 +69,7 @@ func floors(r *Run) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "CPU of mailbench itself: " + strings.Join(parts, ", ")
+	return "cost of mailbench itself: " + strings.Join(parts, ", ")
 }
 
 // floorOf is the cost of a model's operation without an engine, if it was measured.

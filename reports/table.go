@@ -27,7 +27,7 @@ var columns = []column{
 	{"bytes r/w", 16, 100, func(_ *Run, _ *Cell, _ string, o *Op) string {
 		return size(o.Store.BytesRead) + "/" + size(o.Store.BytesWritten)
 	}},
-	{"own CPU", 9, 120, func(r *Run, c *Cell, op string, _ *Op) string {
+	{"own", 9, 120, func(r *Run, c *Cell, op string, _ *Op) string {
 		if ns, ok := floorOf(r, c.Model, op); ok {
 			return duration(ns)
 		}

@@ -211,7 +211,7 @@ var doubts = []judged{
 	{"not settled", func(c *reports.Cell) { c.Evidence.Settled = false }, reports.OK, "", codes{CodeNotSettled}, "not settled: the engine had not come to rest"},
 	{"not warm", func(c *reports.Cell) { c.Evidence.Warm = false }, reports.OK, "", codes{CodeNotWarm}, "not warm: the warm-up had not become steady"},
 	{"debt", func(c *reports.Cell) { c.Engines.CompactionDebt = 1 << 30 },
-		reports.OK, "", codes{CodeDebtGrows}, "not steady: compaction debt grew by 1024 MB"},
+		reports.OK, "", codes{CodeDebtGrows}, "not steady: compaction debt grew by 1073 MB"},
 	{"debt that was there before", func(c *reports.Cell) { c.Before.CompactionDebt, c.Engines.CompactionDebt = 1<<30, 1<<30 }, reports.OK, "", nil, ""},
 	{"debt that is little beside the data", func(c *reports.Cell) { c.Engines.CompactionDebt = 100 << 20 }, reports.OK, "", nil, ""},
 	{"debt of one memtable", func(c *reports.Cell) {

@@ -37,7 +37,7 @@ func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 	b, a := c.Before, c.Engines
 	if b != nil && a != nil && b.CompactionDebt >= 0 {
 		if grown := a.CompactionDebt - b.CompactionDebt; grown > debtGrows && float64(grown) > debtShare*float64(a.DiskBytes) {
-			j.doubt(CodeDebtGrows, "not steady: compaction debt grew by %d MB", grown>>20)
+			j.doubt(CodeDebtGrows, "not steady: compaction debt grew by %d MB", grown/1e6)
 		}
 	}
 	if a != nil && a.DiskBytes > 0 && a.DiskBytes < a.CacheBytes {
