@@ -73,12 +73,12 @@ type Offered struct {
 // Evidence is what a phase showed about the generator and the store. Verdicts rest
 // on it. Times are nanoseconds.
 type Evidence struct {
-	InProcess bool `json:"in_process"`         // engine and generator share a process
-	Beside    bool `json:"beside"`             // they share a machine, in processes of their own
-	Discards  bool `json:"discards"`           // the engine keeps nothing
-	Settled   bool `json:"settled"`            // the store came to rest before the phase
-	Warm      bool `json:"warm"`               // service times became steady before the phase
-	NotCold   bool `json:"not_cold,omitempty"` // the engine cannot drop its caches
+	InProcess bool   `json:"in_process"`         // engine and generator share a process
+	Beside    bool   `json:"beside"`             // they share a machine, in processes of their own
+	Discards  bool   `json:"discards"`           // the engine keeps nothing
+	Settled   bool   `json:"settled"`            // the store came to rest before the phase
+	Warm      bool   `json:"warm"`               // service times became steady before the phase
+	NotCold   string `json:"not_cold,omitempty"` // why the caches could not be dropped, or ""
 	// NotOffered says why the model cannot hold the workload's population. It is
 	// empty if the model can.
 	NotOffered string `json:"not_offered,omitempty"`

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/mailbench/mailbench/reports/scratch"
 )
 
 // Files of a run directory.
@@ -23,6 +25,12 @@ const (
 // partial ends the name of a run directory that is being written.
 const partial = ".partial"
 
+// PartialPattern matches the names of such directories.
+const PartialPattern = "*" + partial
+
+// ErrTaken is the error for a run directory that has contents already.
+var ErrTaken = errors.New("choose another run directory")
+
 // Dir is a run directory that is being written. It gets its name when all of it is on
 // the disk.
 type Dir struct {
@@ -30,6 +38,8 @@ type Dir struct {
 	temp string
 	file *os.File // latency.hlog
 	log  *bufio.Writer
+	// scratch marks the temporary directory until its contents are complete.
+	scratch *scratch.Folder
 }
 
 // Create begins the run directory dir, which must be empty or not exist. It fails if
@@ -42,7 +52,7 @@ func Create(dir string) (*Dir, error) {
 	entries, err := os.ReadDir(path)
 	switch {
 	case err == nil && len(entries) > 0:
-		return nil, fmt.Errorf("run directory %s is not empty: choose another, or remove it", dir)
+		return nil, fmt.Errorf("run directory %s is not empty: remove it, or %w", dir, ErrTaken)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
@@ -51,8 +61,15 @@ func Create(dir string) (*Dir, error) {
 	}
 	d := &Dir{path: path, temp: path + partial}
 	if err := os.Mkdir(d.temp, 0o755); errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%s exists: another run is writing it, or was killed; choose another run directory, or remove it", dir+partial)
+		why := "another run may be writing it;"
+		if scratch.Abandoned(d.temp) {
+			why = "a run that was killed left it; remove it or"
+		}
+		return nil, fmt.Errorf("%s exists: %s %w", dir+partial, why, ErrTaken)
 	} else if err != nil {
+		return nil, fmt.Errorf("create run directory: %w", err)
+	}
+	if d.scratch, err = scratch.Claim(d.temp); err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	if d.file, err = os.Create(filepath.Join(d.temp, LatencyFile)); err != nil {
@@ -77,6 +94,7 @@ func (d *Dir) Commit(r *Run) error {
 		}
 		return err
 	}
+	defer d.scratch.Close()
 	// An empty directory may have the name, and not every system renames over it.
 	if err := os.Remove(d.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return d.taken(err)
@@ -120,6 +138,9 @@ func (d *Dir) write(r *Run) error {
 			return err
 		}
 	}
+	if err := d.scratch.Keep(); err != nil {
+		return err
+	}
 	return syncDir(d.temp)
 }
 
@@ -141,7 +162,7 @@ func (d *Dir) Abort() error {
 	if d.file != nil {
 		_ = d.file.Close() // its contents are not wanted
 	}
-	if err := os.RemoveAll(d.temp); err != nil {
+	if err := d.scratch.Remove(); err != nil {
 		return fmt.Errorf("remove unfinished results: %w", err)
 	}
 	return nil

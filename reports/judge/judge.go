@@ -34,8 +34,8 @@ func Judge(c *reports.Cell) Judgement {
 	case reports.KindLoad:
 		j.load(c)
 	case reports.KindCold:
-		if c.Evidence != nil && c.Evidence.NotCold {
-			j.doubt(CodeNotCold, "not cold: %s cannot drop its caches; what follows ran warm", c.Engine)
+		if c.Evidence != nil && c.Evidence.NotCold != "" {
+			j.doubt(CodeNotCold, "not cold: %s; what follows ran warm", c.Evidence.NotCold)
 		}
 	}
 	if c.Error != "" {

@@ -256,7 +256,7 @@ var doubts = []judged{
 	}, reports.OK, "", codes{CodeIncomplete, CodeTooLarge}, "too large for the engine: deliver 2"},
 	{"cold", func(c *reports.Cell) { c.Kind, c.Evidence, c.Ops = reports.KindCold, &reports.Evidence{}, nil }, reports.OK, "", nil, ""},
 	{"not cold", func(c *reports.Cell) {
-		c.Kind, c.Evidence, c.Ops = reports.KindCold, &reports.Evidence{NotCold: true}, nil
+		c.Kind, c.Evidence, c.Ops = reports.KindCold, &reports.Evidence{NotCold: "cassandra cannot drop its caches"}, nil
 	}, reports.OK, "", codes{CodeNotCold}, "not cold: cassandra cannot drop its caches"},
 	{"settled", func(c *reports.Cell) { c.Kind, c.Evidence, c.Ops = reports.KindSettle, nil, nil }, reports.OK, "", nil, ""},
 	{"a warm-up", func(c *reports.Cell) { c.Kind, c.Client.CPUShare, c.Evidence.Warm = reports.KindWarmup, 1, false }, reports.OK, "", nil, ""},
