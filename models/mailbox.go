@@ -82,6 +82,7 @@ type Bound interface {
 type Mailbox interface {
 	// CreateUser creates an account with the folders named, the first of them
 	// its inbox. ErrExists if the address is taken, where the engine can tell.
+	// With no folder it is an error, but for a Poster.
 	CreateUser(ctx context.Context, address string, folders []string) (*Account, error)
 	// CreateFolder adds a folder to an account. ErrExists if the name is taken.
 	CreateFolder(ctx context.Context, a *Account, name string) (*Folder, error)
@@ -179,7 +180,8 @@ type Seer interface {
 }
 
 // Poster shares one folder among many accounts: Join makes f one of the
-// folders of a (conversation).
+// folders of a (conversation). An account may be created without folders, and
+// then join one.
 type Poster interface {
 	Join(ctx context.Context, a *Account, f *Folder) (*Folder, error)
 }

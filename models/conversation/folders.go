@@ -3,7 +3,6 @@ package conversation
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -29,7 +28,7 @@ func newFolder(a *models.Account, name string, id [16]byte) *models.Folder {
 }
 
 // CreateUser implements models.Mailbox. An account is there once it takes part
-// in a conversation.
+// in a conversation: one that is made without folders is there once it joins one.
 func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
 	a, err := m.createUser(ctx, address, folders)
 	if err != nil {
@@ -39,9 +38,6 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 }
 
 func (m *mailbox) createUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
-	if len(folders) == 0 {
-		return nil, errors.New("an account needs an inbox; name at least one folder")
-	}
 	a := &models.Account{Address: address}
 	m.calls.Reset()
 	for i, name := range folders {
@@ -62,7 +58,7 @@ func (m *mailbox) createUser(ctx context.Context, address string, folders []stri
 	if err == nil && taken {
 		err = models.ErrExists
 	}
-	if err == nil {
+	if err == nil && len(folders) > 0 {
 		err = m.takePart(ctx, a.Folders[0], true)
 	}
 	if err == nil && len(folders) > 1 {

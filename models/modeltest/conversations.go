@@ -153,7 +153,11 @@ func testSharedFolder(t *testing.T, s *suite) {
 	mb := f.mailbox()
 	var shared []*models.Folder
 	for i := range 3 {
-		a, err := mb.CreateUser(f.ctx, f.at(fmt.Sprintf("user%d", i)), []string{"INBOX"})
+		own := []string{"INBOX"}
+		if i == 2 {
+			own = nil // the shared folder is its only one
+		}
+		a, err := mb.CreateUser(f.ctx, f.at(fmt.Sprintf("user%d", i)), own)
 		if err != nil {
 			t.Fatal(err)
 		}
