@@ -38,6 +38,23 @@ var layers = []struct {
 	{"models/modeltest", []string{"schemas", "drivers", "models", "models/mail", "drivers/*", "drivers/launch/live"}, []string{"models/*"}},
 	{"models/*", []string{"schemas", "drivers", "models", "models/mail"}, []string{"models/*", "drivers/*", "drivers/launch/live"}},
 	{"reports/latency", nil, nil},
+	{"reports/judge", []string{"reports"}, nil},
+	{"workloads/ledger", []string{"drivers", "models", "models/mail", "reports"}, []string{"workloads"}},
+	{
+		"workloads/target",
+		[]string{
+			"schemas", "drivers", "models", "models/mail", "workloads", "workloads/ledger", "workloads/messages", "reports",
+		},
+		nil,
+	},
+	{
+		"workloads/drive",
+		[]string{
+			"drivers", "models", "models/mail", "workloads", "workloads/ledger", "workloads/messages", "workloads/target",
+			"reports", "reports/*",
+		},
+		[]string{"workloads/random"},
+	},
 	{"reports/scratch", nil, nil},
 	{"reports", []string{"reports/latency", "reports/scratch"}, nil},
 	{
@@ -78,6 +95,8 @@ func TestLayersAreHeld(t *testing.T) {
 		"reports":         "workloads",
 		"workloads":       "drivers",
 		"workloads/run":   "drivers/pebble",
+		"workloads/drive": "workloads/run",
+		"reports/judge":   "workloads",
 		"reports/latency": "reports",
 		"cmd/mailbench":   "models/james",
 		"tools/dump":      "schemas",

@@ -201,7 +201,7 @@ func FuzzParse(f *testing.F) {
 					continue
 				}
 				var op Operation
-				p := w.Plan(i, c)
+				p := w.Plan(&w.Phases[i], c)
 				for n := range uint64(20) {
 					p.Next(n, &op)
 					if op.User < 0 || op.User >= c.Users() || op.Folder < 0 || op.Folder >= c.FolderCount(op.User) || op.To >= c.FolderCount(op.User) || !w.Phases[i].Mix.Has(op.Op) {

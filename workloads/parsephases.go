@@ -90,6 +90,7 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	if len(d.Errs) > faults {
 		return nil
 	}
+	p.Number = len(d.w.Phases)
 	d.w.Phases = append(d.w.Phases, p)
 	return key
 }

@@ -25,8 +25,8 @@ type Operation struct {
 	User   int // whose mailbox
 	Folder int // of the user; 0 is the inbox
 	To     int // move: the folder to move to; label: the folder that shows the message, too
-	// Pick stands for the message that is asked for: Plan.Pick makes a place
-	// in a folder's live messages of it, and Plan.Window a span of time.
+	// Pick stands for the message that is asked for: Choose makes a place in a
+	// folder's live messages of it, and Window a span of time.
 	Pick uint64
 	Deep bool // list: begin behind the message picked, not at the newest
 	On   bool // flag, label, subscribe: set, or clear
@@ -40,6 +40,7 @@ type Operation struct {
 	Date time.Time
 
 	rand random.Rand
+	plan *Plan
 }
 
 // Plan makes the operations of one phase: a pure function of (seed, n), so
@@ -59,19 +60,19 @@ type Plan struct {
 	arrived  time.Time // when the phase's first delivery arrives
 }
 
-// Plan returns the plan of the workload's phase i, which runs operations.
-func (w *Workload) Plan(i int, c *Census) *Plan {
+// Plan returns the plan of a phase that runs operations.
+func (w *Workload) Plan(phase *Phase, c *Census) *Plan {
 	p := &Plan{
 		census:   c,
 		seed:     w.Seed,
-		phase:    uint64(i),
-		mix:      w.Phases[i].Mix.chooser(),
+		phase:    uint64(phase.Number),
+		mix:      phase.Mix.chooser(),
 		users:    w.Keys.Users.Chooser(c.Users()),
 		messages: w.Keys.Messages.Chooser(1),
 		deep:     w.Keys.Deep,
 		spread:   w.Mail.Recipients,
 		widest:   int(min(int64(c.Users()), w.Mail.Recipients.Max(), maxRecipients)),
-		arrived:  loadEnd.Add(time.Duration(i) * 24 * time.Hour),
+		arrived:  loadEnd.Add(time.Duration(phase.Number) * 24 * time.Hour),
 	}
 	for n := range c.mostFolders() {
 		p.folders = append(p.folders, w.Keys.Folders.Chooser(n+1))
@@ -82,13 +83,13 @@ func (w *Workload) Plan(i int, c *Census) *Plan {
 // maxRecipients bounds how many mailboxes one delivery can go to.
 const maxRecipients = 1000
 
-// phaseMessages is where the message numbers of phase i begin: i+1 times this.
+// phaseMessages is where the message numbers of a phase begin: Number+1 times this.
 // The load's are below, from 0.
 const phaseMessages = 1 << 40
 
 // Next makes operation n into o, whose buffers are used again.
 func (p *Plan) Next(n uint64, o *Operation) {
-	*o = Operation{N: n, Recipients: o.Recipients[:0]}
+	*o = Operation{N: n, Recipients: o.Recipients[:0], plan: p}
 	r := &o.rand
 	r.Seed(p.seed, streamOperation+p.phase<<8, n)
 	o.Op = p.mix.choose(r)
@@ -137,17 +138,17 @@ func (p *Plan) recipients(r *random.Rand, o *Operation) {
 	}
 }
 
-// Pick returns which of a folder's live messages the operation asks for: 0 is
+// Choose returns which of a folder's live messages the operation asks for: 0 is
 // the newest. There must be one at least.
-func (p *Plan) Pick(o *Operation, live int) int {
+func (o *Operation) Choose(live int) int {
 	var r random.Rand
 	r.Seed(o.Pick, streamPick, 0)
-	return p.messages.Among(live, &r)
+	return o.plan.messages.Among(live, &r)
 }
 
 // Window returns the span of time a slice asks for: a hundredth of the time
 // from first to last, anywhere in it.
-func (p *Plan) Window(o *Operation, first, last time.Time) (from, to time.Time) {
+func (o *Operation) Window(first, last time.Time) (from, to time.Time) {
 	var r random.Rand
 	r.Seed(o.Pick, streamPick, 0)
 	width := last.Sub(first) / 100

@@ -23,13 +23,13 @@ func bundledForTest(t testing.TB, name string, overrides ...string) *Workload {
 func TestPlanReplays(t *testing.T) {
 	w := bundledForTest(t, "quick")
 	c := censusOf(t, w)
-	p := w.Plan(3, c)
+	p := w.Plan(&w.Phases[3], c)
 	var b strings.Builder
 	var op Operation
 	for _, n := range []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1 << 20, 1 << 39} {
 		p.Next(n, &op)
 		fmt.Fprintf(&b, "%d %s user %d folder %d to %d pick %d of 100 deep %t on %t message %d recipients %v\n",
-			op.N, op.Op, op.User, op.Folder, op.To, p.Pick(&op, 100), op.Deep, op.On, op.Message, op.Recipients)
+			op.N, op.Op, op.User, op.Folder, op.To, op.Choose(100), op.Deep, op.On, op.Message, op.Recipients)
 	}
 	fmt.Fprintf(&b, "users %d folders %d messages %d\n", c.Users(), c.Folders(), c.Messages())
 	l := loadOrderOf(t, c)
@@ -49,19 +49,20 @@ func TestPlanReplays(t *testing.T) {
 // TestPlanIsAFunction: an operation does not depend on those made before it.
 func TestPlanIsAFunction(t *testing.T) {
 	w := bundledForTest(t, "quick")
-	p, q := w.Plan(3, censusOf(t, w)), w.Plan(3, censusOf(t, w))
+	p, q := w.Plan(&w.Phases[3], censusOf(t, w)), w.Plan(&w.Phases[3], censusOf(t, w))
 	var a, b Operation
 	for n := uint64(2000); n > 0; n-- {
 		p.Next(n, &a)
 		q.Next(2000-n, &b) // something else first
 		q.Next(n, &b)
+		b.plan = p
 		if fmt.Sprint(a) != fmt.Sprint(b) {
 			t.Fatalf("operation %d is %+v and %+v", n, a, b)
 		}
 	}
 	w.Seed++
 	same := 0
-	other := w.Plan(3, censusOf(t, w))
+	other := w.Plan(&w.Phases[3], censusOf(t, w))
 	for n := range uint64(1000) {
 		p.Next(n, &a)
 		other.Next(n, &b)
@@ -76,7 +77,7 @@ func TestPlanIsAFunction(t *testing.T) {
 
 func TestMixIsHonoured(t *testing.T) {
 	w := bundledForTest(t, "quick")
-	p := w.Plan(3, censusOf(t, w))
+	p := w.Plan(&w.Phases[3], censusOf(t, w))
 	const n = 100_000
 	var counts [NumOps]int
 	var op Operation
@@ -95,7 +96,7 @@ func TestMixIsHonoured(t *testing.T) {
 func TestOperationsAreWhole(t *testing.T) {
 	w := bundledForTest(t, "workday", "mail.recipients={zipf: {s: 0.5, max: 40}}", "population.users=25", "phases.measure.mix.label=50")
 	c := censusOf(t, w)
-	p := w.Plan(3, c)
+	p := w.Plan(&w.Phases[3], c)
 	messages := map[uint64]bool{}
 	wide := 0
 	var op Operation
@@ -127,7 +128,7 @@ func TestOperationsAreWhole(t *testing.T) {
 	first, last := time.Unix(1000, 0), time.Unix(2000, 0)
 	for n := range uint64(100) {
 		op.Pick = n
-		from, to := p.Window(&op, first, last)
+		from, to := op.Window(first, last)
 		if from.Before(first) || to.After(last) || to.Sub(from) != 10*time.Second {
 			t.Fatalf("a window from %v to %v", from, to)
 		}
@@ -136,14 +137,14 @@ func TestOperationsAreWhole(t *testing.T) {
 
 func TestPlanAllocatesNothing(t *testing.T) {
 	w := bundledForTest(t, "quick")
-	p := w.Plan(3, censusOf(t, w))
+	p := w.Plan(&w.Phases[3], censusOf(t, w))
 	s := w.Phases[3].Schedule(w.Seed)
 	op := Operation{Recipients: make([]int, 0, 5)}
 	n := uint64(0)
 	if a := testing.AllocsPerRun(1000, func() {
 		s.Next()
 		p.Next(n, &op)
-		p.Pick(&op, 1000)
+		op.Choose(1000)
 		n++
 	}); a != 0 {
 		t.Errorf("%v allocations an operation", a)
@@ -228,7 +229,7 @@ func TestPoissonSchedule(t *testing.T) {
 
 func BenchmarkPlan(b *testing.B) {
 	w := bundledForTest(b, "quick")
-	p := w.Plan(3, censusOf(b, w))
+	p := w.Plan(&w.Phases[3], censusOf(b, w))
 	var op Operation
 	b.ReportAllocs()
 	for n := uint64(0); b.Loop(); n++ {
@@ -238,11 +239,12 @@ func BenchmarkPlan(b *testing.B) {
 
 func BenchmarkPick(b *testing.B) {
 	w := bundledForTest(b, "quick")
-	p := w.Plan(3, censusOf(b, w))
+	p := w.Plan(&w.Phases[3], censusOf(b, w))
 	var op Operation
+	p.Next(0, &op)
 	for n := uint64(0); b.Loop(); n++ {
 		op.Pick = n
-		p.Pick(&op, 100_000)
+		op.Choose(100_000)
 	}
 }
 

@@ -94,6 +94,9 @@ func (a Arrivals) String() string { return arrivalNames[a] }
 type Phase struct {
 	Kind PhaseKind
 	Name string // the kind where the file gives none; of measure phases no two have the same
+	// Number is the phase's place in the workload, from 0. Operations and messages
+	// are drawn from it and the seed; no two phases of a run have the same.
+	Number int
 
 	Arrivals Arrivals
 	Rate     Rate // of all operations together; zero in a closed loop
@@ -101,8 +104,9 @@ type Phase struct {
 	// many there always are; in a load how many loaders there are (0: the
 	// runner's choice). An open loop has none.
 	Clients int
-	// One of Duration and Operations bounds the phase; the other is 0. For a
-	// warmup, which ends by its own condition, it is the most it may take.
+	// One of Duration and Operations bounds the phase; the other is 0. A warmup
+	// with a duration ends as soon as service times are steady; one of so many
+	// operations runs them all.
 	Duration   time.Duration
 	Operations uint64
 	Mix        Mix

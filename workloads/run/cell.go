@@ -2,250 +2,224 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/latency"
-	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// cell is one model on one engine: a store with a data set in it, and the
-// phases that are run on that.
-type cell struct {
-	config   *Config
-	model    models.Model
-	engine   drivers.Engine
-	trial    int
-	path     string // its folder
-	source   messages.Source
-	census   *workloads.Census
-	log      *latency.Log
-	progress func(Progress)
-	large    *semaphore.Weighted // bytes of large messages under way in a load
+// combination is one model on one engine in one trial: all phases of the workload,
+// one after another.
+type combination struct {
+	runner *runner
+	model  models.Model
+	engine drivers.Engine
+	trial  int
+	dir    string // its folder
 
-	schema *schemas.Schema
-	store  drivers.Store
-	bound  models.Bound
-	caps   drivers.Capabilities
-
-	dataset *dataset
-	reused  bool
-	kept    bool   // the data outlives the cell
-	left    string // what could not be removed, and how to remove it
-	dir     *directory
-	ledger  *ledger
-	// What the model has, found out once.
-	offers  [workloads.NumOps]bool
-	lacking string // why the workload's population cannot be loaded at all, or ""
-
-	service time.Duration // median service time of the warm-up
+	target  *target.Target
+	median  time.Duration // service time of the warm-up
 	settled bool          // the engine came to rest in the time allowed
 	warm    bool          // and so did the warm-up
-	beside  bool          // the engine runs on this machine, in processes of its own
-
-	cells []reports.Cell
-	audit *reports.Audit
 }
 
-// run carries out all phases. The cells of phases that were run are kept
-// whatever happens; the error of one that could not be is in its cell.
-func (c *cell) run(ctx context.Context) {
+// run carries out all phases. What was measured is in the result whatever happens;
+// why a phase could not be carried out is in its cell.
+func (c *combination) run(ctx context.Context) {
+	var err error
 	c.settled, c.warm = true, true
-	if err := c.open(ctx); err != nil {
-		c.fail(ctx, c.config.Workload.Phases[0].Name, err)
+	if c.target, err = target.Open(ctx, c.targetConfig()); err != nil {
+		c.failed(ctx, &c.workload().Phases[0], err)
 		return
 	}
-	if c.phases(ctx) && c.config.Audit == AuditAfter && ctx.Err() == nil {
-		c.fail(ctx, "audit", c.runAudit(ctx))
+	if c.phases(ctx) && c.runner.config.Audit == AuditAfter && ctx.Err() == nil {
+		c.step(ctx, "audit", c.audit(ctx))
 	}
-	c.fail(ctx, "close", c.close(ctx))
+	c.close(ctx)
 }
 
-// fail records that a phase could not be carried out, or not to its end. What
-// breaks because the run was interrupted is no failure.
-func (c *cell) fail(ctx context.Context, phase string, err error) {
-	if err == nil || ctx.Err() != nil {
+// auditOnly audits the data set that an earlier run left in the folder.
+func (c *combination) auditOnly(ctx context.Context) {
+	var err error
+	if c.target, err = target.Open(ctx, c.targetConfig()); err != nil {
+		c.step(ctx, "audit", err)
 		return
 	}
-	last := len(c.cells) - 1
-	if last < 0 || c.cells[last].Phase != phase {
-		c.cells = append(c.cells, c.blank(&workloads.Phase{Name: phase}))
-		last++
-	}
-	c.cells[last].Verdict, c.cells[last].Reason = reports.Failed, err.Error()
+	c.step(ctx, "audit", c.audit(ctx))
+	c.close(ctx)
 }
 
-// ledgered: what a null engine acknowledges it does not keep, and a data set
-// that is removed at the end without an audit needs no ledger.
-func (c *cell) ledgered() bool {
-	return !c.caps.Discards && (c.config.DataDir != "" || c.config.Audit != NoAudit)
+func (c *combination) workload() *workloads.Workload { return c.runner.config.Workload }
+
+func (c *combination) targetConfig() target.Config {
+	o := c.runner.config
+	return target.Config{
+		Workload: o.Workload, Census: c.runner.census, Mail: c.runner.source, Model: c.model, Engine: c.engine, Options: o.Model,
+		Dir: c.dir, Durability: o.Durability, CacheBytes: o.CacheBytes, Workers: o.workers(),
+		Keep: o.DataDir != "", Ledger: o.DataDir != "" || o.Audit != NoAudit, AuditOnly: o.Audit == AuditOnly,
+		Step: func(name string) { c.runner.progress(name, drive.Progress{Fraction: -1}) },
+	}
 }
 
-func (c *cell) ledgerName() string { return filepath.Join(c.path, ledgerFile) }
-
-// probe asks the model for what it lacks, by interface and by calls without a
-// target, and so before anything is measured.
-func (c *cell) probe(ctx context.Context) error {
-	s, err := c.store.Session()
-	if err != nil {
-		return fmt.Errorf("open session: %w", err)
+// close releases the target. What it could not remove is in the result.
+func (c *combination) close(ctx context.Context) {
+	err := c.target.Close(ctx)
+	if left := c.target.Left(); left != "" {
+		c.runner.result.Left = append(c.runner.result.Left, left)
 	}
-	defer s.Close()
-	mb := c.bound.Mailbox(s)
-	for op := range c.offers {
-		offered := operations[op].offered
-		c.offers[op] = offered == nil || offered(mb)
-	}
-	if _, ok := mb.(models.Poster); c.census.Shared() && !ok {
-		c.lacking = fmt.Sprintf("%s has no folder that several accounts share", c.model.Name)
-	}
-	return nil
+	c.runner.addSchema(c.target.Schema)
+	c.step(ctx, "close", err)
 }
 
-// phases runs the workload's phases in order and says whether it came to the end.
-func (c *cell) phases(ctx context.Context) bool {
-	for at := range c.config.Workload.Phases {
-		spec := &c.config.Workload.Phases[at]
+// audit compares the store with the ledger.
+func (c *combination) audit(ctx context.Context) error {
+	c.runner.progress("audit", drive.Progress{Fraction: -1})
+	found, err := c.target.Audit(ctx, c.runner.config.Audit == AuditOnly)
+	if found != nil {
+		c.runner.result.Audits = append(c.runner.result.Audits, *found)
+	}
+	return err
+}
+
+// phases carries out the workload's phases in order and says whether it came to
+// the end.
+func (c *combination) phases(ctx context.Context) bool {
+	for i := range c.workload().Phases {
+		p := &c.workload().Phases[i]
 		if ctx.Err() != nil {
 			return false
 		}
-		if c.lacking != "" {
-			if spec.Kind == workloads.Measure {
-				c.cells = append(c.cells, c.notOffered(spec))
+		if c.target.NotOffered != "" {
+			if p.Kind == workloads.Measure {
+				c.add(c.notOffered(p))
 			}
 			continue
 		}
-		c.progress(Progress{Phase: spec.Name, Fraction: -1})
-		var err error
-		switch spec.Kind {
-		case workloads.Load:
-			err = c.load(ctx, at)
-			c.offersOfPromise()
-		case workloads.Settle:
-			err = c.settle(ctx, spec)
-		case workloads.Cold:
-			err = c.cool(ctx, spec)
-		default:
-			err = c.mixed(ctx, at)
-		}
-		if err != nil {
-			c.fail(ctx, spec.Name, err)
+		c.runner.progress(p.Name, drive.Progress{Fraction: -1})
+		if err := c.phase(ctx, p); err != nil {
+			c.failed(ctx, p, err)
 			return false
 		}
 	}
 	return true
 }
 
-// settleAtMost is how long a store may take to come to rest.
-const settleAtMost = 5 * time.Minute
-
-// settle waits until the store is quiet.
-func (c *cell) settle(ctx context.Context, spec *workloads.Phase) error {
-	start := time.Now()
-	if s, ok := c.store.(drivers.Settler); ok {
-		sctx, cancel := context.WithTimeout(ctx, settleAtMost)
-		defer cancel()
-		err := s.Settle(sctx)
-		switch {
-		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-			c.settled = false
-		case err != nil && ctx.Err() == nil:
-			return fmt.Errorf("settle %s: %w", c.engine.Name, err)
-		}
+// phase carries out one phase and adds its cell.
+func (c *combination) phase(ctx context.Context, p *workloads.Phase) (err error) {
+	switch p.Kind {
+	case workloads.Load:
+		return c.load(ctx, p)
+	case workloads.Settle, workloads.Cold:
+		return c.rest(ctx, p)
+	default:
+		return c.mixed(ctx, p)
 	}
-	return c.pause(spec, start)
 }
 
-// cool reopens the store without what its caches held.
-func (c *cell) cool(ctx context.Context, spec *workloads.Phase) error {
-	start := time.Now()
-	err := fmt.Errorf("%s cannot drop its caches: %w", c.engine.Name, errors.ErrUnsupported)
-	if s, ok := c.store.(drivers.Cooler); ok {
-		err = s.Cool(ctx)
-	}
-	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-		cell := c.blank(spec)
-		cell.Doubts = append(cell.Doubts, fmt.Sprintf("not cold: %v; what follows ran warm", err))
-		c.cells = append(c.cells, cell)
-		return nil
-	case err != nil:
-		return fmt.Errorf("drop the caches of %s: %w", c.engine.Name, err)
-	}
-	return c.pause(spec, start)
-}
-
-// pause adds the cell of a phase without operations.
-func (c *cell) pause(spec *workloads.Phase, start time.Time) error {
-	cell := c.blank(spec)
-	cell.Seconds = time.Since(start).Seconds()
-	cell.Engines = c.observe()
-	c.cells = append(c.cells, cell)
-	return nil
-}
-
-// mixed runs a warm-up or a measured phase.
-func (c *cell) mixed(ctx context.Context, at int) error {
-	p := newPhase(c, at)
-	before := c.observe()
-	err := p.run(ctx)
-	if p.spec.Kind == workloads.Warmup {
-		c.warm = c.warm && steady(p.windows)
-		c.service = p.medianService()
+// load makes the data set, or takes the one that is there.
+func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
+	fresh, err := c.target.Populate(ctx)
+	if err != nil || !fresh {
 		return err
 	}
-	c.cells = append(c.cells, p.result(before, c.observe()))
-	return err
-}
-
-// observe is the engine's state, or nil if it tells none.
-func (c *cell) observe() *reports.EngineInfo {
-	o, ok := c.store.(drivers.Observer)
-	if !ok {
-		return &reports.EngineInfo{Version: c.caps.Version, DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, Tombstones: -1}
-	}
-	s := o.Observe()
-	return &reports.EngineInfo{
-		Version: c.caps.Version, DiskBytes: s.DiskBytes, CacheBytes: s.CacheBytes, CompactionDebt: s.CompactionDebt,
-		WrittenBytes: s.WrittenBytes, Tombstones: s.Tombstones, Settings: s.Settings,
-	}
-}
-
-// auditOnly audits the data set that an earlier run left in the folder.
-func (c *cell) auditOnly(ctx context.Context) {
-	err := c.open(ctx)
-	if err == nil {
-		err = errors.Join(c.runAudit(ctx), c.close(ctx))
-	}
-	c.fail(ctx, "audit", err)
-}
-
-// runAudit compares the store with the ledger.
-func (c *cell) runAudit(ctx context.Context) error {
-	if c.ledger == nil || c.lacking != "" {
-		return nil // nothing is kept, or nothing was loaded
-	}
-	c.progress(Progress{Phase: "audit", Fraction: -1})
-	h, err := readHistory(c.ledgerName())
+	stream, err := c.runner.census.LoadStream(ctx)
 	if err != nil {
 		return err
 	}
-	a := auditor{
-		store: c.store, bound: c.bound, promise: c.dataset.Promise, history: h,
-		remote: c.engine.Remote, later: c.config.Audit == AuditOnly,
-		address: workloads.Address, folder: func(_, f int) string { return workloads.FolderName(f) },
+	before := c.target.Observe()
+	m, err := c.drive(ctx, p, stream, int64(c.runner.census.Messages()))
+	c.add(c.measured(p, &m, before))
+	if err != nil || ctx.Err() != nil {
+		return err
 	}
-	found, err := a.audit(ctx)
-	found.Model, found.Engine = c.model.Name, c.engine.Name
-	c.audit = &found
+	return c.target.Loaded()
+}
+
+// rest carries out a phase without operations: settle or cold.
+func (c *combination) rest(ctx context.Context, p *workloads.Phase) (err error) {
+	cell := c.blank(p)
+	began := time.Now()
+	if p.Kind == workloads.Cold {
+		cell.Evidence.NotCold, err = c.target.Cool(ctx)
+	} else {
+		c.settled, err = c.target.Settle(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	cell.Evidence.Settled = c.settled
+	times(&cell, began, time.Now())
+	cell.Engines = c.target.Observe()
+	c.add(cell)
+	return nil
+}
+
+// mixed carries out a warm-up or a measured phase.
+func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
+	before := c.target.Observe()
+	m, err := c.drive(ctx, p, c.workload().Stream(p, c.runner.census), 0)
+	c.add(c.measured(p, &m, before))
+	if p.Kind == workloads.Warmup {
+		c.warm = c.warm && (m.Steady || p.Operations > 0)
+		c.median = m.Median
+	}
 	return err
+}
+
+// drive carries out the operations of a phase.
+func (c *combination) drive(ctx context.Context, p *workloads.Phase, s workloads.Stream, total int64) (drive.Measurement, error) {
+	r := c.runner
+	spec := drive.Spec{
+		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(), MaxLag: r.config.maxLag(), Lateness: c.median,
+		Progress: func(d drive.Progress) { r.progress(p.Name, d) },
+	}
+	if key := c.key(p.Name); r.log != nil && p.Kind == workloads.Measure {
+		tag := func(op int, k latency.Kind) string { return key.Tag(workloads.Op(op).String(), k.String()) }
+		spec.Log = func(ops []latency.Op, from, to time.Time) error { return r.log.Write(tag, ops, from, to) }
+	}
+	return drive.Drive(ctx, c.target, spec)
+}
+
+// failed records why a phase could not be carried out, or not to its end. What
+// breaks because the run was interrupted is no failure.
+func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	cells := c.runner.result.Cells
+	if last := len(cells) - 1; last >= 0 && cells[last].Key == c.key(p.Name) {
+		cells[last].Error = err.Error()
+		judge.Apply(&cells[last])
+		return
+	}
+	cell := c.blank(p)
+	cell.Error = err.Error()
+	c.add(cell)
+}
+
+// step records why a step of the run itself could not be carried out.
+func (c *combination) step(ctx context.Context, name string, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	now := time.Now()
+	cell := reports.Cell{
+		Key: c.key(name), Kind: reports.KindStep, Arrivals: "none", Ops: map[string]reports.Op{},
+		Error: fmt.Sprintf("%s: %v", name, err),
+	}
+	times(&cell, now, now)
+	c.add(cell)
+}
+
+// add judges a cell and adds it to the result.
+func (c *combination) add(cell reports.Cell) {
+	judge.Apply(&cell)
+	c.runner.result.Cells = append(c.runner.result.Cells, cell)
 }

@@ -7,12 +7,13 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/messages"
 )
 
 // Config is all that a run is told. Workload, Models and Engines are needed;
-// the zero value of everything else is a good default. Where engines are, and how
-// their drivers are set, the workload says.
+// the zero value of everything else is a good default. The workload says where
+// engines are and how their drivers are set.
 type Config struct {
 	Workload *workloads.Workload
 	Models   []models.Model
@@ -23,13 +24,13 @@ type Config struct {
 	Null    *drivers.Engine
 	NoFloor bool
 
-	Trials int // how often each cell is run, on a fresh store; 0 is 1
+	Trials int // how often each model is run on each engine, each time on a fresh store; 0 is 1
 
-	// DataDir keeps the stores, ledgers and directories of live messages, one
-	// folder for each model and engine (of engines reached over the network:
-	// where there the data is); a data set that is there and fits is used
-	// again. Empty: a temporary folder that is removed at the end, as is what was
-	// made on shared engines.
+	// DataDir keeps stores and ledgers, in one folder for each model and engine. The
+	// folder of an engine that is reached over the network says where on that engine
+	// the data is. A data set that is there and fits is used again. Empty: a
+	// temporary folder; it is removed at the end, and so is what was made on shared
+	// engines.
 	DataDir    string
 	Durability drivers.Durability
 	CacheBytes int64 // block cache of an embedded engine; 0 is its default
@@ -42,6 +43,10 @@ type Config struct {
 	Workers int           // of open-loop phases and of the load; 0 is DefaultWorkers
 	MaxLag  time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxLag
 	Audit   AuditMode
+
+	// Command is the command line, and Overrides what it changed in the workload:
+	// both only stand in the result.
+	Command, Overrides []string
 
 	// LatencyLog, if set, gets the HDR interval log of the measured phases.
 	LatencyLog io.Writer
@@ -78,11 +83,21 @@ func (m AuditMode) String() string { return auditNames[m] }
 // Progress is how far a run is.
 type Progress struct {
 	Model, Engine, Phase string
-	Trial                int     // from 1
-	Cell, Cells          int     // this combination of model, engine and trial, from 1
-	Done, Total          int64   // operations; Total 0: not known
-	Fraction             float64 // of the phase that is done, 0 to 1; negative: not known
-	Rate                 float64 // operations a second: lately, or of a phase that has finished, in all
-	ETA                  time.Duration
-	Finished             bool // the phase has ended
+	Trial                int // from 1
+	Cell, Cells          int // this combination of model, engine and trial, from 1
+	drive.Progress
+}
+
+func (c *Config) workers() int {
+	if c.Workers > 0 {
+		return c.Workers
+	}
+	return DefaultWorkers
+}
+
+func (c *Config) maxLag() time.Duration {
+	if c.MaxLag > 0 {
+		return c.MaxLag
+	}
+	return DefaultMaxLag
 }

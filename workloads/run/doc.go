@@ -1,10 +1,14 @@
-// Package run carries out a workload: for each model on each engine it loads
-// the mail, lets the store settle, warms up and measures, and says in the
-// result whether the figures can be used.
+// Package run carries out a workload: for each model on each engine, in each trial,
+// it opens a target, loads it, lets it settle, warms it up and measures, and puts
+// all that was seen into a reports.Run. Package judge then says whether the figures
+// can be used.
 //
-// One operation goes this way: a worker claims the next number n of the phase,
-// makes operation, target and message of n from (seed, n), waits until n is due,
-// reads the clock, calls the model's Mailbox, reads the clock again, and
-// records what that took and how it ended. The Mailbox runs on a metered
-// session of the engine, so calls, rows and bytes are counted too.
+// # A deterministic run
+//
+// What an operation is, and when it is due, is always drawn from the seed alone.
+// Which live message it finds depends on what other workers have done. A workload
+// with one loader (load: {clients: 1}), a warm-up of a fixed number of operations
+// (warmup: {operations: N}) and one client (measure: {clients: 1, operations: N})
+// leaves no chance: two runs of it make the same calls on the same messages, and
+// count the same calls, rows and bytes.
 package run

@@ -5,29 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
+	"slices"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/random"
+	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// The floor is what figures contain of mailbench itself: the harness's own CPU
-// an operation, over a mailbox that does nothing, and each model's with the
-// null engine below it, which yields sample rows for the model to decode.
+// The floor is what figures contain of mailbench itself. Two more targets are
+// driven for it: a mailbox that does nothing tells the harness' own CPU time an
+// operation, and each model over the null engine, which yields sample rows for the
+// model to decode, tells what the model's calls cost without an engine.
 
 const (
-	floorHarness = 100 * time.Millisecond
-	floorOp      = 20 * time.Millisecond // of each operation of each model
+	floorOperations = 400_000               // of the harness alone
+	floorTime       = 20 * time.Millisecond // of each operation of each model
+	floorMessages   = 16                    // of a model's mailbox, in each of two folders
 )
 
-// floor measures both, for about 0.2 s a model.
+// floor measures both, in about half a second a model.
 func (r *runner) floor(ctx context.Context) {
 	if r.config.Null == nil || r.config.NoFloor || r.config.Audit == AuditOnly || ctx.Err() != nil {
 		return
@@ -46,77 +48,53 @@ func (r *runner) floor(ctx context.Context) {
 	}
 }
 
-// spend calls do until the time is up and returns the CPU time and allocations
-// of one call.
-func spend(atLeast time.Duration, do func() error) (ns, allocs float64, err error) {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	mallocs, cpu, start, n := m.Mallocs, processUsage().cpu, time.Now(), 0
-	for batch := 16; time.Since(start) < atLeast; batch = min(4096, 2*batch) {
-		for range batch {
-			if err := do(); err != nil {
-				return 0, 0, err
-			}
-		}
-		n += batch
-	}
-	cpu = processUsage().cpu - cpu
-	runtime.ReadMemStats(&m)
-	return float64(cpu) / float64(n), float64((m.Mallocs - mallocs) / uint64(n)), nil
-}
-
-// harnessFloor is the cost of an operation over a mailbox that does nothing:
-// due time, choice of operation and key, two readings of the clock, recording.
+// harnessFloor is the cost of an operation over a mailbox that does nothing: due
+// time, choice of operation and key, two readings of the clock, recording. The
+// schedule is always behind, so that nothing waits.
 func harnessFloor(ctx context.Context) (reports.Floor, error) {
-	w, err := newFloorWorker(ctx)
-	if err != nil {
-		return reports.Floor{}, err
-	}
-	ns, allocs, err := spend(floorHarness, func() error {
-		n, due, _ := w.claim(w.last)
-		return w.step(ctx, ctx, n, due)
-	})
-	return reports.Floor{NS: ns, Allocs: allocs}, err
-}
-
-// newFloorWorker makes a worker of a phase without a store: its schedule is
-// always behind, so that nothing waits, its mix needs no message, and its users
-// are as popular as Zipf's law says.
-func newFloorWorker(ctx context.Context) (*worker, error) {
-	wl := &workloads.Workload{
+	w := &workloads.Workload{
 		Name: "floor", Seed: 1,
 		Mail:       workloads.Mail{Recipients: random.Constant{Value: 1}},
 		Population: workloads.Population{Users: 1000, Folders: random.Constant{Value: 1}, Messages: random.Constant{Value: 1}},
 		Keys:       workloads.Keys{Users: random.Keys{Theta: random.DefaultTheta}},
-		Phases: []workloads.Phase{{
-			Kind: workloads.Measure, Name: "floor", Arrivals: workloads.Constant,
-			Rate: workloads.Rate{Count: 1e8, Per: time.Second}, Operations: 1 << 60,
-			Mix: workloads.Mix{workloads.List: 50, workloads.Counters: 50},
-		}},
 	}
-	census, err := wl.Census(ctx)
+	census, err := w.Census(ctx)
 	if err != nil {
-		return nil, err
+		return reports.Floor{}, err
 	}
-	c := &cell{config: &Config{Workload: wl, Workers: 1, MaxLag: 1000 * time.Hour}, census: census, dataset: &dataset{}}
-	c.makeDirectory()
-	for u := range c.dir.accounts {
-		c.dir.accounts[u].folders = []folder{{&models.Folder{}, &shelf{}}}
+	phase := workloads.Phase{
+		Kind: workloads.Measure, Name: "floor", Arrivals: workloads.Constant,
+		Rate: workloads.Rate{Count: 1e8, Per: time.Second}, Operations: floorOperations,
+		Mix: workloads.Mix{workloads.List: 50, workloads.Counters: 50},
 	}
-	for op := range c.offers {
-		c.offers[op] = true
-	}
-	p := newPhase(c, 0)
-	if p.clock, err = startClock(); err != nil {
-		return nil, err
-	}
-	w := &worker{phase: p, mb: nothing{}, meter: drivers.NewMeter(nil), rec: p.recorder.Worker(0)}
-	w.entry, w.info = w.listed, w.informed
-	return w, nil
+	m, err := drive.Drive(ctx, nothingTarget(census), drive.Spec{
+		Phase: phase, Stream: w.Stream(&phase, census), Workers: 1, MaxLag: 1000 * time.Hour,
+	})
+	n := float64(max(1, m.Evidence.Started))
+	return reports.Floor{NS: 1e9 * m.Client.CPUSeconds / n, Allocs: float64(m.Mallocs / uint64(n))}, err
 }
 
-// nothing is a mailbox that does nothing.
+// nothingTarget is a target whose mailbox does nothing.
+func nothingTarget(census *workloads.Census) *target.Target {
+	t := &target.Target{
+		Config: target.Config{Mail: noMail{}}, Store: nothingStore{}, Bound: nothingBound{},
+		Dataset: &target.Dataset{}, Live: &target.Live{Accounts: make([]target.Account, census.Users())},
+	}
+	for i := range t.Live.Accounts {
+		t.Live.Accounts[i].Folders = []target.Folder{{Ref: &models.Folder{}, FolderSet: &target.FolderSet{}}}
+	}
+	for op := range t.Offers {
+		t.Offers[op] = true
+	}
+	return t
+}
+
+// nothingBound gives mailboxes that do nothing.
+type nothingBound struct{}
+
+// Mailbox implements models.Bound.
+func (nothingBound) Mailbox(drivers.Session) models.Mailbox { return nothing{} }
+
 type nothing struct{ models.Mailbox }
 
 func (nothing) List(context.Context, *models.Folder, models.Handle, int, func(*models.Entry) error) error {
@@ -127,50 +105,85 @@ func (nothing) Stats(context.Context, *models.Folder) (models.Stats, error) {
 	return models.Stats{Known: models.KnowMessages | models.KnowUnread | models.KnowBytes}, nil
 }
 
-// modelFloor is the cost of each operation of the workload over the null
-// engine, for a few messages of the workload's own mail.
+// nothingStore has sessions that can be closed.
+type nothingStore struct{ drivers.Store }
+
+func (nothingStore) Session() (drivers.Session, error) { return nothingSession{}, nil }
+
+type nothingSession struct{ drivers.Session }
+
+func (nothingSession) Close() error { return nil }
+
+// noMail has no messages.
+type noMail struct{ messages.Source }
+
+func (noMail) Reader() messages.Reader { return nil }
+
+// modelFloor is the cost of the calls of each operation of the workload over the
+// null engine, for a few messages of the workload's own mail.
 func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []reports.Floor, err error) {
 	dir, err := os.MkdirTemp(r.data.path, "floor-")
 	if err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	wl := *r.config.Workload
-	wl.Population = workloads.Population{Users: 1, Folders: random.Constant{Value: 2}, Messages: random.Constant{Value: 8}}
-	wl.Phases = []workloads.Phase{{Kind: workloads.Load, Name: "load", Clients: 1}}
-	for op := range workloads.NumOps {
-		if r.measures(workloads.Op(op)) {
-			p := workloads.Phase{Kind: workloads.Measure, Name: workloads.Op(op).String(), Arrivals: workloads.Closed, Clients: 1}
-			p.Mix[op] = 1
-			wl.Phases = append(wl.Phases, p)
-		}
+	w := *r.config.Workload
+	w.Population = workloads.Population{
+		Users: 1, Folders: random.Constant{Value: 2}, Messages: random.Constant{Value: floorMessages},
 	}
-	census, err := wl.Census(ctx)
+	census, err := w.Census(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &cell{
-		config: &Config{Workload: &wl, Workers: 1, Model: r.config.Model}, model: m, engine: *r.config.Null, path: dir,
-		source: r.source, census: census, progress: func(Progress) {}, large: semaphore.NewWeighted(largeAtOnce),
-	}
-	if err := c.open(ctx); err != nil {
+	t, err := target.Open(ctx, target.Config{
+		Workload: &w, Census: census, Mail: r.source, Model: m, Engine: *r.config.Null, Options: r.config.Model, Dir: dir, Workers: 1,
+	})
+	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, c.close(ctx)) }()
-	if err := c.load(ctx, 0); err != nil {
+	defer func() { err = errors.Join(err, t.Close(ctx)) }()
+	if _, err := t.Populate(ctx); err != nil {
 		return nil, err
 	}
-	c.offersOfPromise()
-	for i := 1; i < len(wl.Phases) && ctx.Err() == nil; i++ {
-		f, ok, err := c.opFloor(ctx, i)
+	load := workloads.Phase{Kind: workloads.Load, Name: "load", Clients: 1}
+	stream, err := census.LoadStream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := drive.Drive(ctx, t, drive.Spec{Phase: load, Stream: stream}); err != nil {
+		return nil, err
+	}
+	for _, op := range floorOrder() {
+		if !t.Offers[op] || !r.measures(op) || ctx.Err() != nil {
+			continue
+		}
+		p := workloads.Phase{
+			Kind: workloads.Measure, Name: op.String(), Number: int(op) + 1,
+			Arrivals: workloads.Closed, Clients: 1, Duration: floorTime,
+		}
+		p.Mix[op] = 1
+		found, err := drive.Drive(ctx, t, drive.Spec{Phase: p, Stream: w.Stream(&p, census)})
 		if err != nil {
 			return nil, err
 		}
-		if ok {
-			floors = append(floors, f)
+		// What the null engine makes a model say is not wrong: all outcomes count.
+		if n := found.Evidence.Started; n > 0 {
+			floors = append(floors, reports.Floor{Model: m.Name, Op: p.Name, NS: float64(found.Busy) / float64(n)})
 		}
 	}
 	return floors, nil
+}
+
+// floorOrder is all operations, those last that take messages away.
+func floorOrder() []workloads.Op {
+	var order []workloads.Op
+	last := []workloads.Op{workloads.Move, workloads.Delete, workloads.Restore, workloads.Purge}
+	for op := range workloads.Op(workloads.NumOps) {
+		if !slices.Contains(last, op) {
+			order = append(order, op)
+		}
+	}
+	return append(order, last...)
 }
 
 // measures reports whether the workload measures the operation.
@@ -181,28 +194,4 @@ func (r *runner) measures(op workloads.Op) bool {
 		}
 	}
 	return false
-}
-
-// opFloor is the cost of the call of phase i's only operation; false if the
-// model has none or there is nothing to call it on.
-func (c *cell) opFloor(ctx context.Context, i int) (f reports.Floor, ok bool, err error) {
-	p := newPhase(c, i)
-	w, err := newWorker(p, 0)
-	if err != nil {
-		return f, false, err
-	}
-	defer func() { err = errors.Join(err, w.close()) }()
-	w.plan.Next(0, &w.op)
-	o := &operations[w.op.Op]
-	if !w.offers[w.op.Op] || !o.target(w) {
-		return f, false, w.err
-	}
-	f = reports.Floor{Model: c.model.Name, Op: w.op.Op.String()}
-	f.NS, f.Allocs, err = spend(floorOp, func() error {
-		if err := o.run(ctx, w); errors.Is(err, context.Canceled) {
-			return err
-		}
-		return nil // what the null engine makes a model say is not wrong
-	})
-	return f, true, errors.Join(err, w.finish(o, latency.Dropped))
 }

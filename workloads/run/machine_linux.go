@@ -3,9 +3,7 @@ package run
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -63,40 +61,11 @@ func fileSystem(magic int64) string {
 	return fmt.Sprintf("0x%x", magic)
 }
 
-// usage is what this process used of the machine since it began.
-type usage struct {
-	cpu     time.Duration // user and system
-	machine time.Duration // of all processes together; 0: not known
-	rss     int64         // peak resident bytes; 0: not known
-}
-
-func processUsage() usage {
-	var r unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
-		return usage{}
-	}
-	return usage{cpu: time.Duration(r.Utime.Nano() + r.Stime.Nano()), machine: machineBusy(), rss: r.Maxrss << 10}
-}
-
-// machineBusy is the time that all processors were busy, or taken by the
-// hypervisor, since the machine was started; 0 if it is not told. Its unit is
-// 10 ms: proc_stat(5).
-func machineBusy() time.Duration {
-	b, err := os.ReadFile("/proc/stat")
+// machineID is the system's own identity of the machine: machine-id(5).
+func machineID() string {
+	b, err := os.ReadFile("/etc/machine-id")
 	if err != nil {
-		return 0
+		return ""
 	}
-	line, _, _ := strings.Cut(string(b), "\n")
-	f := strings.Fields(line) // cpu user nice system idle iowait irq softirq steal guest guest_nice
-	var busy int64
-	for i := 1; i < min(len(f), 9); i++ {
-		n, err := strconv.ParseInt(f[i], 10, 64)
-		if err != nil {
-			return 0
-		}
-		if i != 4 && i != 5 { // idle, iowait
-			busy += n
-		}
-	}
-	return time.Duration(busy) * 10 * time.Millisecond
+	return strings.TrimSpace(string(b))
 }

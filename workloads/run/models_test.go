@@ -20,7 +20,7 @@ import (
 func TestModels(t *testing.T) {
 	for _, m := range []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()} {
 		t.Run(m.Name, func(t *testing.T) {
-			c := config(t, newDesk(), `
+			c := config(t, newFake(), `
   - settle: {}
   - measure:
       clients: 4

@@ -18,6 +18,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
 )
@@ -51,10 +52,10 @@ var source = sync.OnceValue(func() messages.Source {
 	return messages.NewGenerator(w)
 })
 
-func config(t testing.TB, d *desk, phases string) Config {
+func config(t testing.TB, d *fake, phases string) Config {
 	return Config{
 		Workload: parse(t, phases), Mail: source(), Workers: 8,
-		Models: []models.Model{d.model("desk")}, Engines: []drivers.Engine{d.engine("memory")},
+		Models: []models.Model{d.model("fake")}, Engines: []drivers.Engine{d.engine("memory")},
 	}
 }
 
@@ -65,6 +66,19 @@ func runOK(t testing.TB, c Config) *reports.Run {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// why is the reason of the cell's verdict.
+func why(c reports.Cell) string {
+	if c.Reason == nil {
+		return ""
+	}
+	return c.Reason.Text
+}
+
+// doubted reports whether the cell has a doubt of that code.
+func doubted(c reports.Cell, code reports.Code) bool {
+	return slices.ContainsFunc(c.Doubts, func(d reports.Doubt) bool { return d.Code == code })
 }
 
 // phaseOf returns the cell of that phase, which must be there once.
@@ -90,14 +104,14 @@ const everyOp = `
 `
 
 func TestRun(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	r := runOK(t, config(t, d, everyOp))
 	if load := phaseOf(t, r, "load"); load.Ops["deliver"].Count != 150 || load.Verdict != reports.OK {
 		t.Errorf("load = %+v, want 150 deliveries", load)
 	}
 	m := phaseOf(t, r, "measure")
 	if m.Verdict == reports.Failed {
-		t.Fatalf("failed: %s", m.Reason)
+		t.Fatalf("failed: %s", why(m))
 	}
 	var total int64
 	for name, o := range m.Ops {
@@ -118,7 +132,7 @@ func TestRun(t *testing.T) {
 	if got := m.Ops["list"].Missing; got != "size, seen" {
 		t.Errorf("list lacks %q", got)
 	}
-	if r.Format != reports.Format || r.Environment.Go == "" || r.Digests["workload"] == "" || r.Digests["schema desk"] == "" || r.Settings["workers"] != "8" {
+	if r.Format != reports.Format || r.Environment.Go == "" || r.Workload.SHA256 == "" || len(r.Schemas) != 1 || r.Schemas[0].SHA256 == "" || r.Config.Workers != 8 {
 		t.Errorf("provenance is incomplete: %+v", r)
 	}
 }
@@ -127,7 +141,7 @@ func TestRun(t *testing.T) {
 // same ledger.
 func TestReplay(t *testing.T) {
 	once := func() (calls []string, ledger []byte, left map[string][]string) {
-		d := newDesk()
+		d := newFake()
 		d.before = func(call string) error { calls = append(calls, call); return nil }
 		c := config(t, d, `
   - measure:
@@ -138,7 +152,7 @@ func TestReplay(t *testing.T) {
 		c.Workload.Phases[0].Clients = 1
 		c.DataDir = filepath.Join(t.TempDir(), "data")
 		runOK(t, c)
-		ledger, err := os.ReadFile(filepath.Join(c.DataDir, "desk-memory", ledgerFile))
+		ledger, err := os.ReadFile(filepath.Join(c.DataDir, "fake-memory", "ledger"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +169,7 @@ func TestReplay(t *testing.T) {
 	if !slices.Equal(calls1, calls2) || len(calls1) < 500 {
 		t.Error("the two runs made different calls")
 	}
-	if !bytes.Equal(ledger1, ledger2) || len(ledger1) < 200*recordSize {
+	if !bytes.Equal(ledger1, ledger2) || len(ledger1) < 200*64 {
 		t.Error("the two runs wrote different ledgers")
 	}
 	if !reflect.DeepEqual(left1, left2) {
@@ -165,7 +179,7 @@ func TestReplay(t *testing.T) {
 
 // Every due operation is in the result: started, or dropped.
 func TestFrozenEngine(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	var frozen atomic.Bool
 	d.before = func(call string) error {
 		if call == "open" && frozen.CompareAndSwap(false, true) {
@@ -193,15 +207,15 @@ func TestFrozenEngine(t *testing.T) {
 	}
 	// The queue behind a freeze must not be taken for a pool that is too small.
 	// What else a busy machine does to an engine this fast is not the freeze's.
-	if strings.Contains(c.Reason, "use more workers") {
-		t.Errorf("verdict %s: %s", c.Verdict, c.Reason)
+	if strings.Contains(why(c), "use more workers") {
+		t.Errorf("verdict %s: %s", c.Verdict, why(c))
 	}
 }
 
 // What is said of a phase that has ended is about all of it, not about its last
 // window.
 func TestFinishedPhaseTellsItsMeanRate(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	var n atomic.Int64
 	d.before = func(call string) error {
 		if call == "open" && n.Add(1) > 1000 { // 50/s at the end
@@ -219,13 +233,13 @@ func TestFinishedPhaseTellsItsMeanRate(t *testing.T) {
 		}
 	}
 	m := phaseOf(t, runOK(t, c), "measure")
-	if mean := float64(end.Done) / m.Seconds; end.Done != 1040 || end.Rate < 0.8*mean || end.Rate > 1.2*mean {
-		t.Errorf("%d operations at %.0f/s, and the phase took %.3f s", end.Done, end.Rate, m.Seconds)
+	if mean := float64(end.OK) / m.Seconds; end.OK != 1040 || end.Rate < 0.8*mean || end.Rate > 1.2*mean {
+		t.Errorf("%d operations at %.0f/s, and the phase took %.3f s", end.OK, end.Rate, m.Seconds)
 	}
 }
 
 func TestTooLateIsDroppedAndCounted(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	d.before = pause(20*time.Millisecond, "open") // 8 workers: 400/s
 	c := config(t, d, `
   - measure: {rate: 4000/s, operations: 2000, mix: {open: 1, recount: 1}}
@@ -239,8 +253,13 @@ func TestTooLateIsDroppedAndCounted(t *testing.T) {
 	if all := o.Count + o.Dropped; o.Dropped == 0 || all < 900 || all > 1100 {
 		t.Errorf("%d ok and %d dropped, want about 1000 together and some dropped", o.Count, o.Dropped)
 	}
-	if !slices.ContainsFunc(m.Doubts, func(s string) bool { return strings.Contains(s, fmt.Sprintf("never started: open %d", o.Dropped)) }) {
-		t.Errorf("doubts %q do not tell of the drops", m.Doubts)
+	if !slices.ContainsFunc(m.Doubts, func(d reports.Doubt) bool {
+		return d.Code == judge.CodeDropped && slices.Equal(d.Ops, []reports.OpCount{{Op: "open", Count: o.Dropped}})
+	}) {
+		t.Errorf("doubts %v do not tell of the drops", m.Doubts)
+	}
+	if m.Verdict != reports.Overloaded || m.Reason.Code != judge.CodeDropped {
+		t.Errorf("verdict %s: %s", m.Verdict, why(m))
 	}
 }
 
@@ -251,15 +270,15 @@ func TestVerdictOfARun(t *testing.T) {
   - measure: {rate: 1500/s, duration: 500ms, mix: {open: 1}}
 `
 	t.Run("pool too small", func(t *testing.T) {
-		d := newDesk()
+		d := newFake()
 		d.before = pause(10*time.Millisecond, "open") // however many there are at once
 		m := phaseOf(t, runOK(t, config(t, d, phases)), "measure")
-		if m.Verdict != reports.Invalid || !strings.Contains(m.Reason, "use more workers") {
-			t.Errorf("verdict %s: %s", m.Verdict, m.Reason)
+		if m.Verdict != reports.Invalid || !strings.Contains(why(m), "use more workers") {
+			t.Errorf("verdict %s: %s", m.Verdict, why(m))
 		}
 	})
 	t.Run("slow engine", func(t *testing.T) {
-		d := newDesk()
+		d := newFake()
 		engine := make(chan struct{}, 1) // one operation at a time
 		d.before = func(call string) error {
 			if call == "open" {
@@ -270,17 +289,21 @@ func TestVerdictOfARun(t *testing.T) {
 			return nil
 		}
 		m := phaseOf(t, runOK(t, config(t, d, phases)), "measure")
-		if m.Verdict != reports.OK {
-			t.Errorf("verdict %s: %s", m.Verdict, m.Reason)
+		// A busy machine may start some operations late, too: that is another reason.
+		if m.Verdict == reports.OK || m.Reason.Code != judge.CodeBehind && m.Reason.Code != judge.CodeClientLate {
+			t.Errorf("verdict %s: %s", m.Verdict, why(m))
 		}
-		if !slices.ContainsFunc(m.Doubts, func(s string) bool { return strings.HasPrefix(s, "overloaded: ") }) {
-			t.Errorf("doubts %q do not say that the engine was overloaded", m.Doubts)
+		if m.Offered.Achieved > 0.6*m.Offered.Rate { // 500 of 1500
+			t.Errorf("achieved %.0f/s of %.0f/s", m.Offered.Achieved, m.Offered.Rate)
+		}
+		if !doubted(m, judge.CodeQueued) {
+			t.Errorf("doubts %v do not say that operations queued", m.Doubts)
 		}
 	})
 }
 
 func TestFailedCellDoesNotEndTheRun(t *testing.T) {
-	bad, good := newDesk(), newDesk()
+	bad, good := newFake(), newFake()
 	bad.before = func(call string) error {
 		if call == "deliver" {
 			return errors.New("no space left on device")
@@ -296,7 +319,7 @@ func TestFailedCellDoesNotEndTheRun(t *testing.T) {
 	}
 	for _, cell := range r.Cells {
 		if cell.Verdict == reports.Failed {
-			failed = append(failed, cell.Model+" "+cell.Phase+": "+cell.Reason)
+			failed = append(failed, cell.Model+" "+cell.Phase+": "+why(cell))
 		} else if cell.Phase == "measure" {
 			ok = append(ok, cell.Model)
 		}
@@ -310,7 +333,7 @@ func TestFailedCellDoesNotEndTheRun(t *testing.T) {
 }
 
 func TestPhaseInWhichAllFail(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	d.before = func(call string) error {
 		if call == "list" {
 			return errors.New("connection refused")
@@ -318,13 +341,13 @@ func TestPhaseInWhichAllFail(t *testing.T) {
 		return nil
 	}
 	m := phaseOf(t, runOK(t, config(t, d, "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")), "measure")
-	if m.Verdict != reports.Failed || !strings.Contains(m.Reason, "connection refused") || m.Ops["list"].Failed != 50 {
-		t.Errorf("verdict %s: %s, %+v", m.Verdict, m.Reason, m.Ops["list"])
+	if m.Verdict != reports.Failed || !strings.Contains(why(m), "connection refused") || m.Ops["list"].Failed != 50 {
+		t.Errorf("verdict %s: %s, %+v", m.Verdict, why(m), m.Ops["list"])
 	}
 }
 
 func TestOutcomesApart(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	answers := []error{nil, models.ErrNotFound, drivers.ErrUnknown, drivers.ErrTooLarge, errors.New("refused")}
 	n := 0
 	d.before = func(call string) error {
@@ -341,7 +364,7 @@ func TestOutcomesApart(t *testing.T) {
 }
 
 func TestInterrupted(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	ctx, cancel := context.WithCancel(t.Context())
 	var n atomic.Int64
 	d.before = func(call string) error {
@@ -366,23 +389,23 @@ func TestInterrupted(t *testing.T) {
 	if len(r.Cells) != 2 {
 		t.Errorf("%d cells, want load and measure", len(r.Cells))
 	}
-	if !strings.Contains(hlog.String(), "Tag=desk.memory.measure.list.response,") {
+	if !strings.Contains(hlog.String(), "Tag=fake/memory/measure/1/1/list/response,") {
 		t.Errorf("the last interval is not in the log: %q", hlog.String())
 	}
 }
 
 func TestProgress(t *testing.T) {
-	c := config(t, newDesk(), "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
+	c := config(t, newFake(), "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
 	var got []Progress
 	c.Progress = func(p Progress) { got = append(got, p) }
 	runOK(t, c)
 	var finished []string
 	for _, p := range got {
-		if p.Model != "desk" || p.Engine != "memory" || p.Cell != 1 || p.Cells != 1 {
+		if p.Model != "fake" || p.Engine != "memory" || p.Cell != 1 || p.Cells != 1 {
 			t.Errorf("progress %+v does not say of what", p)
 		}
 		if p.Finished {
-			finished = append(finished, fmt.Sprintf("%s %d/%d", p.Phase, p.Done, p.Total))
+			finished = append(finished, fmt.Sprintf("%s %d/%d", p.Phase, p.OK, p.Total))
 		}
 	}
 	if want := []string{"load 150/150", "measure 50/50"}; !slices.Equal(finished, want) {
@@ -391,7 +414,7 @@ func TestProgress(t *testing.T) {
 }
 
 func TestTrials(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	c := config(t, d, "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
 	c.Trials = 2
 	c.Engines = []drivers.Engine{{Name: "memory", Open: func(ctx context.Context, o drivers.Options) (drivers.Store, error) {

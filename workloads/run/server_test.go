@@ -48,7 +48,7 @@ func (s *server) open(ctx context.Context, o drivers.Options) (drivers.Store, er
 		return nil, fmt.Errorf("dial %v: %w: connection refused", o.Contact, drivers.ErrUnreachable)
 	}
 	if o.Namespace == "" {
-		return &served{server: s, Store: deskStore{}}, nil
+		return &served{server: s, Store: fakeStore{}}, nil
 	}
 	path := filepath.Join(s.dir, drivers.Prefix+o.Namespace)
 	inner, err := pebble.Engine().Open(ctx, drivers.Options{Dir: path})

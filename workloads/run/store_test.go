@@ -14,13 +14,14 @@ import (
 	"github.com/mailbench/mailbench/models/conversation"
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/workloads/target"
 )
 
 const briefly = "  - measure: {clients: 2, operations: 60, mix: {list: 2, open: 2, deliver: 2, delete: 1}}\n"
 
 // remoteConfig is a run of one model on a server.
 func remoteConfig(t *testing.T, s *server, phases string) Config {
-	c := config(t, newDesk(), phases)
+	c := config(t, newFake(), phases)
 	c.Models, c.Engines = []models.Model{james.Model()}, []drivers.Engine{s.engine()}
 	return c
 }
@@ -30,7 +31,7 @@ func allOK(t *testing.T, r *reports.Run) {
 	t.Helper()
 	for _, c := range r.Cells {
 		if c.Verdict == reports.Failed {
-			t.Errorf("%s on %s, %s: %s", c.Model, c.Engine, c.Phase, c.Reason)
+			t.Errorf("%s on %s, %s: %s", c.Model, c.Engine, c.Phase, why(c))
 		}
 	}
 }
@@ -101,16 +102,16 @@ func TestKeptOnTheServer(t *testing.T) {
 		c := c
 		c.Audit, c.Workload = NoAudit, parse(t, briefly+"seed: 7\n")
 		cell := runOK(t, c).Cells[0]
-		if want := `remove that folder (after "mailbench engine clean server ` + kept[0] + `")`; !strings.Contains(cell.Reason, want) {
-			t.Errorf("reason %q, want it to say how: %q", cell.Reason, want)
+		if want := `remove that folder (after "mailbench engine clean server ` + kept[0] + `")`; !strings.Contains(why(cell), want) {
+			t.Errorf("reason %q, want it to say how: %q", why(cell), want)
 		}
 	})
 	t.Run("another cluster", func(t *testing.T) {
 		c, elsewhere := c, newServer(t)
 		c.Engines = []drivers.Engine{elsewhere.engine()}
 		cell := runOK(t, c).Cells[0]
-		if cell.Verdict != reports.Failed || !strings.Contains(cell.Reason, "is in namespace "+kept[0]+", which this server does not have") {
-			t.Errorf("%s: %q", cell.Verdict, cell.Reason)
+		if cell.Verdict != reports.Failed || !strings.Contains(why(cell), "is in namespace "+kept[0]+", which this server does not have") {
+			t.Errorf("%s: %q", cell.Verdict, why(cell))
 		}
 	})
 	if now := s.namespaces(); len(now) != 1 || now[0] != kept[0] {
@@ -125,19 +126,19 @@ func TestNamespaceIsWrittenDownFirst(t *testing.T) {
 	c := remoteConfig(t, s, briefly)
 	c.DataDir = filepath.Join(t.TempDir(), "data")
 	at := filepath.Join(c.DataDir, "james-server")
-	var noted *dataset
+	var noted *target.Dataset
 	s.applying = func() error {
-		noted = must(readDataset(at))
+		noted = must(target.ReadDataset(at))
 		return errors.New("no room")
 	}
 	r := runOK(t, c)
-	if cell := r.Cells[0]; cell.Verdict != reports.Failed || !strings.Contains(cell.Reason, "no room") {
-		t.Errorf("%s: %q", cell.Verdict, cell.Reason)
+	if cell := r.Cells[0]; cell.Verdict != reports.Failed || !strings.Contains(why(cell), "no room") {
+		t.Errorf("%s: %q", cell.Verdict, why(cell))
 	}
 	if noted == nil || noted.Namespace == "" || noted.Namespace != s.opened[1].Namespace || noted.Complete {
 		t.Errorf("noted before the load: %+v, opened %+v", noted, s.opened)
 	}
-	if _, err := os.Stat(filepath.Join(at, datasetFile)); !os.IsNotExist(err) || len(s.namespaces()) > 0 {
+	if _, err := os.Stat(filepath.Join(at, "dataset.json")); !os.IsNotExist(err) || len(s.namespaces()) > 0 {
 		t.Errorf("kept though nothing was loaded: %v, on the server %v", err, s.namespaces())
 	}
 }
@@ -148,7 +149,7 @@ func TestInterruptedRunDrops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := remoteConfig(t, s, "  - measure: {rate: 100/s, duration: 1h, mix: {list: 1}}\n")
 	c.Progress = func(p Progress) {
-		if p.Phase == "measure" && p.Done > 0 {
+		if p.Phase == "measure" && p.OK > 0 {
 			cancel()
 		}
 	}
@@ -179,10 +180,10 @@ func TestWhatCannotBeDropped(t *testing.T) {
 
 // An engine that does not answer is found before another is loaded.
 func TestUnreachable(t *testing.T) {
-	s, d := newServer(t), newDesk()
+	s, d := newServer(t), newFake()
 	s.down = true
 	c := remoteConfig(t, s, briefly+"engines: {server: {contact: '10.0.0.1:99'}}\n")
-	c.Models = []models.Model{d.model("desk")}
+	c.Models = []models.Model{d.model("fake")}
 	c.Engines = []drivers.Engine{d.engine("memory"), s.engine()}
 	_, err := Run(t.Context(), c)
 	if !errors.Is(err, drivers.ErrUnreachable) {

@@ -1,0 +1,221 @@
+package drive
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/target"
+)
+
+// An operation chooses and holds what it works on before it is due, and lets go of
+// it when its outcome is known.
+
+// searchFolders is how many folders are looked at for a message, beginning with
+// the one that the plan chose.
+const searchFolders = 1000
+
+// search finds the first folder, from the planned one on, in which hold gets
+// hold of a message.
+func (w *worker) search(hold func(f *target.FolderSet, rank int) (models.Handle, bool)) bool {
+	user, at := w.op.User, w.op.Folder
+	for range searchFolders {
+		a := &w.live.Accounts[user]
+		f := a.Folders[at]
+		if live := f.Len(); live > 0 {
+			if h, ok := hold(f.FolderSet, w.op.Choose(live)); ok {
+				w.task.account, w.task.from, w.task.handle = a, f, h
+				return true
+			}
+		}
+		if at++; at == len(a.Folders) {
+			at, user = 0, (user+1)%len(w.live.Accounts)
+		}
+	}
+	return false
+}
+
+// chooseFolder takes the planned folder, whatever is in it.
+func chooseFolder(w *worker) (bool, error) {
+	w.task.account = &w.live.Accounts[w.op.User]
+	w.task.from = w.task.account.Folders[w.op.Folder]
+	return true, nil
+}
+
+// choosePage lists from the newest message, or behind one that need not be there
+// any more when the page is read.
+func (w *worker) choosePage() (bool, error) {
+	w.task.after = models.Handle{}
+	w.task.account = &w.live.Accounts[w.op.User]
+	w.task.from = w.task.account.Folders[w.op.Folder]
+	if f := w.task.from; w.op.Deep {
+		if live := f.Len(); live > 0 {
+			if h, ok := f.Read(w.op.Choose(live)); ok {
+				f.Release(h)
+				w.task.after = h
+			}
+		}
+	}
+	return true, nil
+}
+
+func (w *worker) chooseToRead() (bool, error) { return w.search(readRank), nil }
+
+func (w *worker) chooseToChange() (bool, error) { return w.search(ownRank), nil }
+
+func readRank(f *target.FolderSet, rank int) (models.Handle, bool)   { return f.Read(rank) }
+func ownRank(f *target.FolderSet, rank int) (models.Handle, bool)    { return f.Own(rank) }
+func removeRank(f *target.FolderSet, rank int) (models.Handle, bool) { return f.Remove(rank) }
+
+func released(w *worker, _ latency.Outcome) error {
+	w.task.from.Release(w.task.handle)
+	return nil
+}
+
+func disowned(w *worker, _ latency.Outcome) error {
+	w.task.from.Disown(w.task.handle)
+	return nil
+}
+
+func (w *worker) chooseAttachment() (bool, error) {
+	return w.search(func(f *target.FolderSet, rank int) (models.Handle, bool) {
+		h, name, ok := f.ReadAttached(rank)
+		w.task.name = name
+		return h, ok
+	}), nil
+}
+
+func (w *worker) chooseSender() (ok bool, err error) {
+	if ok, err = chooseFolder(w); err == nil {
+		w.task.name, err = w.mail.From(w.op.Message)
+	}
+	return ok, err
+}
+
+func (w *worker) chooseSlice() (bool, error) {
+	w.task.since, w.task.until = w.op.Window(w.target.Dataset.Began, w.phase.began)
+	return chooseFolder(w)
+}
+
+// chooseToLabel puts a label on, or takes one off that was put on before.
+func (w *worker) chooseToLabel() (bool, error) {
+	a := &w.live.Accounts[w.op.User]
+	if len(a.Folders) < 2 {
+		return false, nil
+	}
+	t, f := &w.task, a.Folders[w.op.Folder]
+	if l, ok := f.Unlabel(); ok {
+		t.account, t.from, t.handle, t.to, t.off = a, f, l.Handle, l.Second, true
+		return true, nil
+	}
+	t.off = false
+	if !w.search(ownRank) {
+		return false, nil
+	}
+	if t.to = w.other(t.account, t.from); t.to.FolderSet == nil { // the search went on to an account with one folder
+		t.from.Disown(t.handle)
+		return false, nil
+	}
+	w.record(ledger.Record{Event: ledger.Labelled, Place: t.from.Place, N: w.op.N, Handle: t.handle})
+	w.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: w.op.N, Handle: t.handle})
+	return true, w.flush()
+}
+
+// other is the folder that the plan moves to, or the next one if the message is in
+// that. Of accounts with one folder nothing is moved: it has no set.
+func (w *worker) other(a *target.Account, from target.Folder) target.Folder {
+	for i := range a.Folders {
+		if f := a.Folders[(w.op.To+i)%len(a.Folders)]; f.FolderSet != from.FolderSet {
+			return f
+		}
+	}
+	return target.Folder{}
+}
+
+func (w *worker) labelled(out latency.Outcome) error {
+	t := &w.task
+	switch {
+	case out == latency.Unknown: // it stays owned: nobody knows what a deletion would leave
+		return nil
+	case (out == latency.OK) == t.off: // it has no second label
+		defer t.from.Disown(t.handle)
+		w.record(ledger.Record{Event: ledger.Unlabelled, Place: t.from.Place, N: w.op.N, Handle: t.handle})
+	case out == latency.OK:
+		w.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: w.op.N, Handle: t.one[0]})
+		t.from.Label(target.DoubleLabelled{Handle: t.handle, Second: t.to})
+	}
+	return w.flush()
+}
+
+// chooseRecipients makes the message of a delivery and the folders that it goes to.
+func (w *worker) chooseRecipients() (bool, error) {
+	t := &w.task
+	t.sets, t.refs = t.sets[:0], t.refs[:0]
+	for _, u := range w.op.Recipients {
+		f := w.live.Accounts[u].Folders[w.op.Folder]
+		t.sets, t.refs = append(t.sets, f.FolderSet), append(t.refs, f.Ref)
+	}
+	return true, w.makeMessage(w.op.Message, w.op.Date)
+}
+
+// makeMessage makes the message to deliver.
+func (w *worker) makeMessage(n uint64, date time.Time) (err error) {
+	t := &w.task
+	t.handles = append(t.handles[:0], make([]models.Handle, len(t.refs))...)
+	if err = w.mail.Message(n, date, &w.message); err == nil && w.target.Acknowledged != nil {
+		t.digest, err = w.digester.Message(&w.message)
+	}
+	return err
+}
+
+func (w *worker) delivered(out latency.Outcome) error {
+	t := &w.task
+	switch out {
+	case latency.OK:
+		for i, f := range t.sets {
+			w.record(ledger.Record{
+				Event: ledger.Delivered, Place: f.Place, N: w.op.Message, Handle: t.handles[i], Digest: t.digest, Ahead: w.ahead,
+			})
+		}
+	case latency.Unknown:
+		for _, f := range t.sets {
+			w.record(ledger.Record{Event: ledger.Unsure, Place: f.Place, N: w.op.Message})
+		}
+	default:
+		return nil
+	}
+	if err := w.flush(); err != nil || out != latency.OK {
+		return err
+	}
+	for i, f := range t.sets {
+		w.live.Add(f, t.handles[i], &w.message)
+	}
+	return nil
+}
+
+// log writes one record at once.
+func (w *worker) log(e ledger.Event, p ledger.Place, h models.Handle) error {
+	w.record(ledger.Record{Event: e, Place: p, N: w.op.N, Handle: h})
+	return w.flush()
+}
+
+// record adds a record to those that flush writes.
+func (w *worker) record(r ledger.Record) {
+	if w.target.Acknowledged != nil {
+		w.records = r.Append(w.records)
+	}
+}
+
+func (w *worker) flush() error {
+	if w.target.Acknowledged == nil {
+		return nil
+	}
+	err := w.target.Acknowledged.Write(w.records)
+	w.records = w.records[:0]
+	if err != nil {
+		return fmt.Errorf("operation %d: %w", w.op.N, err)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package drive
+
+import (
+	"context"
+	"time"
+
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// collect takes what the workers recorded, window by window, until they have
+// ended, and once more then.
+func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) error {
+	p.timeline.tick = p.tickEvery()
+	ticks := time.NewTicker(p.timeline.tick)
+	defer ticks.Stop()
+	from := p.began
+	for {
+		last := false
+		select {
+		case <-ended:
+			last = true
+		case <-ticks.C:
+		}
+		to := time.Now()
+		ops := p.recorder.Tick()
+		if p.Log != nil {
+			if err := p.Log(ops, from, to); err != nil {
+				stop()
+				<-ended
+				return err
+			}
+		}
+		p.timeline.add(ops, p.reported(), from.Sub(p.began), to.Sub(p.began), last)
+		p.window(ops, to.Sub(from), last)
+		if last {
+			p.timeline.silent(to.Sub(p.began))
+			return nil
+		}
+		// A warm-up of so many operations runs them all.
+		if p.Phase.Kind == workloads.Warmup && p.Phase.Duration > 0 && warm(p.windows) {
+			stop()
+		}
+		from = to
+	}
+}
+
+// tickEvery is how long a window is: a second, or a tenth of a short phase.
+func (p *phase) tickEvery() time.Duration {
+	if d := p.Phase.Duration; d > 0 {
+		return min(time.Second, max(100*time.Millisecond, d/10))
+	}
+	return time.Second / 2
+}
+
+// reported is the time that the phase reports of its operations.
+func (p *phase) reported() latency.Kind {
+	if p.Stream.Open() {
+		return latency.Response
+	}
+	return latency.Service
+}
+
+// window adds a window to those seen, and tells how far the phase is. The last
+// one is partial and too short to compare.
+func (p *phase) window(ops []latency.Op, length time.Duration, last bool) {
+	var weights [workloads.NumOps]float64
+	var lag, lags float64
+	ok := p.counts[latency.OK]
+	for i := range ops {
+		for out, n := range ops[i].Counts {
+			p.counts[out] += n
+		}
+		if h := ops[i].Times[latency.Lag]; h != nil && h.TotalCount() > 0 {
+			lag += h.Mean() * float64(h.TotalCount())
+			lags += float64(h.TotalCount())
+		}
+		weights[i] = float64(p.recorder.Total(i).Counts[latency.OK])
+	}
+	if score, known := windowScore(ops, weights[:]); known && !last {
+		p.windows = append(p.windows, score)
+		p.lags = append(p.lags, int64(lag/max(1, lags)))
+	}
+	done := p.counts[latency.OK] - ok
+	if last { // a window that ends with its phase says little: tell of all
+		done, length = p.counts[latency.OK], p.clock.now()
+	}
+	if p.Progress != nil {
+		p.Progress(p.progress(float64(done)/max(length.Seconds(), 1e-3), last))
+	}
+}
+
+// progress is how far the phase is.
+func (p *phase) progress(rate float64, last bool) Progress {
+	pr := Progress{
+		OK: p.counts[latency.OK], Dropped: p.counts[latency.Dropped],
+		Total: p.Total, Rate: rate, Fraction: -1, Finished: last,
+	}
+	all := int64(0)
+	for _, n := range p.counts {
+		all += n
+	}
+	pr.Others = all - pr.OK - pr.Dropped
+	if pr.Total == 0 {
+		pr.Total = int64(p.Phase.Operations)
+	}
+	elapsed := p.clock.now()
+	switch {
+	case last:
+		pr.Fraction = 1
+	case pr.Total > 0:
+		pr.Fraction = min(1, float64(all)/float64(pr.Total))
+	case p.Phase.Duration > 0:
+		pr.Fraction = min(1, float64(elapsed)/float64(p.Phase.Duration))
+	}
+	if pr.Fraction > 0 && !last {
+		pr.ETA = time.Duration(float64(elapsed)/pr.Fraction) - elapsed
+	}
+	return pr
+}

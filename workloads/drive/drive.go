@@ -1,0 +1,179 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/target"
+)
+
+// Spec says what to carry out.
+type Spec struct {
+	Phase  workloads.Phase
+	Stream workloads.Stream
+	// Workers is how many operations may be under way; of a closed loop the phase
+	// says how many.
+	Workers int
+	// MaxLag: an operation that could not be started so long after it was due is
+	// dropped.
+	MaxLag time.Duration
+	// Lateness is how late a start may be that counts as on time; at least
+	// LeastLateness.
+	Lateness time.Duration
+	// Total is how many operations there will be, if the phase does not say; 0: not
+	// known.
+	Total int64
+
+	// Log, if set, gets the windows of the phase: what was recorded of each operation.
+	Log func(ops []latency.Op, from, to time.Time) error
+	// Progress, if set, is told how far the phase is, from one goroutine.
+	Progress func(Progress)
+}
+
+// LeastLateness is the target for p99.9 of lag. Where calls take longer, their
+// median is the bound: a delay that is small beside it does no harm.
+const LeastLateness = 2 * time.Millisecond
+
+// Progress is how far a phase is.
+type Progress struct {
+	OK       int64   // operations that succeeded
+	Others   int64   // that were carried out and did not
+	Dropped  int64   // that were due and never started
+	Total    int64   // operations of the phase; 0: not known
+	Fraction float64 // of the phase that is done, 0 to 1; negative: not known
+	Rate     float64 // operations a second that succeed: lately, or at the end in all
+	ETA      time.Duration
+	Finished bool
+}
+
+// Measurement is what a phase came to.
+type Measurement struct {
+	Began, Ended time.Time
+	Offered      reports.Offered
+	Ops          map[string]reports.Op
+	Timeline     []reports.Interval
+	Gap          reports.Gap
+	Client       reports.ClientInfo
+	Evidence     reports.Evidence
+	// Busy is the time that all workers spent in calls.
+	Busy time.Duration
+	// Mallocs counts the process' heap allocations during the phase.
+	Mallocs uint64
+	// Bulk: the load is not durable before the store has settled.
+	Bulk bool
+	// Steady: a warm-up ended with service times that no longer change.
+	Steady bool
+	// Median is the median service time over all operations; 0: not known.
+	Median time.Duration
+}
+
+// Drive carries out the phase. When ctx ends, no more operations begin, and those
+// under way get a while to end. The error says why the phase could not go on; what
+// was measured until then is in the Measurement.
+func Drive(ctx context.Context, t *target.Target, s Spec) (Measurement, error) {
+	p := newPhase(t, s)
+	err := p.run(ctx)
+	return p.measurement(ctx.Err() != nil), err
+}
+
+// phase is one phase while it runs, shared by its workers and the collector.
+type phase struct {
+	Spec
+	target   *target.Target
+	recorder *latency.Recorder
+	clock    clock
+	began    time.Time
+
+	mu     sync.Mutex
+	bulk   bool
+	missed int64 // messages of a load that could not be delivered
+
+	// Of the collector.
+	timeline timeline
+	windows  []float64 // service times, by window
+	lags     []int64   // means, by window
+	counts   [latency.NumOutcomes]int64
+
+	// When all workers have ended.
+	seconds float64
+	stats   stats
+	used    usage
+}
+
+// grace is how long operations under way may take to end when a run is
+// interrupted.
+const grace = 5 * time.Second
+
+func newPhase(t *target.Target, s Spec) *phase {
+	if s.Phase.Clients > 0 {
+		s.Workers = s.Phase.Clients
+	}
+	s.Workers, s.Lateness = max(1, s.Workers), max(s.Lateness, LeastLateness)
+	return &phase{Spec: s, target: t, recorder: latency.NewRecorder(workloads.NumOps, s.Workers, s.Stream.Open())}
+}
+
+// loads reports whether the phase loads the data set.
+func (p *phase) loads() bool { return p.Phase.Kind == workloads.Load }
+
+// run lets the workers carry out the phase.
+func (p *phase) run(ctx context.Context) (err error) {
+	runtime.GC() // what the phase before left is not this one's to collect
+	p.began = time.Now()
+	workers, err := p.workers()
+	defer func() {
+		for _, w := range workers {
+			err = errors.Join(err, w.close())
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	if p.clock, err = startClock(); err != nil {
+		return err
+	}
+	p.began = p.clock.base
+	before := processUsage()
+
+	workCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	opCtx, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, kill) })()
+	g, gctx := errgroup.WithContext(workCtx)
+	for _, w := range workers {
+		g.Go(func() error { return w.work(gctx, opCtx) })
+	}
+	ended := make(chan struct{})
+	var workErr error
+	go func() { workErr = g.Wait(); close(ended) }()
+	logErr := p.collect(ended, stop)
+	<-ended
+
+	p.seconds = p.clock.now().Seconds()
+	p.used = processUsage().since(before)
+	for _, w := range workers {
+		p.stats.add(&w.stats)
+	}
+	return errors.Join(workErr, logErr)
+}
+
+// workers opens the workers' sessions.
+func (p *phase) workers() ([]*worker, error) {
+	workers := make([]*worker, 0, p.Workers)
+	for i := range p.Workers {
+		w, err := newWorker(p, i)
+		if err != nil {
+			return workers, err
+		}
+		workers = append(workers, w)
+	}
+	return workers, nil
+}

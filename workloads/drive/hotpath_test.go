@@ -1,0 +1,123 @@
+package drive
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/random"
+	"github.com/mailbench/mailbench/workloads/target"
+)
+
+type idleMailbox struct{ models.Mailbox }
+
+func (idleMailbox) List(context.Context, *models.Folder, models.Handle, int, func(*models.Entry) error) error {
+	return nil
+}
+
+func (idleMailbox) Stats(context.Context, *models.Folder) (models.Stats, error) {
+	return models.Stats{}, nil
+}
+
+type idleBound struct{}
+
+func (idleBound) Mailbox(drivers.Session) models.Mailbox { return idleMailbox{} }
+
+type idleStore struct{ drivers.Store }
+
+func (idleStore) Session() (drivers.Session, error) { return idleSession{}, nil }
+
+type idleSession struct{ drivers.Session }
+
+func (idleSession) Close() error { return nil }
+
+type idleMail struct{ messages.Source }
+
+func (idleMail) Reader() messages.Reader { return nil }
+
+// hotWorker is a worker of a schedule that is always behind, so that nothing
+// waits, over a mailbox that does nothing. Users are as popular as Zipf's law says.
+func hotWorker(tb testing.TB) *worker {
+	w := &workloads.Workload{
+		Seed: 1, Mail: workloads.Mail{Recipients: random.Constant{Value: 1}},
+		Population: workloads.Population{Users: 1000, Folders: random.Constant{Value: 1}, Messages: random.Constant{Value: 1}},
+		Keys:       workloads.Keys{Users: random.Keys{Theta: random.DefaultTheta}},
+	}
+	census, err := w.Census(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	t := &target.Target{
+		Config: target.Config{Mail: idleMail{}}, Store: idleStore{}, Bound: idleBound{}, Dataset: &target.Dataset{},
+		Live: &target.Live{Accounts: make([]target.Account, census.Users())},
+	}
+	for i := range t.Live.Accounts {
+		t.Live.Accounts[i].Folders = []target.Folder{{Ref: &models.Folder{}, FolderSet: &target.FolderSet{}}}
+	}
+	for op := range t.Offers {
+		t.Offers[op] = true
+	}
+	phase := workloads.Phase{
+		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 1e8, Per: time.Second},
+		Operations: 1 << 60, Mix: workloads.Mix{workloads.List: 50, workloads.Counters: 50},
+	}
+	p := newPhase(t, Spec{Phase: phase, Stream: w.Stream(&phase, census), Workers: 1, MaxLag: 1000 * time.Hour})
+	if p.clock, err = startClock(); err != nil {
+		tb.Fatal(err)
+	}
+	hot, err := newWorker(p, 0)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := hot.close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	hot.last = 1 // all due times are past
+	return hot
+}
+
+// next carries out one operation.
+func (w *worker) next(tb testing.TB, ctx context.Context) {
+	due, ok := w.phase.Stream.Next(w.last, &w.op)
+	if !ok {
+		tb.Fatal("the stream has ended")
+	}
+	if err := w.step(ctx, ctx, due); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Between two operations the harness allocates nothing: not in the schedule, the
+// choice of operation and key, nor the recorder.
+func TestHotPathAllocatesNothing(t *testing.T) {
+	w := hotWorker(t)
+	for range 100 { // the first make the histograms
+		w.next(t, t.Context())
+	}
+	if n := testing.AllocsPerRun(1000, func() { w.next(t, t.Context()) }); n != 0 {
+		t.Errorf("%v allocations an operation", n)
+	}
+	w.phase.recorder.Tick()
+	if done := w.phase.recorder.Total(int(w.op.Op)).Counts[latency.OK]; done == 0 {
+		t.Error("nothing was recorded")
+	}
+}
+
+// BenchmarkHotPath is the harness floor: due time, choice of operation and key,
+// two readings of the clock, and recording, over a mailbox that does nothing.
+func BenchmarkHotPath(b *testing.B) {
+	w, ctx := hotWorker(b), context.Background()
+	b.ReportAllocs()
+	cpu := processUsage().cpu
+	for b.Loop() {
+		w.next(b, ctx)
+	}
+	b.ReportMetric(float64(processUsage().cpu-cpu)/float64(b.N), "cpu-ns/op") // of a machine that does other things too
+}

@@ -1,0 +1,99 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/target"
+)
+
+// load delivers messages of the load, in order of arrival, until there are no
+// more. Unlike an operation of a mix, a delivery that fails ends the load: what
+// would be measured then is another data set. Over a network a few may be missing.
+func (w *worker) load(ctx, opCtx context.Context) error {
+	// What is in a ledger was acknowledged, and must be as durable as the engine
+	// promises; what is loaded for one run only need not be.
+	if b, ok := w.session.(drivers.Bulk); ok && w.target.Acknowledged == nil {
+		b.Bulk(true)
+		defer b.Bulk(false)
+		w.phase.mu.Lock()
+		w.phase.bulk = true
+		w.phase.mu.Unlock()
+	}
+	for ctx.Err() == nil {
+		if _, ok := w.phase.Stream.Next(w.last, &w.op); !ok {
+			return nil
+		}
+		w.stats.due++
+		cause, err := w.loadOne(ctx, opCtx)
+		if err == nil && ctx.Err() == nil {
+			err = w.phase.miss(cause)
+		}
+		if err != nil {
+			return fmt.Errorf("load message %d into %s of %s: %w", w.op.N, workloads.FolderName(w.op.Folder), workloads.Address(w.op.User), err)
+		}
+	}
+	return nil
+}
+
+// A load over a network may miss missesMost messages, or the part missesShare of
+// them all, whichever is more. A delivery that is known to have failed is tried
+// again loadTries times, which takes 25 s: longer than what a dead node served is
+// out of reach. One of unknown outcome is not, lest the message be there twice.
+const (
+	missesMost  = 10
+	missesShare = 0.01
+	loadTries   = 9
+)
+
+// miss counts a delivery that ended with cause, and returns it if that ends the
+// load.
+func (p *phase) miss(cause error) error {
+	if cause == nil || errors.Is(cause, drivers.ErrTooLarge) {
+		return nil // that is counted already
+	}
+	if !p.target.Engine.Remote {
+		return cause
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.missed++; float64(p.missed) > max(missesMost, missesShare*float64(p.Total)) {
+		return fmt.Errorf("no more than %d messages may be missing: %w", p.missed-1, cause)
+	}
+	return nil
+}
+
+// largeMessage is the size from which on messages are loaded a few at a time.
+const largeMessage = 1 << 20
+
+// loadOne tries to deliver one message; cause is why it was not delivered.
+func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
+	if _, err := w.chooseRecipients(); err != nil {
+		return nil, err
+	}
+	if n := min(w.message.Raw.Size(), target.MaxLarge); n > largeMessage {
+		if err := w.target.Large.Acquire(opCtx, n); err != nil {
+			return nil, err
+		}
+		defer w.target.Large.Release(n)
+	}
+	for try := range loadTries {
+		if try > 0 {
+			sleep(ctx, 50*time.Millisecond<<try)
+		}
+		end, err := w.carryOut(opCtx, &operations[workloads.Deliver], 0)
+		if err != nil {
+			return nil, err
+		}
+		cause = end.cause
+		if end.outcome != latency.Failed || !w.target.Engine.Remote || ctx.Err() != nil {
+			break
+		}
+	}
+	return cause, nil
+}

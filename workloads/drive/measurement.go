@@ -1,0 +1,150 @@
+package drive
+
+import (
+	"strings"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// measurement is what the phase came to.
+func (p *phase) measurement(interrupted bool) Measurement {
+	m := Measurement{
+		Began: p.began, Ended: p.began.Add(time.Duration(p.seconds * 1e9)),
+		Ops: map[string]reports.Op{}, Timeline: p.timeline.intervals, Gap: p.timeline.gap,
+		Offered: p.offered(interrupted), Evidence: p.evidence(),
+		Client: p.used.client(p.Workers, p.seconds), Busy: p.stats.busy, Mallocs: p.used.mallocs, Bulk: p.bulk, Steady: steady(p.windows),
+	}
+	if len(p.windows) > 0 {
+		m.Median = time.Duration(judge.Median(p.windows))
+	}
+	for i := range workloads.NumOps {
+		op := workloads.Op(i)
+		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {
+			m.Ops[op.String()] = p.op(i)
+		}
+	}
+	return m
+}
+
+// offered is what the schedule asked for, and what was carried out.
+func (p *phase) offered(interrupted bool) reports.Offered {
+	s := &p.stats
+	o := reports.Offered{
+		Due: s.due, Skipped: s.skipped, Dropped: p.counts[latency.Dropped],
+		Span: p.Stream.Span().Seconds(), LastStart: s.lastStart.Seconds(),
+	}
+	for i := range s.ops {
+		o.NoTarget += s.ops[i].noTarget
+	}
+	if o.Span == 0 || interrupted {
+		o.Span = p.seconds
+	}
+	if o.Span > 0 {
+		o.Rate = float64(o.Due-o.Skipped-o.NoTarget) / o.Span
+		o.Achieved = float64(s.started) / max(o.Span, o.LastStart)
+	}
+	return o
+}
+
+// enoughToCompare is how many values a quantile needs that is to be compared:
+// before a queue that only grows, as many operations as there are workers found
+// one free.
+const enoughToCompare = 8
+
+// evidence is what the phase showed of the generator.
+func (p *phase) evidence() reports.Evidence {
+	s, t := &p.stats, p.target
+	e := reports.Evidence{
+		InProcess: t.Caps.InProcess, Beside: t.Beside, Discards: t.Caps.Discards,
+		Lateness: int64(p.Lateness), Started: s.started, Late: s.late, Queued: s.queued,
+		Own: int64(s.own), Service: int64(s.service), Missed: p.missed, Messages: p.Total,
+		Windows: p.windows, Lags: p.lags,
+	}
+	if min(s.serviceFree.total(), s.serviceQueued.total()) >= enoughToCompare {
+		e.ServiceFree, e.ServiceQueued = int64(s.serviceFree.quantile(0.25)), int64(s.serviceQueued.quantile(0.5))
+	}
+	if p.seconds > 0 {
+		e.Occupancy = s.busy.Seconds() / (p.seconds * float64(p.Workers))
+	}
+	return e
+}
+
+// op is what was recorded of one operation.
+func (p *phase) op(i int) reports.Op {
+	total, s := p.recorder.Total(i), &p.stats.ops[i]
+	c := &total.Counts
+	o := reports.Op{
+		Count: c[latency.OK], NotFound: c[latency.NotFound], Failed: c[latency.Failed],
+		Unknown: c[latency.Unknown], Dropped: c[latency.Dropped], TooLarge: c[latency.TooLarge],
+		NoTarget: s.noTarget, Clamped: total.Clamped,
+		Fallback: strings.Join(s.fallbacks, ", "),
+		Missing:  missing(s.missing),
+		Rate:     float64(c[latency.OK]) / max(p.seconds, 1e-9),
+		Service:  summary(total.Times[latency.Service]),
+		Lag:      summary(total.Times[latency.Lag]),
+		Errors:   s.errors.sorted(),
+	}
+	switch {
+	case !p.target.Offers[i] || s.notOffered:
+		o.Support = reports.NotOffered
+	case len(s.fallbacks) > 0:
+		o.Support = reports.EmulatedOp
+	case o.Count+o.NotFound+o.Failed+o.Unknown+o.TooLarge > 0:
+		o.Support = reports.Native
+	default:
+		o.Support = reports.NotObserved
+	}
+	o.Response = o.Service // a closed loop has no due times
+	if h := total.Times[latency.Response]; h != nil {
+		o.Response = summary(h)
+	}
+	if n := float64(o.Count); n > 0 {
+		c := &s.cost
+		o.Store = reports.StoreCost{
+			Calls: float64(c.Calls) / n, RowsRead: float64(c.RowsRead) / n, RowsWritten: float64(c.RowsWritten) / n,
+			BytesRead: float64(c.BytesRead) / n, BytesWritten: float64(c.BytesWritten) / n,
+		}
+	}
+	return o
+}
+
+// summary is a distribution's figures; nothing of none.
+func summary(h *hdr.Histogram) reports.Latency {
+	if h == nil || h.TotalCount() == 0 {
+		return reports.Latency{}
+	}
+	return reports.Latency{
+		P50: h.ValueAtQuantile(50), P90: h.ValueAtQuantile(90), P99: h.ValueAtQuantile(99), P999: h.ValueAtQuantile(99.9),
+		Max: h.Max(), Mean: h.Mean(),
+	}
+}
+
+// missing names the fields that an answer lacked.
+func missing(k models.Known) string {
+	var names []string
+	for _, f := range []struct {
+		field models.Known
+		name  string
+	}{
+		{models.KnowFrom, "from"},
+		{models.KnowSubject, "subject"},
+		{models.KnowDate, "date"},
+		{models.KnowSize, "size"},
+		{models.KnowSeen, "seen"},
+		{models.KnowMessages, "messages"},
+		{models.KnowUnread, "unread"},
+		{models.KnowBytes, "bytes"},
+	} {
+		if k.Has(f.field) {
+			names = append(names, f.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

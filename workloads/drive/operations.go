@@ -1,0 +1,177 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/target"
+)
+
+// task is one operation with everything that it needs, made before its due
+// time. A worker has one and uses it again.
+type task struct {
+	account *target.Account
+	from    target.Folder // where the message is
+	to      target.Folder // of a move or label
+	handle  models.Handle // of the message
+	after   models.Handle // where a page begins
+	off     bool          // a label is taken away
+	name    string        // of an attachment or sender
+	since   time.Time
+	until   time.Time
+
+	// A delivery, and the results of it or of a move.
+	digest  uint64
+	sets    []*target.FolderSet
+	refs    []*models.Folder
+	handles []models.Handle
+	one     [1]models.Handle // the argument of a move or delete
+}
+
+// operation is how one operation of the language is carried out.
+type operation struct {
+	// choose completes the task that the plan began and takes hold of what the
+	// operation works on; false if there is nothing that it could work on.
+	choose func(*worker) (bool, error)
+	// run is what is timed.
+	run func(context.Context, *worker) error
+	// done lets go of what was chosen, and enters the outcome in live set and ledger.
+	done func(*worker, latency.Outcome) error
+}
+
+// operations are all of them, by workloads.Op.
+var operations = [workloads.NumOps]operation{
+	workloads.Deliver:      {choose: (*worker).chooseRecipients, run: deliver, done: (*worker).delivered},
+	workloads.List:         {choose: (*worker).choosePage, run: list},
+	workloads.Open:         {choose: (*worker).chooseToRead, run: open, done: released},
+	workloads.Raw:          {choose: (*worker).chooseToRead, run: raw, done: released},
+	workloads.Attachment:   {choose: (*worker).chooseAttachment, run: attachment, done: released},
+	workloads.Flag:         {choose: (*worker).chooseToChange, run: flag, done: disowned},
+	workloads.Label:        {choose: (*worker).chooseToLabel, run: label, done: (*worker).labelled},
+	workloads.Move:         {choose: (*worker).chooseToMove, run: move, done: (*worker).moved},
+	workloads.Delete:       {choose: (*worker).chooseToDelete, run: remove, done: (*worker).removed},
+	workloads.Restore:      {choose: (*worker).chooseToRestore, run: restore, done: (*worker).restored},
+	workloads.Purge:        {choose: (*worker).chooseToPurge, run: purge, done: purged},
+	workloads.Folders:      {choose: chooseFolder, run: folders},
+	workloads.Counters:     {choose: chooseFolder, run: counters},
+	workloads.Recount:      {choose: chooseFolder, run: recount},
+	workloads.SearchSender: {choose: (*worker).chooseSender, run: searchSender},
+	workloads.Slice:        {choose: (*worker).chooseSlice, run: slice},
+	workloads.Seen:         {choose: (*worker).chooseToRead, run: seen, done: released},
+	workloads.Subscribe:    {choose: chooseFolder, run: subscribe},
+	workloads.Login:        {choose: chooseFolder, run: login},
+}
+
+// outcome tells the ends of an operation apart. What was asked for by a phase
+// that is being broken off has an unknown outcome.
+func outcome(err error) latency.Outcome {
+	switch {
+	case err == nil:
+		return latency.OK
+	case errors.Is(err, models.ErrNotFound):
+		return latency.NotFound
+	case errors.Is(err, drivers.ErrTooLarge):
+		return latency.TooLarge
+	case errors.Is(err, drivers.ErrUnknown), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return latency.Unknown
+	default:
+		return latency.Failed
+	}
+}
+
+// pageSize is how many entries a page has: what the documents show at once.
+const pageSize = 25
+
+// The calls. Each is one mail operation and nothing else.
+
+func deliver(ctx context.Context, w *worker) error {
+	return w.mb.Deliver(ctx, &w.message, w.task.refs, w.task.handles)
+}
+
+func list(ctx context.Context, w *worker) error {
+	return w.mb.List(ctx, w.task.from.Ref, w.task.after, pageSize, w.entry)
+}
+
+func open(ctx context.Context, w *worker) error {
+	return w.mb.Open(ctx, w.task.from.Ref, w.task.handle, &w.opened)
+}
+
+func raw(ctx context.Context, w *worker) error {
+	_, err := w.mb.Raw(ctx, w.task.from.Ref, w.task.handle, io.Discard)
+	return err
+}
+
+func attachment(ctx context.Context, w *worker) error {
+	_, err := w.mb.Attachment(ctx, w.task.from.Ref, w.task.handle, w.task.name, io.Discard)
+	return err
+}
+
+func flag(ctx context.Context, w *worker) error {
+	return w.mb.Flag(ctx, w.task.from.Ref, w.task.handle, models.Seen, w.op.On)
+}
+
+func label(ctx context.Context, w *worker) (err error) {
+	t := &w.task
+	t.one[0], err = w.mb.(models.Labeler).Label(ctx, t.from.Ref, t.handle, t.to.Ref, !t.off)
+	return err
+}
+
+func move(ctx context.Context, w *worker) error {
+	return w.mb.Move(ctx, w.task.from.Ref, w.task.to.Ref, w.task.one[:], w.task.handles[:1])
+}
+
+func remove(ctx context.Context, w *worker) error {
+	return w.mb.Delete(ctx, w.task.from.Ref, w.task.one[:])
+}
+
+func restore(ctx context.Context, w *worker) error {
+	return w.mb.(models.Purger).Restore(ctx, w.task.account.Ref, w.task.handle)
+}
+
+func purge(ctx context.Context, w *worker) error {
+	_, err := w.mb.(models.Purger).Purge(ctx, w.task.account.Ref, w.task.until)
+	return err
+}
+
+func folders(ctx context.Context, w *worker) error {
+	return w.mb.Folders(ctx, w.task.account.Ref, w.info)
+}
+
+func counters(ctx context.Context, w *worker) error {
+	s, err := w.mb.Stats(ctx, w.task.from.Ref)
+	if err == nil {
+		w.noteMissing(s.Known, models.KnowMessages|models.KnowUnread|models.KnowBytes)
+	}
+	return err
+}
+
+func recount(ctx context.Context, w *worker) error {
+	return w.mb.(models.Recounter).Recount(ctx, w.task.account.Ref)
+}
+
+func searchSender(ctx context.Context, w *worker) error {
+	return w.mb.(models.SenderSearcher).BySender(ctx, w.task.from.Ref, w.task.name, pageSize, w.entry)
+}
+
+func slice(ctx context.Context, w *worker) error {
+	return w.mb.(models.Slicer).Slice(ctx, w.task.from.Ref, w.task.since, w.task.until, pageSize, w.entry)
+}
+
+func seen(ctx context.Context, w *worker) error {
+	return w.mb.(models.Seer).Seen(ctx, w.task.from.Ref, w.task.handle, w.task.account.Ref.Address)
+}
+
+func subscribe(ctx context.Context, w *worker) error {
+	return w.mb.(models.Subscriber).Subscribe(ctx, w.task.account.Ref, w.task.from.Ref.Name, w.op.On)
+}
+
+func login(ctx context.Context, w *worker) error {
+	_, err := w.mb.Login(ctx, w.task.account.Ref.Address)
+	return err
+}

@@ -1,0 +1,128 @@
+package drive
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// stats are what one worker, or all of them, counted besides latencies.
+type stats struct {
+	due, skipped               int64
+	lastStart                  time.Duration
+	started, late, queued      int64
+	busy                       time.Duration // in calls
+	own, service               time.Duration // see reports.Evidence
+	serviceFree, serviceQueued coarse
+	ops                        [workloads.NumOps]opStats
+}
+
+// opStats are of one operation. Cost is of those that were ok.
+type opStats struct {
+	cost       drivers.Cost
+	missing    models.Known
+	fallbacks  []string
+	errors     errorCounts
+	noTarget   int64
+	notOffered bool // a call said so
+}
+
+// noteTiming counts an operation that was carried out as on time, late or queued.
+func (w *worker) noteTiming(due, start, end time.Duration) {
+	s, lateness := &w.stats, w.phase.Lateness
+	s.started++
+	s.lastStart = start
+	s.busy += end - start
+	if w.timer != nil && due > w.last { // a worker was free
+		if start-due > lateness {
+			s.late++
+		}
+		s.serviceFree.add(end - start)
+		return
+	}
+	s.own += start - w.last
+	s.service += end - start
+	if w.timer != nil {
+		if start-due > lateness {
+			s.queued++
+		}
+		s.serviceQueued.add(end - start)
+	}
+}
+
+// countFailure counts one failed operation by its error. Operations of unknown
+// outcome have already waited for their timeout, so only others make a client rest.
+func (w *worker) countFailure(e ending) {
+	if e.outcome == latency.Failed {
+		w.failures++
+	} else {
+		w.failures = 0
+	}
+	if e.outcome != latency.OK {
+		w.stats.ops[w.op.Op].errors.add(e.cause.Error(), 1)
+	}
+}
+
+// listed sees one line of a listing.
+func (w *worker) listed(e *models.Entry) error {
+	w.noteMissing(e.Known, models.KnowFrom|models.KnowSubject|models.KnowDate|models.KnowSize|models.KnowSeen)
+	return nil
+}
+
+// informed sees one folder of a list of folders.
+func (w *worker) informed(f models.FolderInfo) error {
+	w.noteMissing(f.Known, models.KnowMessages|models.KnowUnread)
+	return nil
+}
+
+// noteMissing notes the fields that an answer should have had and did not.
+func (w *worker) noteMissing(known, wanted models.Known) {
+	w.stats.ops[w.op.Op].missing |= wanted &^ known
+}
+
+// traced notes the patterns in whose place a fallback runs.
+func (w *worker) traced(st drivers.Statement, _ int64) {
+	if p := drivers.Emulated(st); p != nil {
+		s := &w.stats.ops[w.op.Op]
+		s.fallbacks = appendNew(s.fallbacks, p.Name)
+	}
+}
+
+func appendNew(names []string, name string) []string {
+	if slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
+}
+
+// add adds what another worker counted.
+func (s *stats) add(b *stats) {
+	s.due += b.due
+	s.skipped += b.skipped
+	s.lastStart = max(s.lastStart, b.lastStart)
+	s.started += b.started
+	s.late += b.late
+	s.queued += b.queued
+	s.busy += b.busy
+	s.own += b.own
+	s.service += b.service
+	s.serviceFree.merge(&b.serviceFree)
+	s.serviceQueued.merge(&b.serviceQueued)
+	for i := range s.ops {
+		o, p := &s.ops[i], &b.ops[i]
+		o.cost.Add(p.cost)
+		o.missing |= p.missing
+		o.noTarget += p.noTarget
+		o.notOffered = o.notOffered || p.notOffered
+		for _, name := range p.fallbacks {
+			o.fallbacks = appendNew(o.fallbacks, name)
+		}
+		for _, e := range p.errors {
+			o.errors.add(e.Text, e.Count)
+		}
+	}
+}

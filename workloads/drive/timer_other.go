@@ -1,0 +1,24 @@
+//go:build !linux
+
+package drive
+
+import "time"
+
+// clock counts from the start of a phase.
+type clock struct{ base time.Time }
+
+func startClock() (clock, error) { return clock{time.Now()}, nil }
+
+func (c *clock) now() time.Duration { return time.Since(c.base) }
+
+// timer wakes one worker at a due time, as well as the runtime can.
+type timer struct{}
+
+func newTimer() (*timer, error) { return &timer{}, nil }
+
+func (*timer) until(c *clock, at time.Duration) error {
+	time.Sleep(at - c.now())
+	return nil
+}
+
+func (*timer) close() {}

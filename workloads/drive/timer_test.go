@@ -1,0 +1,89 @@
+package drive
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// A timer is never early, and one for a time that is past returns at once.
+func TestTimerIsNotEarly(t *testing.T) {
+	c, err := startClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	timer, err := newTimer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer timer.close()
+	for range 20 {
+		at := c.now() + 300*time.Microsecond
+		if err := timer.until(&c, at); err != nil {
+			t.Fatal(err)
+		}
+		if now := c.now(); now < at {
+			t.Fatalf("woken %v early", at-now)
+		}
+	}
+	if err := timer.until(&c, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTimerAllocatesNothing(t *testing.T) {
+	c, err := startClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	timer, err := newTimer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer timer.close()
+	if n := testing.AllocsPerRun(50, func() {
+		if err := timer.until(&c, c.now()+50*time.Microsecond); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations a wait", n)
+	}
+}
+
+// BenchmarkTimerLateness reports how late a wait for 200 µs ends.
+func BenchmarkTimerLateness(b *testing.B) {
+	c, err := startClock()
+	if err != nil {
+		b.Fatal(err)
+	}
+	timer, err := newTimer()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer timer.close()
+	var late []time.Duration
+	for b.Loop() {
+		at := c.now() + 200*time.Microsecond
+		if err := timer.until(&c, at); err != nil {
+			b.Fatal(err)
+		}
+		late = append(late, c.now()-at)
+	}
+	slices.Sort(late)
+	b.ReportMetric(float64(late[len(late)/2].Microseconds()), "p50-late-µs")
+	b.ReportMetric(float64(late[len(late)*99/100].Microseconds()), "p99-late-µs")
+}
+
+func TestCoarseQuantile(t *testing.T) {
+	var c coarse
+	for n := range 1001 {
+		c.add(time.Duration(n) * time.Microsecond)
+	}
+	if m := c.quantile(0.5); m < 437*time.Microsecond || m > 500*time.Microsecond {
+		t.Errorf("median of 0 … 1 ms = %v, want 500 µs or up to an eighth less", m)
+	}
+	var none coarse
+	if none.quantile(0.5) != 0 {
+		t.Errorf("median of nothing = %v", none.quantile(0.5))
+	}
+}

@@ -1,0 +1,230 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/target"
+)
+
+// worker carries out operations of one phase, one at a time. It owns a session
+// of the store, a mailbox on it, and all buffers.
+type worker struct {
+	phase    *phase
+	target   *target.Target
+	live     *target.Live
+	session  drivers.Session
+	meter    *drivers.Meter
+	mb       models.Mailbox
+	mail     messages.Reader
+	recorder *latency.Worker
+	timer    *timer // nil: a closed loop
+	digester *ledger.Digester
+
+	// The operation under way.
+	op      workloads.Operation
+	task    task
+	message mail.Message
+	opened  models.Opened
+	entry   func(*models.Entry) error // w.listed and w.informed, bound once
+	info    func(models.FolderInfo) error
+	records []byte // for the ledger
+	ahead   uint32 // records that were in the ledger when the call began
+
+	last     time.Duration // end of the operation before; at first ahead of all due times
+	failures int           // operations that failed in a row
+	stats    stats
+}
+
+// ending is how an operation ended.
+type ending struct {
+	outcome latency.Outcome
+	cause   error // nil if the outcome is OK
+}
+
+// keepBody is how large a body buffer a worker keeps: what one message of 25 MB
+// needed must not be needed 32 times over for good.
+const keepBody = 1 << 20
+
+func newWorker(p *phase, i int) (*worker, error) {
+	t := p.target
+	s, err := t.Store.Session()
+	if err != nil {
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	w := &worker{
+		phase: p, target: t, live: t.Live, session: s, meter: drivers.NewMeter(s), recorder: p.recorder.Worker(i),
+		mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise), last: -1,
+	}
+	w.mb = t.Bound.Mailbox(w.meter)
+	w.entry, w.info = w.listed, w.informed
+	w.meter.Trace = w.traced
+	if p.Stream.Open() {
+		if w.timer, err = newTimer(); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return w, nil
+}
+
+func (w *worker) close() error {
+	if w.timer != nil {
+		w.timer.close()
+	}
+	if err := w.session.Close(); err != nil {
+		return fmt.Errorf("close session: %w", err)
+	}
+	return nil
+}
+
+// work carries out operations until the phase has no more or ctx ends. Calls
+// get opCtx, which lives a little longer, so that those under way can end. The
+// error says why the phase cannot go on; how operations ended is recorded.
+func (w *worker) work(ctx, opCtx context.Context) error {
+	if w.phase.loads() {
+		return w.load(ctx, opCtx)
+	}
+	for ctx.Err() == nil {
+		due, ok := w.phase.Stream.Next(w.last, &w.op)
+		if !ok {
+			return nil
+		}
+		if err := w.step(ctx, opCtx, due); err != nil {
+			return err
+		}
+		if w.timer == nil {
+			w.rest(ctx)
+		}
+	}
+	return nil
+}
+
+// step waits until the operation is due and carries it out.
+func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
+	w.stats.due++
+	if !w.target.Offers[w.op.Op] {
+		w.stats.skipped++
+		w.idle(ctx, 0)
+		return nil
+	}
+	if w.timer != nil && w.last-due > w.phase.MaxLag {
+		w.recorder.Drop(int(w.op.Op))
+		return nil
+	}
+	o := &operations[w.op.Op]
+	ok, err := o.choose(w)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		w.stats.ops[w.op.Op].noTarget++
+		w.idle(ctx, restLeast)
+		return nil
+	}
+	if w.timer != nil && due > w.last {
+		reached, err := w.wait(ctx, due)
+		if err != nil || !reached {
+			w.stats.due--
+			return errors.Join(err, w.finish(o, latency.Dropped))
+		}
+	}
+	_, err = w.carryOut(opCtx, o, due)
+	return err
+}
+
+// carryOut is the operation itself, between the only two readings of the clock. The
+// error is of the ledger.
+func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration) (ending, error) {
+	w.meter.Take()
+	w.ahead = w.target.Acknowledged.Records()
+	start := w.phase.clock.now()
+	err := o.run(opCtx, w)
+	end := w.phase.clock.now()
+
+	if w.timer == nil {
+		due = start
+	}
+	e, s := ending{outcome(err), err}, &w.stats.ops[w.op.Op]
+	if errors.Is(err, models.ErrNotOffered) {
+		s.notOffered = true
+	} else {
+		w.recorder.Record(int(w.op.Op), e.outcome, due, start, end)
+		w.noteTiming(due, start, end)
+		w.countFailure(e)
+		if e.outcome == latency.OK {
+			s.cost.Add(w.meter.Cost)
+		}
+	}
+	if cap(w.opened.Body) > keepBody {
+		w.opened.Body = nil
+	}
+	w.last = end
+	return e, w.finish(o, e.outcome)
+}
+
+func (w *worker) finish(o *operation, out latency.Outcome) error {
+	if o.done == nil {
+		return nil
+	}
+	return o.done(w, out)
+}
+
+// wait returns true when the operation is due, and false if ctx ended before.
+func (w *worker) wait(ctx context.Context, due time.Duration) (bool, error) {
+	const look = 100 * time.Millisecond // how long a worker may not notice that ctx ended
+	for at := w.last; ; {
+		at = min(due, at+look)
+		if err := w.timer.until(&w.phase.clock, at); err != nil || ctx.Err() != nil {
+			return false, err
+		}
+		if at == due {
+			return true, nil
+		}
+	}
+}
+
+// Pauses of a client whose operations fail one after the other.
+const (
+	restLeast = time.Millisecond
+	restMost  = 100 * time.Millisecond
+)
+
+// rest lets a client of a closed loop wait when more than one of its operations
+// has failed in a row: an engine that refuses at once would be asked as often as
+// the processors can. In an open loop the schedule does that.
+func (w *worker) rest(ctx context.Context) {
+	if w.failures < 2 {
+		return
+	}
+	sleep(ctx, min(restMost, restLeast<<min(w.failures-2, 10)))
+	w.last = w.phase.clock.now()
+}
+
+// idle goes on after an operation of a closed loop that was not carried out: the
+// clock must go on, too, or a phase with nothing to do would not end.
+func (w *worker) idle(ctx context.Context, pause time.Duration) {
+	if w.timer != nil {
+		return
+	}
+	if pause > 0 {
+		sleep(ctx, pause)
+	}
+	w.last = w.phase.clock.now()
+}
+
+// sleep waits for so long, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

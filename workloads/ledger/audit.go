@@ -1,0 +1,305 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports"
+)
+
+// Auditor compares what a store gives back with a ledger of what it
+// acknowledged.
+type Auditor struct {
+	Store   drivers.Store
+	Bound   models.Bound
+	Promise Promise
+	History *History
+	Address func(account int) string         // of an account by its number
+	Folder  func(account, folder int) string // name of a folder
+	// Remote: the engine is reached over a network. What cannot be read is tried
+	// again, and is not wrong; and what was broken off may be half done.
+	Remote bool
+	Later  bool // the run may have been killed with operations under way
+
+	mu    sync.Mutex
+	found reports.Audit
+}
+
+// maxNotes is how many faults an audit describes; it counts them all.
+const maxNotes = 10
+
+// Audit reads every message of the ledger, and then everything the model has.
+func (a *Auditor) Audit(ctx context.Context) (reports.Audit, error) {
+	h := a.History
+	a.found.Delivered, a.found.Deleted, a.found.Unknown = h.Delivered, h.Deleted, h.Unknown
+	a.found.Interrupted = a.Remote && (h.Unknown > 0 || h.Torn || a.Later)
+	if h.Torn {
+		a.note("the ledger's last record is torn: what it told of counts as unknown")
+	}
+	order := make([]int32, len(h.Entries))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(x, y int32) int {
+		return int(h.Entries[x].Place.Account) - int(h.Entries[y].Place.Account)
+	})
+	g, gctx := errgroup.WithContext(ctx)
+	accounts := make(chan []int32)
+	g.Go(func() error {
+		defer close(accounts)
+		for len(order) > 0 {
+			n := 1
+			for n < len(order) && h.Entries[order[n]].Place.Account == h.Entries[order[0]].Place.Account {
+				n++
+			}
+			select {
+			case accounts <- order[:n]:
+			case <-gctx.Done():
+				return gctx.Err()
+			}
+			order = order[n:]
+		}
+		return nil
+	})
+	for range 2 * runtime.GOMAXPROCS(0) {
+		g.Go(func() error { return a.work(gctx, accounts) })
+	}
+	if err := g.Wait(); err != nil {
+		return a.found, fmt.Errorf("audit: %w", err)
+	}
+	return a.found, a.model(ctx)
+}
+
+func (a *Auditor) work(ctx context.Context, accounts <-chan []int32) error {
+	s, err := a.Store.Session()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	w := &auditWorker{Auditor: a, mb: a.Bound.Mailbox(s), digester: NewDigester(a.Promise)}
+	for entries := range accounts {
+		if err := w.account(ctx, entries); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// model adds the model's own audit: its invariants, and its counters against a
+// recount; and that of the UIDs, where it gives any.
+func (a *Auditor) model(ctx context.Context) error {
+	s, err := a.Store.Session()
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	defer s.Close()
+	mb := a.Bound.Mailbox(s)
+	var m models.Audit
+	err = a.ask(ctx, func() (err error) {
+		m, err = mb.Audit(ctx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("audit of the model: %w", err)
+	}
+	if u, ok := mb.(models.UIDs); ok {
+		a.uids(u)
+	}
+	f := &a.found
+	f.Accounts, f.Folders, f.Messages, f.Purgeable = m.Accounts, m.Folders, m.Messages, m.Deleted
+	f.Unreferenced, f.Dangling, f.Duplicated = m.Unreferenced, m.Dangling, m.Duplicated
+	f.BrokenBodies, f.CounterDrift = m.BrokenBodies, m.CounterDrift
+	f.Notes = append(f.Notes, m.Notes...)
+	return nil
+}
+
+func (a *Auditor) note(format string, args ...any) {
+	if len(a.found.Notes) < maxNotes {
+		a.found.Notes = append(a.found.Notes, fmt.Sprintf(format, args...))
+	}
+}
+
+// auditWorker checks one account at a time.
+type auditWorker struct {
+	*Auditor
+	mb       models.Mailbox
+	digester *Digester
+	listed   map[models.Handle]bool
+}
+
+// account checks all entries of one account, in any order of its folders.
+func (w *auditWorker) account(ctx context.Context, entries []int32) error {
+	number := int(w.History.Entries[entries[0]].Place.Account)
+	var account *models.Account
+	err := w.ask(ctx, func() (err error) {
+		account, err = w.mb.Login(ctx, w.Address(number))
+		return err
+	})
+	if err != nil && !errors.Is(err, models.ErrNotFound) {
+		return fmt.Errorf("login %s: %w", w.Address(number), err)
+	}
+	slices.SortStableFunc(entries, func(x, y int32) int {
+		return int(w.History.Entries[x].Place.Folder) - int(w.History.Entries[y].Place.Folder)
+	})
+	for len(entries) > 0 {
+		n, in := 1, w.History.Entries[entries[0]].Place.Folder
+		for n < len(entries) && w.History.Entries[entries[n]].Place.Folder == in {
+			n++
+		}
+		var f *models.Folder
+		if account != nil {
+			f = account.Folder(w.Folder(number, int(in)))
+		}
+		if err := w.check(ctx, f, entries[:n]); err != nil {
+			return fmt.Errorf("account %s, folder %s: %w", w.Address(number), w.Folder(number, int(in)), err)
+		}
+		entries = entries[n:]
+	}
+	return nil
+}
+
+// check compares one folder, which is nil if the store has lost it.
+func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int32) error {
+	w.listed = make(map[models.Handle]bool, len(entries))
+	if f != nil {
+		if err := w.ask(ctx, func() error {
+			clear(w.listed)
+			return w.list(ctx, f)
+		}); err != nil {
+			return err
+		}
+	}
+	for _, i := range entries {
+		e := &w.History.Entries[i]
+		if e.State == Superseded || e.State == Gone && !w.listed[e.Handle] && f == nil {
+			continue
+		}
+		if f == nil {
+			w.judge(e, false, false, false)
+			continue
+		}
+		var sum uint64
+		err := w.ask(ctx, func() (err error) {
+			sum, err = w.digester.Stored(ctx, w.mb, f, e.Handle)
+			return err
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if w.Remote && unanswered(err) {
+			if err := w.unread(e, err); err != nil {
+				return err
+			}
+			continue
+		}
+		w.judge(e, w.listed[e.Handle], !errors.Is(err, models.ErrNotFound), err == nil && sum == e.Digest)
+	}
+	return nil
+}
+
+// unanswered reports whether an error says nothing about the message.
+func unanswered(err error) bool {
+	return err != nil && !errors.Is(err, models.ErrNotFound) && !errors.Is(err, models.ErrBroken)
+}
+
+// askTries is how often an engine over a network is asked; with the pauses
+// between that takes 25 s, in which another node takes over from one that died.
+const askTries = 9
+
+// ask asks the engine, again if it does not answer.
+func (a *Auditor) ask(ctx context.Context, question func() error) error {
+	var err error
+	for try := range askTries {
+		if try > 0 {
+			pause(ctx, 50*time.Millisecond<<try)
+		}
+		if err = question(); !a.Remote || !unanswered(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	return err
+}
+
+// unreadMost is how many messages may be unreadable before an audit gives up: each
+// takes its time.
+const unreadMost = 10
+
+// unread counts a message that could not be read.
+func (a *Auditor) unread(e *Entry, err error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.note("message %d of account %s, folder %s cannot be read: %v", e.N, a.Address(int(e.Place.Account)),
+		a.Folder(int(e.Place.Account), int(e.Place.Folder)), err)
+	if a.found.Unread++; a.found.Unread > unreadMost {
+		return fmt.Errorf("more than %d messages cannot be read, the last: %w", unreadMost, err)
+	}
+	return nil
+}
+
+func (w *auditWorker) list(ctx context.Context, f *models.Folder) error {
+	const page = 500
+	var last models.Handle
+	for {
+		n, before := 0, len(w.listed)
+		err := w.mb.List(ctx, f, last, page, func(e *models.Entry) error {
+			n++
+			last = e.Handle
+			w.listed[last] = true
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("list: %w", err)
+		}
+		if n < page {
+			return nil
+		}
+		if len(w.listed) == before {
+			return errors.New("list: pages repeat")
+		}
+	}
+}
+
+// judge counts one message: whether the folder lists it, whether it can be
+// opened at all, and whether what is opened is what was delivered.
+func (w *auditWorker) judge(e *Entry, listed, opens, whole bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a, fault := &w.found, ""
+	switch {
+	case e.State == Gone:
+		if listed || opens {
+			a.Resurrected++
+			fault = "was deleted, and is still there"
+		}
+	case e.State == Live && !(listed && opens):
+		a.Lost++
+		fault = map[bool]string{true: "is not listed", false: "cannot be found"}[opens]
+	case e.State != Live && (!opens || a.Interrupted): // it may be gone, or half of it
+	case opens && !whole:
+		a.Corrupt++
+		fault = "is not what was delivered"
+	case e.State == Live:
+		a.Verified++
+	}
+	if fault != "" {
+		w.note("message %d of account %s, folder %s %s", e.N, w.Address(int(e.Place.Account)),
+			w.Folder(int(e.Place.Account), int(e.Place.Folder)), fault)
+	}
+}
+
+// pause waits for so long, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,105 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
+)
+
+// Promise is what a model must give back of a message, byte for byte: the raw
+// message where it keeps that, else the text body and, where it keeps them,
+// the attachments.
+type Promise struct {
+	Raw         bool `json:"raw"`
+	Attachments bool `json:"attachments"`
+}
+
+// Digester computes 64-bit digests (XXH64) of what a model was given and of
+// what it gives back. Attachments are added up, since not every model keeps
+// their order.
+type Digester struct {
+	promise Promise
+	hash    xxhash.Digest
+	buf     []byte
+	opened  models.Opened
+}
+
+// NewDigester returns a digester for what a model promises. Its buffer is made when
+// it is needed first.
+func NewDigester(p Promise) *Digester { return &Digester{promise: p} }
+
+// Message is the digest of what is delivered.
+func (d *Digester) Message(m *mail.Message) (uint64, error) {
+	if d.promise.Raw {
+		return d.content("", m.Raw)
+	}
+	sum, err := d.content("", m.Body.Content)
+	if !d.promise.Attachments {
+		return sum, err
+	}
+	for i := range m.Attachments {
+		a := &m.Attachments[i]
+		one, aerr := d.content(a.Name, a.Content)
+		sum, err = sum+one, errors.Join(err, aerr)
+	}
+	return sum, err
+}
+
+func (d *Digester) content(name string, c mail.Content) (uint64, error) {
+	if d.buf == nil {
+		d.buf = make([]byte, 64<<10)
+	}
+	d.begin(name)
+	for at := int64(0); at < c.Size(); {
+		n, err := c.ReadAt(d.buf[:min(int64(len(d.buf)), c.Size()-at)], at)
+		d.hash.Write(d.buf[:n])
+		if at += int64(n); err != nil && at < c.Size() {
+			return 0, fmt.Errorf("read message: %w", err)
+		}
+	}
+	return d.hash.Sum64(), nil
+}
+
+func (d *Digester) begin(name string) {
+	d.hash.Reset()
+	d.hash.WriteString(name)
+	d.hash.Write([]byte{0})
+}
+
+// Stored is the digest of what the model gives back.
+func (d *Digester) Stored(ctx context.Context, mb models.Mailbox, f *models.Folder, h models.Handle) (uint64, error) {
+	if d.promise.Raw {
+		return d.stream("", func(w io.Writer) (int64, error) { return mb.Raw(ctx, f, h, w) })
+	}
+	if err := mb.Open(ctx, f, h, &d.opened); err != nil {
+		return 0, err
+	}
+	d.begin("")
+	d.hash.Write(d.opened.Body)
+	sum := d.hash.Sum64()
+	if !d.promise.Attachments {
+		return sum, nil
+	}
+	for _, a := range d.opened.Attachments {
+		one, err := d.stream(a.Name, func(w io.Writer) (int64, error) { return mb.Attachment(ctx, f, h, a.Name, w) })
+		if err != nil {
+			return 0, err
+		}
+		sum += one
+	}
+	return sum, nil
+}
+
+func (d *Digester) stream(name string, read func(io.Writer) (int64, error)) (uint64, error) {
+	d.begin(name)
+	if _, err := read(&d.hash); err != nil {
+		return 0, err
+	}
+	return d.hash.Sum64(), nil
+}

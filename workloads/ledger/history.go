@@ -1,0 +1,146 @@
+package ledger
+
+import "github.com/mailbench/mailbench/models"
+
+// History is what a ledger comes to: which messages must be there, which must
+// not, and which may be either.
+type History struct {
+	Entries []Entry       // in order of delivery or arrival in their folder
+	at      map[Key]int32 // the entry of a message
+	last    Record        // the one before
+	lastOf  int32         // its entry, or -1
+	records uint32        // read so far
+
+	Delivered, Deleted int64 // acknowledged
+	Unknown            int64 // deliveries and changes whose outcome nobody knows
+	Torn               bool  // the last record is not whole
+}
+
+// Key names a message: its folder and its handle there.
+type Key struct {
+	Place  Place
+	Handle models.Handle
+}
+
+// Entry is one message in one folder.
+type Entry struct {
+	Key
+	N, Digest uint64
+	at, ahead uint32 // its record's number, from 0, and its records ahead
+	from      int32  // 1 + the entry that it was before it moved here; 0: none
+	State     State
+	Labelled  bool // a second folder may show it
+}
+
+// State is what must be true of a message.
+type State uint8
+
+// The states.
+const (
+	Live State = iota // it must be there
+	Gone              // it must not
+	// A change was begun, and its outcome is not known.
+	LiveOrGone
+	GoneOrLive
+	// The same handle came back to the folder: a later entry has it, or the
+	// message is there under a second label.
+	Superseded
+)
+
+// ReadHistory folds a ledger, about 140 bytes of memory for each message.
+func ReadHistory(name string) (*History, error) {
+	h := &History{at: map[Key]int32{}}
+	torn, err := read(name, h.apply)
+	h.Torn = torn
+	for i := range h.Entries {
+		if s := h.Entries[i].State; s == LiveOrGone || s == GoneOrLive {
+			h.Unknown++
+		}
+	}
+	return h, err
+}
+
+func (h *History) apply(r *Record) {
+	k, at := Key{r.Place, r.Handle}, h.records
+	h.records++
+	last, lastOf := h.last, h.lastOf
+	h.last, h.lastOf = *r, -1
+	switch r.Event {
+	case Unsure:
+		h.Unknown++
+		return
+	case Delivered:
+		h.Delivered++
+		h.add(Entry{Key: k, N: r.N, Digest: r.Digest, at: at, ahead: r.Ahead})
+		return
+	case Arrived:
+		if lastOf < 0 {
+			return // it left nothing that was delivered
+		}
+		h.add(Entry{Key: k, N: r.N, Digest: h.Entries[lastOf].Digest, at: at, ahead: r.Ahead, from: lastOf + 1})
+		return
+	case Shown:
+		if last.Event == Labelled && last.N == r.N && lastOf >= 0 {
+			h.mayBeBack(lastOf, r.Place)
+		}
+	}
+	i, ok := h.at[k]
+	if !ok {
+		return // its delivery was unsure
+	}
+	e := &h.Entries[i]
+	h.lastOf = i
+	switch r.Event {
+	case Taking:
+		if last.Event == Shown && last.N == r.N {
+			h.mayBeBack(i, last.Place)
+		}
+		if e.State == Live {
+			e.State = LiveOrGone
+		} else {
+			e.State = GoneOrLive
+		}
+	case Kept:
+		if e.State == LiveOrGone {
+			e.State = Live
+		} else {
+			e.State = Gone
+		}
+	case Deleted:
+		h.Deleted++
+		e.State = Gone
+	case Restored:
+		e.State = Live
+	case Left:
+		e.State = Gone
+	case Labelled:
+		e.Labelled = true
+	case Unlabelled:
+		e.Labelled = false
+	case Shown:
+		if e.State == Gone {
+			e.State = Superseded
+		}
+	}
+}
+
+// mayBeBack notes that a move or label under way may show a message in a folder
+// that it had left: there it may have the handle again that it had.
+func (h *History) mayBeBack(i int32, in Place) {
+	for j := h.Entries[i].from; j > 0; j = h.Entries[j-1].from {
+		if e := &h.Entries[j-1]; e.Place == in && e.State == Gone {
+			e.State = Superseded
+		}
+	}
+}
+
+// add enters a message that is new in its folder. A handle that was there
+// before (moved away and back, in models where it stays the same) goes to the
+// end, where the newest are.
+func (h *History) add(e Entry) {
+	if i, ok := h.at[e.Key]; ok {
+		h.Entries[i].State = Superseded
+	}
+	h.at[e.Key] = int32(len(h.Entries))
+	h.Entries = append(h.Entries, e)
+}

@@ -1,0 +1,190 @@
+package ledger
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+// Ledger is a file of fixed-size records of what a store acknowledged, in an
+// order that keeps causes before effects. The operating system gets a record
+// right after the acknowledgement, before any other operation can choose the
+// message and before the worker's next operation. So killing the process loses
+// no record. The file is not synced: it does not survive the machine.
+type Ledger struct {
+	mu   sync.Mutex
+	file *os.File
+	err  error // the first; the ledger takes nothing after it
+	size atomic.Int64
+}
+
+// Event says what a record tells of its message.
+type Event uint8
+
+// The events.
+const (
+	// Delivered: the delivery was acknowledged.
+	Delivered Event = 1 + iota
+	// Unsure: the outcome of a delivery is unknown; the handle is zero.
+	Unsure
+	// Taking: the message is about to be deleted, moved or restored. Until the
+	// next record of the same message either state is right.
+	Taking
+	// Kept: it is known not to be deleted, moved or restored: as before Taking.
+	Kept
+	// Deleted: the deletion was acknowledged.
+	Deleted
+	// Restored: the restoring was acknowledged.
+	Restored
+	// Left: a move was acknowledged; the next record says where to.
+	Left
+	// Arrived: the message has a new handle in the folder that it moved to.
+	Arrived
+	// Labelled: it is about to be shown in a second folder, or to be no longer.
+	Labelled
+	// Unlabelled: it is in its own folder only.
+	Unlabelled
+	// Shown: a label or a move under way may show it in this folder, too.
+	Shown
+	lastEvent = Shown
+)
+
+// Place is a folder of the population, by its numbers.
+type Place struct {
+	Account uint32
+	Folder  uint16
+}
+
+// Record is one entry of a ledger.
+type Record struct {
+	Event  Event
+	Place  Place
+	N      uint64 // of the operation that delivered or changed the message
+	Handle models.Handle
+	Digest uint64 // of what the model must give back; deliveries only
+	// Ahead is how many records were in the ledger when the call began: what
+	// they tell was acknowledged before. Deliveries and arrivals only.
+	Ahead uint32
+}
+
+// recordSize is event 1, zero 1, folder 2, account 4, n 8, handle 32, digest 8,
+// ahead 4, CRC-32C 4, all little endian.
+const recordSize = 64
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Append appends the record's encoding to b.
+func (r *Record) Append(b []byte) []byte {
+	at := len(b)
+	b = append(b, byte(r.Event), 0)
+	b = binary.LittleEndian.AppendUint16(b, r.Place.Folder)
+	b = binary.LittleEndian.AppendUint32(b, r.Place.Account)
+	b = binary.LittleEndian.AppendUint64(b, r.N)
+	b = append(b, r.Handle[:]...)
+	b = binary.LittleEndian.AppendUint64(b, r.Digest)
+	b = binary.LittleEndian.AppendUint32(b, r.Ahead)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
+}
+
+// parse reads a record; false if it is not whole.
+func (r *Record) parse(b []byte) bool {
+	le := binary.LittleEndian
+	if le.Uint32(b[60:]) != crc32.Checksum(b[:60], castagnoli) {
+		return false
+	}
+	*r = Record{
+		Event:  Event(b[0]),
+		Place:  Place{Account: le.Uint32(b[4:]), Folder: le.Uint16(b[2:])},
+		N:      le.Uint64(b[8:]),
+		Handle: models.Handle(b[16:48]),
+		Digest: le.Uint64(b[48:]),
+		Ahead:  le.Uint32(b[56:]),
+	}
+	return r.Event > 0 && r.Event <= lastEvent
+}
+
+// Open opens a ledger for appending and creates it if it is absent. What
+// a killed process left of a last record is cut off.
+func Open(name string) (*Ledger, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if torn := size % recordSize; err == nil && torn > 0 {
+		if err = f.Truncate(size - torn); err == nil {
+			_, err = f.Seek(size-torn, io.SeekStart)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open ledger %s: %w", name, err), f.Close())
+	}
+	l := &Ledger{file: f}
+	l.size.Store(size - size%recordSize)
+	return l, nil
+}
+
+// Records is how many records the ledger has; none, if there is no ledger. Of
+// more than fit, it says fewer: of what came before a call, that is true too.
+func (l *Ledger) Records() uint32 {
+	if l == nil {
+		return 0
+	}
+	return uint32(min(l.size.Load()/recordSize, math.MaxUint32))
+}
+
+// Write appends encoded records in one piece.
+func (l *Ledger) Write(b []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		n, err := l.file.Write(b)
+		if l.size.Add(int64(n)); err != nil {
+			l.err = fmt.Errorf("write ledger: %w", err)
+		}
+	}
+	return l.err
+}
+
+// Close closes the file.
+func (l *Ledger) Close() error { return l.file.Close() }
+
+// read yields the records of a ledger in order. A last record that is
+// not whole is what a killed process was writing: torn says so. One that is not
+// whole before the last means that the file itself is damaged.
+func read(name string, yield func(*Record)) (torn bool, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return false, fmt.Errorf("read ledger: %w", err)
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 1<<20)
+	var b [recordSize]byte
+	var r Record
+	for at := int64(0); ; at++ {
+		switch _, err := io.ReadFull(in, b[:]); {
+		case err == io.EOF:
+			return false, nil
+		case err == io.ErrUnexpectedEOF:
+			return true, nil
+		case err != nil:
+			return false, fmt.Errorf("read ledger: %w", err)
+		}
+		if r.parse(b[:]) {
+			yield(&r)
+		} else if _, err := in.Peek(1); err == io.EOF {
+			return true, nil
+		} else {
+			return false, fmt.Errorf("ledger %s is damaged: record %d has a wrong checksum", name, at+1)
+		}
+	}
+}

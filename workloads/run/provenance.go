@@ -1,0 +1,100 @@
+package run
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// provenance is the result before anything was measured: all that it takes to
+// repeat the run.
+func (r *runner) provenance(started time.Time) *reports.Run {
+	c := r.config
+	run := &reports.Run{
+		Format: reports.Format, Seed: c.Workload.Seed, Command: c.Command, Started: started.UTC().Format(time.RFC3339Nano),
+		Workload: reports.Workload{
+			Name: c.Workload.Name, Text: string(c.Workload.Source), SHA256: digest(c.Workload.Source), Overrides: c.Overrides,
+		},
+		Machine: thisMachine(), Shard: reports.Shard{Index: 1, Of: 1}, Environment: Environment(r.data.path),
+		Config: reports.Config{
+			Models: []string{}, Engines: []string{},
+			Trials: max(1, c.Trials), Durability: c.Durability.String(), CacheBytes: c.CacheBytes, Workers: c.workers(),
+			MaxLag: c.maxLag().Seconds(), Audit: c.Audit.String(), Data: c.DataDir != "",
+		},
+		Settings: c.settings(), Schemas: []reports.Schema{}, Phases: []reports.Phase{}, Cells: []reports.Cell{},
+	}
+	if run.Command == nil {
+		run.Command = []string{}
+	}
+	for _, m := range c.Models {
+		run.Config.Models = append(run.Config.Models, m.Name)
+	}
+	for _, e := range c.Engines {
+		run.Config.Engines = append(run.Config.Engines, e.Name)
+	}
+	if c.Mail != nil {
+		run.Config.MailFile = c.Mail.Info().File
+	}
+	if c.Audit == AuditOnly {
+		return run
+	}
+	for i := range c.Workload.Phases {
+		p := &c.Workload.Phases[i]
+		phase := reports.Phase{Name: p.Name, Kind: p.Kind.String()}
+		if p.Runs() {
+			phase.SHA256, phase.Digested = c.Workload.PlanDigest(p, r.census)
+		}
+		run.Phases = append(run.Phases, phase)
+	}
+	return run
+}
+
+// addSchema notes the schema that a model ran with, once.
+func (r *runner) addSchema(s *schemas.Schema) {
+	for _, have := range r.result.Schemas {
+		if have.Model == s.Name {
+			return
+		}
+	}
+	r.result.Schemas = append(r.result.Schemas, reports.Schema{Model: s.Name, Text: string(s.Source), SHA256: digest(s.Source)})
+}
+
+// settings are what engines' clients were told by the workload.
+func (c *Config) settings() map[string]string {
+	s := map[string]string{}
+	for _, e := range c.Engines {
+		config := c.Workload.Engines[e.Name]
+		if config == nil {
+			continue
+		}
+		if len(config.Contact) > 0 {
+			s[e.Name+".contact"] = strings.Join(config.Contact, ",")
+		}
+		for k, v := range config.Settings {
+			s[e.Name+"."+k] = v
+		}
+	}
+	return s
+}
+
+// digest is the SHA-256 of b in hex.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// thisMachine identifies the machine without telling its identity: machine-id(5)
+// asks for a keyed hash of it.
+func thisMachine() reports.Machine {
+	var m reports.Machine
+	m.Name, _ = os.Hostname()
+	if id := machineID(); id != "" {
+		m.ID = digest([]byte("mailbench " + id))[:16]
+	}
+	return m
+}

@@ -1,0 +1,67 @@
+package run
+
+import (
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/drive"
+)
+
+// key names the cell of a phase.
+func (c *combination) key(phase string) reports.Key {
+	return reports.Key{Model: c.model.Name, Engine: c.engine.Name, Phase: phase, Trial: c.trial, Shard: 1}
+}
+
+// blank is the cell of a phase before anything is known.
+func (c *combination) blank(p *workloads.Phase) reports.Cell {
+	cell := reports.Cell{
+		Key: c.key(p.Name), Kind: p.Kind.String(), Arrivals: "none", Ops: map[string]reports.Op{},
+		Evidence: &reports.Evidence{Settled: c.settled, Warm: c.warm},
+	}
+	now := time.Now()
+	times(&cell, now, now)
+	if c.target != nil {
+		cell.Durability = c.target.Caps.Durability.String()
+	}
+	if p.Runs() {
+		cell.Arrivals, cell.Clients = p.Arrivals.String(), p.Clients
+		if p.Arrivals != workloads.Closed {
+			cell.Rate = p.Rate.PerSecond()
+		}
+	}
+	return cell
+}
+
+// times sets when the phase began and ended.
+func times(cell *reports.Cell, began, ended time.Time) {
+	cell.Started, cell.Ended = began.UTC().Format(time.RFC3339Nano), ended.UTC().Format(time.RFC3339Nano)
+	cell.Seconds = ended.Sub(began).Seconds()
+}
+
+// notOffered is the cell of a phase whose population the model cannot hold.
+func (c *combination) notOffered(p *workloads.Phase) reports.Cell {
+	cell := c.blank(p)
+	cell.Evidence.NotOffered = c.target.NotOffered
+	for op := range workloads.NumOps {
+		if p.Mix.Has(workloads.Op(op)) {
+			cell.Ops[workloads.Op(op).String()] = reports.Op{Support: reports.NotOffered}
+		}
+	}
+	return cell
+}
+
+// measured is the cell of a phase that ran operations.
+func (c *combination) measured(p *workloads.Phase, m *drive.Measurement, before *reports.EngineInfo) reports.Cell {
+	cell := c.blank(p)
+	times(&cell, m.Began, m.Ended)
+	if m.Bulk {
+		cell.Durability = drivers.Memory.String()
+	}
+	m.Evidence.Settled, m.Evidence.Warm = c.settled, c.warm
+	cell.Offered, cell.Evidence, cell.Client = &m.Offered, &m.Evidence, &m.Client
+	cell.Ops, cell.Timeline, cell.Gap = m.Ops, m.Timeline, &m.Gap
+	cell.Before, cell.Engines = before, c.target.Observe()
+	return cell
+}

@@ -1,0 +1,174 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
+)
+
+// Populate makes the accounts of the population, or finds those of a data set that
+// is there already. Fresh says that its messages have still to be loaded.
+func (t *Target) Populate(ctx context.Context) (fresh bool, err error) {
+	t.makeLive()
+	if t.reused {
+		err = t.reload(ctx)
+		t.offersOfPromise()
+		return false, err
+	}
+	if err := t.Dataset.write(t.Dir); err != nil {
+		return true, err
+	}
+	t.kept = t.Keep
+	if err := t.createAccounts(ctx); err != nil {
+		return true, err
+	}
+	if err := t.findPromise(ctx); err != nil {
+		return true, err
+	}
+	t.offersOfPromise()
+	// An audit must know the promise, also if this process is killed meanwhile.
+	return true, t.Dataset.write(t.Dir)
+}
+
+// makeLive makes an empty live set for the population.
+func (t *Target) makeLive() {
+	t.Live = &Live{Accounts: make([]Account, t.Census.Users())}
+	for i := range t.Workload.Phases {
+		mix := &t.Workload.Phases[i].Mix
+		t.Live.keepDeleted = t.Live.keepDeleted || mix.Has(workloads.Restore)
+		t.Live.keepAttached = t.Live.keepAttached || mix.Has(workloads.Attachment)
+	}
+}
+
+// createAccounts makes all users with their folders and enters them into the live
+// set. Where all share one folder, it is the inbox of user 0, and the others join.
+func (t *Target) createAccounts(ctx context.Context) error {
+	var shared *Folder
+	if t.Census.Shared() {
+		f, err := t.createShared(ctx)
+		if err != nil {
+			return err
+		}
+		shared = f
+	}
+	return t.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
+		if shared != nil && u == 0 {
+			return nil
+		}
+		if shared == nil {
+			_, err := t.createAccount(ctx, mb, u, t.folderNames(u))
+			return err
+		}
+		a, err := t.createAccount(ctx, mb, u, nil)
+		if err != nil {
+			return err
+		}
+		f, err := mb.(models.Poster).Join(ctx, a, shared.Ref)
+		if err != nil {
+			return fmt.Errorf("account %s joins the shared folder: %w", workloads.Address(u), err)
+		}
+		t.Live.Accounts[u] = Account{Ref: a, Folders: []Folder{{f, shared.FolderSet}}}
+		return nil
+	})
+}
+
+// createAccount makes user u with the folders named.
+func (t *Target) createAccount(ctx context.Context, mb models.Mailbox, u int, folders []string) (*models.Account, error) {
+	a, err := mb.CreateUser(ctx, workloads.Address(u), folders)
+	if errors.Is(err, models.ErrExists) && t.Caps.Discards {
+		a, err = mb.Login(ctx, workloads.Address(u)) // the null engine finds any account once it has one
+	}
+	if errors.Is(err, models.ErrExists) {
+		return nil, fmt.Errorf("the store holds another data set already: account %s: %w", workloads.Address(u), err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create account %s: %w", workloads.Address(u), err)
+	}
+	return a, t.enter(u, a, folders)
+}
+
+// createShared makes user 0 with the folder that all others join.
+func (t *Target) createShared(ctx context.Context) (*Folder, error) {
+	s, err := t.Store.Session()
+	if err != nil {
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	defer s.Close()
+	if _, err := t.createAccount(ctx, t.Bound.Mailbox(s), 0, t.folderNames(0)); err != nil {
+		return nil, err
+	}
+	return &t.Live.Accounts[0].Folders[0], nil
+}
+
+// enter puts an account with the folders named into the live set.
+func (t *Target) enter(u int, a *models.Account, folders []string) error {
+	account := &t.Live.Accounts[u]
+	account.Ref = a
+	for i, name := range folders {
+		f := a.Folder(name)
+		if f == nil {
+			return fmt.Errorf("account %s: folder %s: %w", a.Address, name, models.ErrNotFound)
+		}
+		place := ledger.Place{Account: uint32(u), Folder: uint16(i)}
+		account.Folders = append(account.Folders, Folder{f, &FolderSet{Place: place}})
+	}
+	return nil
+}
+
+func (t *Target) folderNames(u int) []string {
+	names := make([]string, t.Census.FolderCount(u))
+	for i := range names {
+		names[i] = workloads.FolderName(i)
+	}
+	return names
+}
+
+// eachAccount calls do for all users, by several workers.
+func (t *Target) eachAccount(ctx context.Context, do func(ctx context.Context, mb models.Mailbox, u int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	n := min(max(1, t.Workers), t.Census.Users())
+	for i := range n {
+		g.Go(func() error {
+			s, err := t.Store.Session()
+			if err != nil {
+				return fmt.Errorf("open session: %w", err)
+			}
+			defer s.Close()
+			mb := t.Bound.Mailbox(s)
+			for u := i; u < t.Census.Users() && ctx.Err() == nil; u += n {
+				if err := do(ctx, mb, u); err != nil {
+					return err
+				}
+			}
+			return ctx.Err()
+		})
+	}
+	return g.Wait()
+}
+
+// findPromise asks for the raw message and the attachment of no message: a
+// model that keeps them does not find it, one that does not says so.
+func (t *Target) findPromise(ctx context.Context) error {
+	s, err := t.Store.Session()
+	if err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	defer s.Close()
+	mb, f := t.Bound.Mailbox(s), t.Live.Accounts[0].Folders[0].Ref
+	_, rawErr := mb.Raw(ctx, f, models.Handle{}, io.Discard)
+	_, attErr := mb.Attachment(ctx, f, models.Handle{}, "", io.Discard)
+	t.Dataset.Promise = ledger.Promise{Raw: !errors.Is(rawErr, models.ErrNotOffered), Attachments: !errors.Is(attErr, models.ErrNotOffered)}
+	return nil
+}
+
+// offersOfPromise says which reads the model offers of what it promises.
+func (t *Target) offersOfPromise() {
+	t.Offers[workloads.Raw], t.Offers[workloads.Attachment] = t.Dataset.Promise.Raw, t.Dataset.Promise.Attachments
+}

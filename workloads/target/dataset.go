@@ -1,0 +1,158 @@
+package target
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/messages"
+)
+
+// Files of a target's folder.
+const (
+	datasetFile = "dataset.json" // what was loaded, and where on a shared engine
+	ledgerFile  = "ledger"       // what was acknowledged
+	storeFolder = "store"        // the embedded engine's files
+)
+
+// Dataset says what a store was loaded with. It is written before the load
+// begins (on a shared engine: before anything is made there) and again when it
+// is complete.
+type Dataset struct {
+	Model    string    `json:"model"`
+	Engine   string    `json:"engine"`
+	Workload string    `json:"workload"` // its name, for messages
+	Mail     string    `json:"mail"`     // digest of what mail and population come from
+	Schema   string    `json:"schema"`   // digest of the schema's source
+	Seed     uint64    `json:"seed"`
+	Began    time.Time `json:"began"`
+	Complete bool      `json:"complete"`
+	// Namespace is where the data is on a shared engine; "" of an embedded one,
+	// whose data is beside this file.
+	Namespace string         `json:"namespace,omitempty"`
+	Promise   ledger.Promise `json:"promise"`
+}
+
+// ReadDataset returns nil if the folder holds none.
+func ReadDataset(dir string) (*Dataset, error) {
+	b, err := os.ReadFile(filepath.Join(dir, datasetFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	d := new(Dataset)
+	if err == nil {
+		err = json.Unmarshal(b, d)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read data set in %s: %w", dir, err)
+	}
+	return d, nil
+}
+
+// write replaces the file whole.
+func (d *Dataset) write(dir string) error {
+	b, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write data set: %w", err)
+	}
+	name := filepath.Join(dir, datasetFile)
+	if err := os.WriteFile(name+".new", append(b, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write data set: %w", err)
+	}
+	if err := os.Rename(name+".new", name); err != nil {
+		return fmt.Errorf("write data set: %w", err)
+	}
+	return nil
+}
+
+// fits says why a data set cannot be used in place of the one wanted.
+func (d *Dataset) fits(want *Dataset, dir string) error {
+	var differ []string
+	if d.Mail != want.Mail {
+		differ = append(differ, fmt.Sprintf("the workload's mail or population (it was loaded by %q)", d.Workload))
+	}
+	if d.Schema != want.Schema {
+		differ = append(differ, "the schema of "+d.Model)
+	}
+	if d.Seed != want.Seed {
+		differ = append(differ, fmt.Sprintf("the seed (it was %d, now %d)", d.Seed, want.Seed))
+	}
+	switch {
+	case len(differ) > 0:
+		return fmt.Errorf("the data set in %s cannot be used again: %s differ; %s or name another", dir, strings.Join(differ, " and "), d.removal())
+	case !d.Complete:
+		return fmt.Errorf("the data set in %s was not loaded to the end; %s, or audit it with --audit=only", dir, d.removal())
+	}
+	return nil
+}
+
+// removal says how to get rid of the data set.
+func (d *Dataset) removal() string {
+	if d.Namespace == "" {
+		return "remove that folder"
+	}
+	return fmt.Sprintf("remove that folder (after %q)", d.clean())
+}
+
+// clean is the command that drops the data set's namespace.
+func (d *Dataset) clean() string { return "mailbench engine clean " + d.Engine + " " + d.Namespace }
+
+// openDataset looks at what an earlier run left in the folder.
+func (t *Target) openDataset() error {
+	want := &Dataset{
+		Model: t.Model.Name, Engine: t.Engine.Name, Workload: t.Workload.Name, Seed: t.Workload.Seed,
+		Mail: mailDigest(t.Workload, t.Mail), Schema: digest(t.Schema.Source), Began: time.Now().UTC(),
+	}
+	have, err := ReadDataset(t.Dir)
+	if err != nil {
+		return err
+	}
+	if have == nil && t.AuditOnly {
+		return fmt.Errorf("there is no data set in %s to audit", t.Dir)
+	}
+	if t.Dataset = want; have == nil {
+		if t.Engine.Remote {
+			want.Namespace = newNamespace()
+		}
+		return nil
+	}
+	if !t.AuditOnly {
+		if err := have.fits(want, t.Dir); err != nil {
+			return err
+		}
+	}
+	t.Dataset, t.reused, t.kept = have, true, true
+	return nil
+}
+
+// Loaded notes that the data set is complete.
+func (t *Target) Loaded() error {
+	t.Dataset.Complete = true
+	return t.Dataset.write(t.Dir)
+}
+
+func (t *Target) ledgerName() string { return filepath.Join(t.Dir, ledgerFile) }
+
+// digest is the SHA-256 of b in hex.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// mailDigest is of what a data set is made from: a workload's mail and
+// population, and the mail file.
+func mailDigest(w *workloads.Workload, s messages.Source) string {
+	m, p := &w.Mail, &w.Population
+	return digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
+		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
+		p.Users, p.Folders, p.Messages, p.Shared, s.Info().SHA256))
+}

@@ -1,0 +1,9 @@
+// Package target is what a run works on: one model on one engine's store, the data
+// set that was loaded into it, and the live messages that operations choose from.
+//
+//	t, err := target.Open(ctx, config)   // store, schema, statements
+//	fresh, err := t.Populate(ctx)        // accounts; messages follow, by drive.Drive
+//	err = t.Loaded()                     // the data set is complete
+//	quiet, err := t.Settle(ctx)
+//	err = t.Close(ctx)
+package target

@@ -1,0 +1,43 @@
+package target
+
+import (
+	"fmt"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// offered says which models have an operation that not every Mailbox has.
+var offered = map[workloads.Op]func(models.Mailbox) bool{
+	workloads.Label:        is[models.Labeler],
+	workloads.Restore:      is[models.Purger],
+	workloads.Purge:        is[models.Purger],
+	workloads.Recount:      is[models.Recounter],
+	workloads.SearchSender: is[models.SenderSearcher],
+	workloads.Slice:        is[models.Slicer],
+	workloads.Seen:         is[models.Seer],
+	workloads.Subscribe:    is[models.Subscriber],
+}
+
+func is[T any](mb models.Mailbox) bool {
+	_, ok := mb.(T)
+	return ok
+}
+
+// probe finds out what the model lacks, before anything is measured.
+func (t *Target) probe() error {
+	s, err := t.Store.Session()
+	if err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	defer s.Close()
+	mb := t.Bound.Mailbox(s)
+	for i := range t.Offers {
+		has := offered[workloads.Op(i)]
+		t.Offers[i] = has == nil || has(mb)
+	}
+	if _, ok := mb.(models.Poster); t.Census.Shared() && !ok {
+		t.NotOffered = fmt.Sprintf("%s has no folder that several accounts share", t.Model.Name)
+	}
+	return nil
+}

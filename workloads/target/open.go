@@ -1,0 +1,157 @@
+package target
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
+)
+
+// applyAtMost is how long an engine may take to make all tables of a schema. An
+// HBase makes them one by one, in a second or two each.
+const applyAtMost = 3 * time.Minute
+
+// Reach opens an engine that is reached over the network as the workload says,
+// with the namespace named. The error says what to do if nobody answers.
+func Reach(ctx context.Context, e drivers.Engine, w *workloads.Workload, o drivers.Options) (drivers.Store, error) {
+	if config := w.Engines[e.Name]; config != nil {
+		o.Contact, o.Settings = config.Contact, config.Settings
+	}
+	return e.Reach(ctx, o)
+}
+
+// Open opens the store, applies the schema, binds the model, and finds out what it
+// offers. A data set that is in the folder is used again if it fits.
+func Open(ctx context.Context, c Config) (_ *Target, err error) {
+	t := &Target{Config: c, Large: semaphore.NewWeighted(largeAtOnce)}
+	if t.Schema, err = c.Model.Schema(); err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", c.Model.Name, err)
+	}
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make folder: %w", err)
+	}
+	if err := t.openDataset(); err != nil {
+		return nil, err
+	}
+	if err := t.openStore(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.bind(ctx); err != nil {
+		return nil, errors.Join(err, t.Close(ctx))
+	}
+	return t, nil
+}
+
+// bind applies the schema, binds the model to the store and opens the ledger.
+func (t *Target) bind(ctx context.Context) (err error) {
+	t.Caps = t.Store.Capabilities()
+	if err := t.claim(ctx); err != nil {
+		return err
+	}
+	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) error { return t.Store.Apply(ctx, t.Schema) }); err != nil {
+		return fmt.Errorf("apply schema %s: %w", t.Schema.Name, err)
+	}
+	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) (err error) {
+		p, err := drivers.PrepareAll(ctx, t.Store, t.Schema)
+		if err == nil {
+			t.Bound, err = t.Model.Bind(ctx, p, t.Options)
+		}
+		return err
+	}); err != nil {
+		return fmt.Errorf("bind %s to %s: %w", t.Model.Name, t.Engine.Name, err)
+	}
+	// A null engine does not keep what it acknowledges.
+	if t.Config.Ledger && !t.Caps.Discards {
+		if t.Acknowledged, err = ledger.Open(t.ledgerName()); err != nil {
+			return err
+		}
+	}
+	return t.probe()
+}
+
+func (t *Target) openStore(ctx context.Context) (err error) {
+	o := drivers.Options{Durability: t.Durability, CacheBytes: t.CacheBytes}
+	if t.Engine.Remote {
+		o.Namespace = t.Dataset.Namespace
+		t.Beside = onThisMachine(ctx, t.Workload.Engines[t.Engine.Name])
+		t.Store, err = Reach(ctx, t.Engine, t.Workload, o)
+		return err
+	}
+	o.Dir = filepath.Join(t.Dir, storeFolder)
+	if config := t.Workload.Engines[t.Engine.Name]; config != nil {
+		o.Settings = config.Settings
+	}
+	if t.Store, err = t.Engine.Open(ctx, o); err != nil {
+		return fmt.Errorf("open %s: %w", t.Engine.Name, err)
+	}
+	return nil
+}
+
+// claim writes down which namespace of a shared engine is this data set's,
+// before anything is made in it: so the data of a run that is killed is found
+// again. One of an earlier run must be there.
+func (t *Target) claim(ctx context.Context) error {
+	switch {
+	case !t.Engine.Remote:
+		return nil
+	case !t.reused:
+		return t.Dataset.write(t.Dir)
+	}
+	names, err := drivers.Namespaces(ctx, t.Store)
+	if err != nil {
+		return fmt.Errorf("list the namespaces of %s: %w", t.Engine.Name, err)
+	}
+	if !slices.Contains(names, t.Dataset.Namespace) {
+		return fmt.Errorf("the data set in %s is in namespace %s, which this %s does not have; name the cluster it was loaded into, or remove that folder",
+			t.Dir, t.Dataset.Namespace, t.Engine.Name)
+	}
+	return nil
+}
+
+// newNamespace makes a name that no other run has.
+func newNamespace() string { return strings.ToLower(rand.Text()[:16]) }
+
+// Close releases the store and the ledger. What was made on a shared engine and
+// is not kept is removed, also when ctx has ended.
+func (t *Target) Close(ctx context.Context) error {
+	var err error
+	if t.Acknowledged != nil {
+		err = t.Acknowledged.Close()
+		t.Acknowledged = nil
+	}
+	if t.Store != nil {
+		if t.Engine.Remote && !t.kept {
+			t.drop(context.WithoutCancel(ctx))
+		}
+		if cerr := t.Store.Close(); cerr != nil {
+			err = errors.Join(err, fmt.Errorf("close %s: %w", t.Engine.Name, cerr))
+		}
+		t.Store = nil
+	}
+	return err
+}
+
+// drop removes the namespace. If it cannot, the figures are none the worse; the
+// result says what was left.
+func (t *Target) drop(ctx context.Context) {
+	t.step("drop")
+	if err := drivers.Drop(ctx, t.Store); err != nil {
+		t.left = fmt.Sprintf("namespace %s of %s on %s could not be dropped (%v); %q does it",
+			t.Dataset.Namespace, t.Model.Name, t.Engine.Name, err, t.Dataset.clean())
+		return
+	}
+	if err := os.Remove(filepath.Join(t.Dir, datasetFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.left = fmt.Sprintf("namespace %s is dropped, but the note of it stays: %v", t.Dataset.Namespace, err)
+	}
+}

@@ -1,0 +1,68 @@
+package target
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
+)
+
+// reload fills the live set from the ledger of the runs before.
+func (t *Target) reload(ctx context.Context) error {
+	if err := t.loginAccounts(ctx); err != nil {
+		return err
+	}
+	h, err := ledger.ReadHistory(t.ledgerName())
+	if err != nil {
+		return err
+	}
+	for i := range h.Entries {
+		if e := &h.Entries[i]; e.State == ledger.Live && !e.Labelled {
+			t.Live.Accounts[e.Place.Account].Folders[e.Place.Folder].Add(e.Handle)
+		}
+	}
+	if t.Live.keepAttached {
+		return t.learnAttachments(ctx)
+	}
+	return nil
+}
+
+// loginAccounts finds the users of a data set that is there already.
+func (t *Target) loginAccounts(ctx context.Context) error {
+	err := t.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
+		a, err := mb.Login(ctx, workloads.Address(u))
+		if err != nil {
+			return fmt.Errorf("login %s: %w", workloads.Address(u), err)
+		}
+		return t.enter(u, a, t.folderNames(u))
+	})
+	if t.Census.Shared() && err == nil {
+		for u := range t.Live.Accounts {
+			t.Live.Accounts[u].Folders[0].FolderSet = t.Live.Accounts[0].Folders[0].FolderSet
+		}
+	}
+	return err
+}
+
+// learnAttachments opens some of the newest messages of each folder, to know
+// of a few that have attachments: a ledger does not tell.
+func (t *Target) learnAttachments(ctx context.Context) error {
+	return t.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
+		var o models.Opened
+		for _, f := range t.Live.Accounts[u].Folders {
+			for rank := range min(attachedMost, f.Len()) {
+				h, _ := f.Read(rank)
+				f.Release(h)
+				if err := mb.Open(ctx, f.Ref, h, &o); err != nil {
+					return fmt.Errorf("open a message of the data set: %w", err)
+				}
+				if len(o.Attachments) > 0 {
+					f.attach(h, o.Attachments[0].Name)
+				}
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,156 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/messages"
+)
+
+// Config says what to open and where.
+type Config struct {
+	Workload *workloads.Workload
+	Census   *workloads.Census
+	Mail     messages.Source
+	Model    models.Model
+	Engine   drivers.Engine
+	Options  models.Options
+
+	Dir        string // the target's own folder, which it makes
+	Durability drivers.Durability
+	CacheBytes int64 // block cache of an embedded engine; 0 is its default
+
+	Keep      bool // the data outlives the run
+	Ledger    bool // acknowledged operations are written down, for an audit
+	AuditOnly bool // a data set of an earlier run must be there, whatever its state
+	Workers   int  // how many accounts are made at once
+
+	// Step, if set, is told of steps that take a while: "drop", "audit".
+	Step func(name string)
+}
+
+// Target is one model on one store. Many workers use it at once; its fields do not
+// change while they do, but for what Live holds.
+type Target struct {
+	Config
+	Schema  *schemas.Schema
+	Store   drivers.Store
+	Caps    drivers.Capabilities
+	Bound   models.Bound
+	Live    *Live
+	Dataset *Dataset
+	// Acknowledged is the ledger, or nil if none is kept.
+	Acknowledged *ledger.Ledger
+	// Offers says which operations the model has.
+	Offers [workloads.NumOps]bool
+	// NotOffered says why the model cannot hold the workload's population, or "".
+	NotOffered string
+	// Beside: the engine runs on this machine, in processes of its own.
+	Beside bool
+	// Large bounds the bytes of large messages under way in a load.
+	Large *semaphore.Weighted
+
+	reused bool
+	kept   bool
+	left   string
+}
+
+// Large messages are loaded a few at a time: an engine may hold several copies
+// of each while it writes.
+const largeAtOnce = 32 << 20
+
+// MaxLarge is the most that one message can take of Target.Large.
+const MaxLarge = largeAtOnce
+
+// settleAtMost is how long a store may take to come to rest.
+const settleAtMost = 5 * time.Minute
+
+// Settle waits until the store is at rest; quiet is false if it was not in the
+// time allowed.
+func (t *Target) Settle(ctx context.Context) (quiet bool, err error) {
+	s, ok := t.Store.(drivers.Settler)
+	if !ok {
+		return true, nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, settleAtMost)
+	defer cancel()
+	err = s.Settle(bounded)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return true, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return false, nil
+	}
+	return false, fmt.Errorf("settle %s: %w", t.Engine.Name, err)
+}
+
+// Cool reopens the store without what its caches held; not says why that could not
+// be done here, or "".
+func (t *Target) Cool(ctx context.Context) (not string, err error) {
+	s, ok := t.Store.(drivers.Cooler)
+	if !ok {
+		return t.Engine.Name + " cannot drop its caches", nil
+	}
+	err = s.Cool(ctx)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return err.Error(), nil
+	case err != nil:
+		return "", fmt.Errorf("drop the caches of %s: %w", t.Engine.Name, err)
+	}
+	return "", nil
+}
+
+// Observe returns the engine's state; what it does not tell is negative.
+func (t *Target) Observe() *reports.EngineInfo {
+	o, ok := t.Store.(drivers.Observer)
+	if !ok {
+		return &reports.EngineInfo{
+			Version: t.Caps.Version, DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
+		}
+	}
+	s := o.Observe()
+	return &reports.EngineInfo{
+		Version: t.Caps.Version, DiskBytes: s.DiskBytes, CacheBytes: s.CacheBytes, CompactionDebt: s.CompactionDebt,
+		WrittenBytes: s.WrittenBytes, ReadBytes: s.ReadBytes, Tombstones: s.Tombstones, Settings: s.Settings,
+	}
+}
+
+// Audit compares the store with the ledger; nil if there is nothing to compare.
+// Later: the run may have been killed with operations under way.
+func (t *Target) Audit(ctx context.Context, later bool) (*reports.Audit, error) {
+	if t.Acknowledged == nil || t.NotOffered != "" {
+		return nil, nil
+	}
+	h, err := ledger.ReadHistory(t.ledgerName())
+	if err != nil {
+		return nil, err
+	}
+	a := ledger.Auditor{
+		Store: t.Store, Bound: t.Bound, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote, Later: later,
+		Address: workloads.Address, Folder: func(_, f int) string { return workloads.FolderName(f) },
+	}
+	found, err := a.Audit(ctx)
+	found.Model, found.Engine = t.Model.Name, t.Engine.Name
+	return &found, err
+}
+
+// Left says what could not be removed from a shared engine, and how to remove it,
+// or "".
+func (t *Target) Left() string { return t.left }
+
+func (t *Target) step(name string) {
+	if t.Step != nil {
+		t.Step(name)
+	}
+}
