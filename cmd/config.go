@@ -50,5 +50,8 @@ func (f *runFlags) outputDir(workload string) string {
 	if f.output != "" {
 		return f.output
 	}
+	if f.audit == run.AuditOnly.String() {
+		workload = "audit" // of a data set that any workload may have made
+	}
 	return filepath.Join(resultsDir, workload+"-"+time.Now().Format("20060102-150405.000"))
 }

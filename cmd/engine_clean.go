@@ -8,7 +8,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/run"
+	"github.com/mailbench/mailbench/workloads/target"
 )
 
 func newEngineClean(known registry) *cobra.Command {
@@ -72,7 +72,7 @@ Nothing without mailbench's mark is touched.`,
 // must be there.
 func clean(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []string) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	there, err := run.Namespaces(ctx, e, w)
+	there, err := target.Namespaces(ctx, e, w)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func clean(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []
 		}
 	}
 	for _, name := range names {
-		if err := run.DropNamespace(ctx, e, w, name); err != nil {
+		if err := target.DropNamespace(ctx, e, w, name); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "dropped %s\n", name)

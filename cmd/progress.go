@@ -66,9 +66,17 @@ func where(p run.Progress) string {
 	return fmt.Sprintf("[%d/%d] %s on %s: %s", p.Cell, p.Cells, p.Model, p.Engine, printable(p.Phase))
 }
 
+// amount says how many operations succeeded, and beside them how many did not.
 func amount(p run.Progress) string {
-	if p.Done == 0 {
+	if p.OK+p.Others+p.Dropped == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" %d operations, %.0f/s", p.Done, p.Rate)
+	s := fmt.Sprintf(" %d ok", p.OK)
+	if p.Others > 0 {
+		s += fmt.Sprintf(", %d not", p.Others)
+	}
+	if p.Dropped > 0 {
+		s += fmt.Sprintf(", %d dropped", p.Dropped)
+	}
+	return s + fmt.Sprintf(", %.0f/s", p.Rate)
 }

@@ -69,11 +69,11 @@ func results(ts *testscript.TestScript, neg bool, args []string) {
 // checkCell adds up what a cell says of its operations.
 func checkCell(ts *testscript.TestScript, c *reports.Cell, operations int64) {
 	if c.Verdict == reports.Failed {
-		ts.Fatalf("%s on %s failed: %s", c.Model, c.Engine, c.Reason)
+		ts.Fatalf("%s on %s failed: %s", c.Model, c.Engine, c.Error)
 	}
 	var all int64
 	for name, o := range c.Ops {
-		all += o.Count + o.NotFound + o.Failed + o.Unknown + o.Dropped + o.TooLarge
+		all += o.Count + o.NotFound + o.Failed + o.Unknown + o.Dropped + o.TooLarge + o.NoTarget
 		l := o.Service
 		switch {
 		case o.Failed+o.Unknown > 0:
@@ -91,7 +91,7 @@ func checkCell(ts *testscript.TestScript, c *reports.Cell, operations int64) {
 
 // validate checks run.json against the schema that mailbench publishes for it.
 func validate(name string) error {
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(reports.Schema))
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(reports.JSONSchema))
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (v *victim) due(c *reports.Cell) (n int64) {
 		if p.Name != c.Phase {
 			continue
 		}
-		plan, schedule := v.workload.Plan(i, census), p.Schedule(v.workload.Seed)
+		plan, schedule := v.workload.Plan(p, census), p.Schedule(v.workload.Seed)
 		var o workloads.Operation
 		for at := uint64(0); ; at++ {
 			if _, ok := schedule.Next(); !ok {

@@ -3,13 +3,16 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
 )
 
-// verdict is the error that a result amounts to, worst first.
-func verdict(r *reports.Run) error {
+// verdict is the error that a result amounts to, worst first. With noFail, figures
+// that cannot be used are no error.
+func verdict(r *reports.Run, noFail bool) error {
 	for _, a := range r.Audits {
 		if a.Wrong() {
 			return statusError{exitData, fmt.Errorf("the audit of %s on %s found data wrong or lost", a.Model, a.Engine)}
@@ -23,20 +26,53 @@ func verdict(r *reports.Run) error {
 			return fmt.Errorf("the audit of %s on %s could not read %d messages", a.Model, a.Engine, a.Unread)
 		}
 	}
-	var failed []*reports.Cell
-	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Verdict == reports.Failed {
-			failed = append(failed, c)
-		}
+	if failed := cellsOf(r, reports.Failed); len(failed) > 0 {
+		return cellError(failed, exitFailed)
 	}
-	if len(failed) == 0 {
+	if noFail {
 		return nil
 	}
-	c := failed[0]
-	reason, _, _ := strings.Cut(c.Reason, "\n") // what came of it is in the table
-	err := fmt.Errorf("%s on %s, phase %s: %s", c.Model, c.Engine, c.Phase, reason)
-	if len(failed) > 1 {
-		err = fmt.Errorf("%w (and %d more, in the table)", err, len(failed)-1)
+	if unusable := append(empty(r), cellsOf(r, reports.Overloaded)...); len(unusable) > 0 {
+		return cellError(unusable, exitBroken)
 	}
-	return err
+	return nil
+}
+
+// cellsOf returns the cells with a verdict.
+func cellsOf(r *reports.Run, v reports.Verdict) []*reports.Cell {
+	var cells []*reports.Cell
+	for i := range r.Cells {
+		if r.Cells[i].Verdict == v {
+			cells = append(cells, &r.Cells[i])
+		}
+	}
+	return cells
+}
+
+// empty returns the cells that measured nothing. A model that cannot hold the
+// workload's population is no fault of a run in which another model can.
+func empty(r *reports.Run) []*reports.Cell {
+	measured := slices.ContainsFunc(r.Cells, func(c reports.Cell) bool {
+		return c.Kind == reports.KindMeasure && c.Verdict != reports.Empty
+	})
+	return slices.DeleteFunc(cellsOf(r, reports.Empty), func(c *reports.Cell) bool {
+		return measured && c.Reason.Code == judge.CodeNotOffered
+	})
+}
+
+// cellError is the error of the first of the cells; the table has the others.
+func cellError(cells []*reports.Cell, status int) error {
+	c, reason := cells[0], ""
+	if c.Reason != nil {
+		reason, _, _ = strings.Cut(c.Reason.Text, "\n") // what came of it is in the table
+	}
+	where := fmt.Sprintf("%s on %s, phase %s", c.Model, c.Engine, c.Phase)
+	if c.Verdict != reports.Failed {
+		where += ", is " + string(c.Verdict)
+	}
+	err := fmt.Errorf("%s: %s", where, reason)
+	if len(cells) > 1 {
+		err = fmt.Errorf("%w (and %d more, in the table)", err, len(cells)-1)
+	}
+	return statusError{status, err}
 }

@@ -4,28 +4,47 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
 )
 
 // The status of a run that is done: data that is wrong before all else, and no
 // wrong data where none was acknowledged.
 func TestVerdict(t *testing.T) {
-	failed := []reports.Cell{{Model: "james", Engine: "hbase", Phase: "load", Verdict: reports.Failed, Reason: "refused"}}
+	cell := func(v reports.Verdict, code reports.Code) reports.Cell {
+		return reports.Cell{
+			Key: reports.Key{Model: "james", Engine: "hbase", Phase: "measure", Trial: 1, Shard: 1}, Kind: reports.KindMeasure,
+			Verdict: v, Reason: &reports.Reason{Code: code, Text: "because"},
+		}
+	}
+	failed := []reports.Cell{cell(reports.Failed, judge.CodeError)}
+	ok, overloaded := cell(reports.OK, ""), cell(reports.Overloaded, judge.CodeDropped)
+	notOffered, nothing := cell(reports.Empty, judge.CodeNotOffered), cell(reports.Empty, judge.CodeNothingMeasured)
 	for _, c := range []struct {
-		name string
-		run  reports.Run
-		want int
+		name   string
+		run    reports.Run
+		want   int
+		noFail int
 	}{
-		{"well", reports.Run{Audits: []reports.Audit{{Verified: 3, Unknown: 4, Unreferenced: 5, CounterDrift: 6, Duplicated: 7}}}, exitOK},
-		{"a failed cell", reports.Run{Cells: failed}, exitFailed},
-		{"lost", reports.Run{Cells: failed, Audits: []reports.Audit{{Lost: 1}}}, exitData},
-		{"back from the dead, and interrupted", reports.Run{Interrupted: true, Audits: []reports.Audit{{Resurrected: 1, Interrupted: true}}}, exitData},
-		{"half a message", reports.Run{Audits: []reports.Audit{{BrokenBodies: 1}}}, exitData},
-		{"half a message of an operation that was broken off", reports.Run{Audits: []reports.Audit{{BrokenBodies: 1, Dangling: 1, Interrupted: true}}}, exitOK},
-		{"not all could be read", reports.Run{Audits: []reports.Audit{{Verified: 3, Unread: 1}}}, exitFailed},
-		{"interrupted", reports.Run{Interrupted: true, Cells: failed}, exitInterrupted},
+		{"well", reports.Run{Audits: []reports.Audit{{Verified: 3, Unknown: 4, Unreferenced: 5, CounterDrift: 6, Duplicated: 7}}}, exitOK, exitOK},
+		{"a failed cell", reports.Run{Cells: failed}, exitFailed, exitFailed},
+		{"lost", reports.Run{Cells: failed, Audits: []reports.Audit{{Lost: 1}}}, exitData, exitData},
+		{"back from the dead, and interrupted", reports.Run{Interrupted: true, Audits: []reports.Audit{{Resurrected: 1, Interrupted: true}}}, exitData, exitData},
+		{"half a message", reports.Run{Audits: []reports.Audit{{BrokenBodies: 1}}}, exitData, exitData},
+		{"half a message of an operation that was broken off", reports.Run{Audits: []reports.Audit{{BrokenBodies: 1, Dangling: 1, Interrupted: true}}}, exitOK, exitOK},
+		{"not all could be read", reports.Run{Audits: []reports.Audit{{Verified: 3, Unread: 1}}}, exitFailed, exitFailed},
+		{"interrupted", reports.Run{Interrupted: true, Cells: failed}, exitInterrupted, exitInterrupted},
+		{"overloaded", reports.Run{Cells: []reports.Cell{ok, overloaded}}, exitBroken, exitOK},
+		{"nothing measured", reports.Run{Cells: []reports.Cell{ok, nothing}}, exitBroken, exitOK},
+		{"no model has the population", reports.Run{Cells: []reports.Cell{notOffered, notOffered}}, exitBroken, exitOK},
+		{"one model has the population", reports.Run{Cells: []reports.Cell{notOffered, ok}}, exitOK, exitOK},
+		{"overloaded, and another failed", reports.Run{Cells: append(failed, overloaded)}, exitFailed, exitFailed},
+		{"invalid", reports.Run{Cells: []reports.Cell{cell(reports.Invalid, judge.CodeClientLate)}}, exitOK, exitOK},
 	} {
-		if got := exitStatus(verdict(&c.run)); got != c.want {
+		if got := exitStatus(verdict(&c.run, false)); got != c.want {
 			t.Errorf("%s: status %d, want %d", c.name, got, c.want)
+		}
+		if got := exitStatus(verdict(&c.run, true)); got != c.noFail {
+			t.Errorf("%s, with --no-fail: status %d, want %d", c.name, got, c.noFail)
 		}
 	}
 }
