@@ -291,8 +291,8 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// TestReplication: a factor that the nodes cannot hold is refused, and so is one
-// that differs from the keyspace's.
+// TestReplication: what the cluster does not give is refused: more replicas than
+// nodes, a datacenter that is not there, another durability.
 func TestReplication(t *testing.T) {
 	st := openLive(t, nil)
 	more := fmt.Sprint(st.local() + 1)
@@ -307,5 +307,42 @@ func TestReplication(t *testing.T) {
 	_, err = Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Durability: drivers.Memory})
 	if err == nil || !strings.Contains(err.Error(), "durability memory") {
 		t.Errorf("durability memory, which the cluster does not give: %v", err)
+	}
+}
+
+// TestForeignReplication: a keyspace that is there with other replication is not
+// used, since what is measured would not be what was asked for.
+func TestForeignReplication(t *testing.T) {
+	st, s := openLive(t, nil), schemaOf(t, "replicated", "tables:\n  t: {partition: [k text]}\n")
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	keyspace, err := Keyspace(st.namespace, s.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	factor := st.replication.Factor
+	network := func(n int) string {
+		return fmt.Sprintf("{'class': 'NetworkTopologyStrategy', '%s': %d}", st.datacenter, n)
+	}
+	for _, c := range []struct {
+		replication string
+		refused     bool
+	}{
+		{network(factor + 1), true},
+		{fmt.Sprintf("{'class': 'SimpleStrategy', 'replication_factor': %d}", factor+1), true},
+		{network(factor), false},
+	} {
+		if err := st.alter(t.Context(), "ALTER KEYSPACE "+quote(keyspace)+" WITH replication = "+c.replication); err != nil {
+			t.Fatal(err)
+		}
+		err := st.Apply(t.Context(), s)
+		want := fmt.Sprintf("keyspace %s is there with", keyspace)
+		switch {
+		case !c.refused && err != nil:
+			t.Errorf("replication %s: %v", c.replication, err)
+		case c.refused && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), fmt.Sprintf("is to be %d", factor))):
+			t.Errorf("replication %s: %v; want it refused, with both replications", c.replication, err)
+		}
 	}
 }
