@@ -54,7 +54,7 @@ BLOCK ?= 10s
 bench-cassandra: ## compare the driver with a bare gocql loop (BLOCKS=15 pairs, BLOCK=10s)
 bench-hbase: ## compare the driver with a bare gohbase loop (BLOCKS=15 pairs, BLOCK=10s)
 bench-cassandra bench-hbase: bench-%:
-	GO='$(GO)' MAILBENCH_PAIRED=$(BLOCKS)x$(BLOCK) .ci/bench $*
+	GO='$(GO)' .ci/bench $* $(BLOCKS) $(BLOCK)
 
 # Kill a run and audit what it leaves, so often over all models: 1 to 2 s each.
 KILLS ?= 200

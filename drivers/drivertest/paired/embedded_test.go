@@ -9,8 +9,21 @@ import (
 	"github.com/mailbench/mailbench/drivers/pebble"
 )
 
-// TestEmbedded runs the comparison where no server is needed: an engine with itself.
+// TestEmbedded runs the loops where no server is needed: an engine with itself.
 func TestEmbedded(t *testing.T) {
+	bare, driver := embedded(t)
+	paired.Test(t, bare, driver)
+}
+
+// BenchmarkEmbedded shows how far apart two equal sides are.
+func BenchmarkEmbedded(b *testing.B) {
+	bare, driver := embedded(b)
+	b.Run("write", func(b *testing.B) { paired.Benchmark(b, bare.Write, driver.Write) })
+}
+
+// embedded returns the same loops twice.
+func embedded(t testing.TB) (bare, driver paired.Sides) {
+	t.Helper()
 	st, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir(), Durability: drivers.Memory})
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +36,9 @@ func TestEmbedded(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	paired.Test(t, paired.Driver(t, st, s), paired.Driver(t, st, s))
+	bare = paired.Driver(t, st, s)
+	bare.Write.Name, bare.Read.Name = "bare", "bare"
+	return bare, paired.Driver(t, st, s)
 }
 
 func TestRows(t *testing.T) {

@@ -1,24 +1,28 @@
 // Package paired compares two ways to do the same work, such as a client
 // library called by hand and a driver over it, on a machine whose speed drifts.
 //
-// Both sides run for short blocks in turn: A B, B A, A B, … Two blocks that
-// stand side by side see the same weather, and their ratio does not change with
-// it; what drifts on falls on each side alike. A median over such pairs with a
-// distribution-free interval needs no model of the noise.
+// Both sides run as Go benchmarks in short blocks that take turns: A B, B A,
+// A B, … What drifts falls on each side alike. The benchmarks' names have the
+// keys clients, pair and side, by which benchstat compares the sides:
 //
-// A loop is closed: each client begins its next operation when the last one
-// has come back. An operation that fails ends the comparison.
+//	benchstat -col '/side@(bare driver)' -ignore /pair -filter=-/pair:0 FILE
+//
+// Pair 0 warms up the server, the client and the connections.
 package paired
 
 import (
 	"context"
 	"fmt"
-	"math"
-	"time"
+	"os"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// Op does operation n and checks what came back. Both sides are given the same
-// numbers, and no two clients the same one within a block.
+// Op does operation n and checks what came back.
 type Op func(ctx context.Context, n uint64) error
 
 // Side is one of the two.
@@ -28,92 +32,73 @@ type Side struct {
 	Client func() (Op, error)
 }
 
-// Plan says how long the two sides are compared.
-type Plan struct {
-	Clients int
-	Pairs   int           // of blocks, one of each side
-	Block   time.Duration // length of one block
-	WarmUp  time.Duration // at most so long before the first pair; 0: none
-}
+// Variable names the environment variable that says how many pairs of blocks
+// follow pair 0; 1 without it. The length of a block is -benchtime.
+const Variable = "MAILBENCH_PAIRS"
 
-// Pair is two blocks that ran side by side.
-type Pair struct{ A, B Block }
-
-// Result is a comparison.
-type Result struct {
-	A, B   string // the sides' names
-	Plan   Plan
-	Pairs  []Pair
-	Warmed time.Duration // how long the warm-up took
-	Steady bool          // it ended because its last windows agreed
-}
-
-// Run compares b with a. Server, client and connections are warmed up first:
-// a JVM takes tens of seconds to compile what it runs often.
-func Run(ctx context.Context, a, b Side, p Plan) (*Result, error) {
-	var loops [2]*loop
-	for i, s := range []Side{a, b} {
+// Benchmark runs both sides in turn with 1, 16 and 64 clients. The loop is
+// closed: a client begins its next operation when the last one has come back.
+func Benchmark(b *testing.B, bare, driver Side) {
+	pairs := 1
+	if v := os.Getenv(Variable); v != "" {
 		var err error
-		if loops[i], err = open(s, p.Clients); err != nil {
-			return nil, err
+		if pairs, err = strconv.Atoi(v); err != nil || pairs < 1 {
+			b.Fatalf("%s=%q: expected a number of pairs", Variable, v)
 		}
 	}
-	r := &Result{A: a.Name, B: b.Name, Plan: p}
-	if err := r.warmUp(ctx, loops); err != nil {
-		return nil, fmt.Errorf("warm up: %w", err)
+	for _, clients := range []int{1, 16, 64} {
+		sides := []loop{open(b, bare, clients), open(b, driver, clients)}
+		for pair := range pairs + 1 {
+			for _, l := range sides {
+				b.Run(fmt.Sprintf("clients=%d/pair=%d/side=%s", clients, pair, l.name), l.run)
+			}
+			slices.Reverse(sides)
+		}
 	}
-	for i := range p.Pairs {
-		pair, err := runPair(ctx, loops, i, p.Block)
+}
+
+// loop is one side with its clients open.
+type loop struct {
+	name    string
+	clients []Op
+}
+
+func open(t testing.TB, s Side, clients int) loop {
+	t.Helper()
+	l := loop{name: s.Name}
+	for range clients {
+		op, err := s.Client()
 		if err != nil {
-			return nil, fmt.Errorf("pair %d of %d: %w", i+1, p.Pairs, err)
+			t.Fatalf("open a client of %s: %v", s.Name, err)
 		}
-		r.Pairs = append(r.Pairs, pair)
+		l.clients = append(l.clients, op)
 	}
-	return r, nil
+	return l
 }
 
-// runPair runs pair i of blocks; b begins every second one.
-func runPair(ctx context.Context, loops [2]*loop, i int, d time.Duration) (Pair, error) {
-	var blocks [2]Block
-	for turn := range 2 {
-		side := (i + turn) % 2
-		var err error
-		if blocks[side], err = loops[side].block(ctx, i, d); err != nil {
-			return Pair{}, err
-		}
+// run is one block: all clients together do b.N operations.
+func (l loop) run(b *testing.B) {
+	b.ReportAllocs()
+	before := cpuTime()
+	if err := l.do(b.Context(), uint64(b.N)); err != nil {
+		b.Fatal(err)
 	}
-	return Pair{A: blocks[0], B: blocks[1]}, nil
+	b.ReportMetric(float64(cpuTime()-before)/float64(b.N), "cpu-ns/op")
 }
 
-const (
-	warmWindows = 3               // windows to a group, whose median tells
-	warmWithin  = 0.05            // two groups that differ by no more than this share agree
-	warmBlock   = 2 * time.Second // at most so long is one side's part of a window
-)
-
-// warmUp runs both sides in turn until throughput grows no more.
-func (r *Result) warmUp(ctx context.Context, loops [2]*loop) error {
-	start := time.Now()
-	var windows []float64
-	for !r.Steady && time.Since(start) < r.Plan.WarmUp {
-		p, err := runPair(ctx, loops, len(windows), min(r.Plan.Block, warmBlock))
-		if err != nil {
-			return err
-		}
-		windows = append(windows, float64(p.A.Ops+p.B.Ops)/(p.A.Wall+p.B.Wall).Seconds())
-		r.Steady = agree(windows)
+// do does the operations 0 to n-1, each by one client.
+func (l loop) do(ctx context.Context, n uint64) error {
+	g, ctx := errgroup.WithContext(ctx)
+	var next atomic.Uint64
+	for _, op := range l.clients {
+		g.Go(func() error {
+			for i := next.Add(1) - 1; i < n; i = next.Add(1) - 1 {
+				if err := op(ctx, i); err != nil {
+					return fmt.Errorf("%s, operation %d: %w", l.name, i, err)
+				}
+			}
+			return nil
+		})
 	}
-	r.Warmed = time.Since(start)
-	return nil
-}
-
-// agree reports whether the last windows are as fast as those before them. One
-// window that a neighbour on the machine slowed down does not count.
-func agree(windows []float64) bool {
-	n := len(windows)
-	if n < 2*warmWindows {
-		return false
-	}
-	before, last := median(windows[n-2*warmWindows:n-warmWindows]), median(windows[n-warmWindows:])
-	return math.Abs(last-before) <= warmWithin*before
+	return g.Wait()
 }
