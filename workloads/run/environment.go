@@ -13,7 +13,7 @@ import (
 // that the stores are on.
 func Environment(dir string) reports.Environment {
 	e := reports.Environment{
-		Version:  "(devel)",
+		Version:  Version,
 		Go:       runtime.Version(),
 		GOGC:     gogc(),
 		MaxProcs: runtime.GOMAXPROCS(0),
@@ -22,9 +22,6 @@ func Environment(dir string) reports.Environment {
 		CPUs:     runtime.NumCPU(),
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if v := info.Main.Version; v != "" {
-			e.Version = v
-		}
 		for _, s := range info.Settings {
 			switch s.Key {
 			case "vcs.revision":
@@ -33,6 +30,7 @@ func Environment(dir string) reports.Environment {
 				e.Dirty = s.Value == "true"
 			}
 		}
+		e.Version = version(info, e.Commit)
 	}
 	machine(&e, dir)
 	return e
