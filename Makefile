@@ -25,8 +25,7 @@ test-fast: ## run the tests that need no server, without the race detector (unde
 		$(GO) test -timeout 5m ./...
 
 .PHONY: lint
-lint: ## vet, staticcheck, gofumpt, import layers, go.mod, shell syntax
-	$(GO) vet ./...
+lint: cross ## vet for all systems, staticcheck, gofumpt, import layers, go.mod, shell syntax
 	$(TOOL) staticcheck ./...
 	@echo 'gofumpt -l .'; unformatted=$$($(TOOL) gofumpt -l .); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt does it):"; echo "$$unformatted"; exit 1; fi
@@ -34,6 +33,16 @@ lint: ## vet, staticcheck, gofumpt, import layers, go.mod, shell syntax
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	bash -n .ci/run .ci/readme .ci/test .ci/bench
+
+# go vet compiles all code and all tests. Without cgo no cross compiler is needed.
+SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64
+.PHONY: cross
+cross: ## vet for this system, and for SYSTEMS without cgo
+	$(GO) vet ./...
+	@for system in $(SYSTEMS); do \
+		echo "go vet for $$system"; \
+		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) vet ./...; \
+	done
 
 .PHONY: fmt
 fmt: ## format the Go files
