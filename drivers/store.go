@@ -112,7 +112,7 @@ type Call struct {
 type Result struct {
 	// Applied is false only for a put-if whose condition did not hold.
 	Applied bool
-	// Row holds the values asked for by returns: old or new, in the order of
+	// Row holds the new values of an add with "returns: new", in the order of
 	// Columns. For a put-if that was not applied: the present values of the If
 	// columns where the engine tells them, else nil.
 	Row []Value

@@ -78,7 +78,7 @@
 //	if              put-if: absent, or plain columns
 //	scope           delete: needed nowhere, it follows from by, from, to and
 //	                columns; where it is written down it must agree
-//	returns         put, put-if, add, delete of columns: old or new
+//	returns         add: new, the values after it
 //	static          get, scan, put: the static columns of a partition
 //	parallel        get with in over a partition column, batch with atomic none
 //	atomic          batch: none (unless it says otherwise), row, partition, shard, all

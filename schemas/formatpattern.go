@@ -77,10 +77,7 @@ func (b *block) body(p *Pattern) {
 	if p.Kind == Delete && p.Scope == ScopePartition && len(p.Table.Clustering) == 0 {
 		b.text("scope", "partition") // by alone says that it is a row
 	}
-	switch p.Returns {
-	case ReturnsOld:
-		b.text("returns", "old")
-	case ReturnsNew:
+	if p.ReturnsNew {
 		b.text("returns", "new")
 	}
 	b.count("parallel", p.Parallel)

@@ -77,7 +77,7 @@ func (r *patternReader) part(n *yaml.Node, byName map[string]*patternReader, kno
 		return false
 	case part.Kind.Reads() || part.Kind == Batch || part.Kind == PutIf:
 		r.Fail(run, "%s: %s is %s; a part must be a put, add, append, remove or delete", r.where, name, a(part.Kind))
-	case part.Returns != ReturnsNothing:
+	case part.ReturnsNew:
 		r.Fail(run, "%s: %s returns values; a part of a batch cannot", r.where, name)
 	default:
 		r.Parts = append(r.Parts, Part{Pattern: part.Pattern, Each: each})

@@ -16,12 +16,12 @@ var keysOf = [...][]string{
 	Slice:  {"index", "by", "in", "filter", "from", "to", "after", "reverse", "limit", "columns"},
 	Scan:   {"filter", "limit", "columns", "static"},
 	Count:  {"by", "filter", "from", "to"},
-	Put:    {"by", "columns", "static", "returns"},
-	PutIf:  {"by", "columns", "if", "returns"},
+	Put:    {"by", "columns", "static"},
+	PutIf:  {"by", "columns", "if"},
 	Add:    {"by", "columns", "returns"},
 	Append: {"by", "columns"},
 	Remove: {"by", "columns"},
-	Delete: {"by", "from", "to", "columns", "scope", "returns"},
+	Delete: {"by", "from", "to", "columns", "scope"},
 	Batch:  {"parallel", "atomic"},
 }
 

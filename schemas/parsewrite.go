@@ -111,26 +111,15 @@ func (r *patternReader) condition() {
 	}
 }
 
-// returns reads what a write gives back.
+// returns reads what an add gives back.
 func (r *patternReader) returns() {
 	e, ok := r.fields["returns"]
 	if !ok {
 		return
 	}
-	name, ok := r.Text(e.Value, "returns of "+r.where)
-	if !ok {
+	if name, ok := r.Text(e.Value, "returns of "+r.where); ok && name != "new" {
+		r.Unknown(e.Value, "word", name, "in returns of "+r.where, []string{"new"})
 		return
 	}
-	switch name {
-	case "old":
-		r.Returns = ReturnsOld
-	case "new":
-		r.Returns = ReturnsNew
-	default:
-		r.Unknown(e.Value, "word", name, "in returns of "+r.where, []string{"old", "new"})
-		return
-	}
-	if len(r.Columns) == 0 {
-		r.Fail(e.Value, "%s: returns needs columns: the ones whose values come back", r.where)
-	}
+	r.ReturnsNew = true
 }

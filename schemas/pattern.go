@@ -70,16 +70,6 @@ var scopeNames = [...]string{"row", "cell", "prefix", "range", "partition"}
 // String returns the scope's name in the language.
 func (s Scope) String() string { return scopeNames[s] }
 
-// Returns is what a write gives back.
-type Returns uint8
-
-// What a write can return: nothing, or the values of Columns before or after it.
-const (
-	ReturnsNothing Returns = iota
-	ReturnsOld
-	ReturnsNew
-)
-
 // Atomicity is what must be all or nothing.
 type Atomicity uint8
 
@@ -147,12 +137,13 @@ type Pattern struct {
 	If      []*Column // put-if: columns whose present values must equal the arguments (null: absent)
 	Absent  bool      // put-if: the row must be absent ("if: absent")
 
-	Scope    Scope
-	Returns  Returns
-	Static   bool // get/put of a partition's static columns: By is the partition key; scan of all partitions'
-	Parallel int  // at most so many calls at once (get with in over partitions, batch with atomic none)
-	Atomic   Atomicity
-	Parts    []Part
+	Scope Scope
+	// ReturnsNew: an add gives back the values of Columns after it ("returns: new").
+	ReturnsNew bool
+	Static     bool // get/put of a partition's static columns: By is the partition key; scan of all partitions'
+	Parallel   int  // at most so many calls at once (get with in over partitions, batch with atomic none)
+	Atomic     Atomicity
+	Parts      []Part
 
 	// Fallback runs in place of this pattern on an engine that cannot run it,
 	// or is nil; the report then says "emulated".

@@ -71,8 +71,7 @@ func TestValidDetails(t *testing.T) {
 	check("element", s.Pattern("file").Element, mail.Column("files"))
 	check("indexes", []*Index{s.Pattern("large").Index, s.Pattern("found").Index}, mail.Indexes)
 	check("absent", s.Pattern("create").Absent, true)
-	check("returns", []Returns{s.Pattern("rename").Returns, s.Pattern("grow").Returns, s.Pattern("put").Returns},
-		[]Returns{ReturnsOld, ReturnsNew, ReturnsNothing})
+	check("returns", []bool{s.Pattern("grow").ReturnsNew, s.Pattern("count").ReturnsNew}, []bool{true, false})
 	check("static", []bool{s.Pattern("retitle").Static, s.Pattern("titles").Static, s.Pattern("put").Static}, []bool{true, true, false})
 	check("fallback", s.Pattern("grow").Fallback == s.Pattern("resize"), true)
 	move := s.Pattern("move")

@@ -15,7 +15,7 @@ func (st *statement) compileWrite() error {
 	switch {
 	case p.In != nil:
 		return unsupported("in binds lists of reads only")
-	case p.Returns != schemas.ReturnsNothing:
+	case p.ReturnsNew:
 		return unsupported("no write of Cassandra gives values back")
 	case p.Kind == schemas.Add && !counters:
 		return unsupported("Cassandra adds to counters only, and %s is a %s", p.Columns[0].Name, p.Columns[0].Type)

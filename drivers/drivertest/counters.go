@@ -56,39 +56,11 @@ func counters(t testing.TB, open Open) {
 	}
 }
 
-// returns is about writes that give values back.
+// returns is about adds that give their new values back.
 func returns(t testing.TB, open Open) {
 	s := begin(t, open, "counters.yaml")
-	c := s.client()
 	if s.caps.ReturnsNew && !s.offers("next") {
 		t.Errorf("the engine says that an add can return the new value, and cannot run one")
-	}
-	if s.offers("rename") {
-		for _, step := range []struct{ name, old string }{{"a", ""}, {"b", "a"}, {"c", "b"}} {
-			if got := c.returned("rename", "r", step.name); got != step.old && !(step.old == "" && got == "null") {
-				t.Errorf("a put of %s returns the old name %q, expected %q", step.name, got, step.old)
-			}
-		}
-		c.expect([]string{"r c null"}, "get_uids", "r")
-	}
-	if s.offers("renamed") {
-		if got := c.returned("renamed", "r", "d", 4); got != "d 4" {
-			t.Errorf("a put returns the new values %q, expected \"d 4\"", got)
-		}
-	}
-	if s.offers("drop_name") {
-		c.write("put_uids", "r", "gone", 4)
-		if got := c.returned("drop_name", "r"); got != "gone" {
-			t.Errorf("a delete of a cell returns the old value %q, expected \"gone\"", got)
-		}
-		c.expect([]string{"r null 4"}, "get_uids", "r")
-	}
-	if s.offers("before") {
-		for i, want := range []string{"", "2", "4"} {
-			if got := c.returned("before", "b", 2); got != want && !(i == 0 && got == "null") {
-				t.Errorf("add %d returns the old value %q, expected %q", i+1, got, want)
-			}
-		}
 	}
 	if s.offers("next") {
 		ascendingUIDs(s)

@@ -47,7 +47,7 @@ func toNested(p *schemas.Pattern, _ []drivers.Value) bool { return p.Table.Paren
 func toStatics(p *schemas.Pattern, _ []drivers.Value) bool { return p.Static }
 
 func cellDeletes(p *schemas.Pattern, _ []drivers.Value) bool {
-	return p.Kind == schemas.Delete && p.Scope == schemas.ScopeCell && p.Returns == schemas.ReturnsNothing
+	return p.Kind == schemas.Delete && p.Scope == schemas.ScopeCell && !p.ReturnsNew
 }
 
 func everySecondBlob() func(*schemas.Pattern, []drivers.Value) bool {
@@ -116,7 +116,7 @@ func (s *keepsArguments) Write(ctx context.Context, st drivers.Statement, args [
 	if err := s.flush(); err != nil {
 		return drivers.Result{}, err
 	}
-	if p := st.Pattern(); p.Kind == schemas.PutIf || p.Returns != schemas.ReturnsNothing {
+	if p := st.Pattern(); p.Kind == schemas.PutIf || p.ReturnsNew {
 		return s.session.Write(ctx, st, args)
 	}
 	s.st, s.args = st, args
@@ -158,7 +158,7 @@ func (s *runsInstead) Write(ctx context.Context, st drivers.Statement, args []dr
 type retriesAdds struct{ *session }
 
 func again(p *schemas.Pattern) bool {
-	return (p.Kind == schemas.Add || p.Kind == schemas.Append) && p.Returns == schemas.ReturnsNothing
+	return (p.Kind == schemas.Add || p.Kind == schemas.Append) && !p.ReturnsNew
 }
 
 func (s *retriesAdds) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
@@ -202,7 +202,7 @@ func (s *delaysAdds) Write(ctx context.Context, st drivers.Statement, args []dri
 	if err := s.flush(ctx); err != nil {
 		return drivers.Result{}, err
 	}
-	if p := st.Pattern(); p.Kind == schemas.Add && p.Returns == schemas.ReturnsNothing {
+	if p := st.Pattern(); p.Kind == schemas.Add && !p.ReturnsNew {
 		s.st, s.args = st, clone(args)
 		return made, nil
 	}
@@ -232,7 +232,7 @@ type repeatsNew struct {
 
 func (s *repeatsNew) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
 	r, err := s.session.Write(ctx, st, args)
-	if p := st.Pattern(); err != nil || p.Kind != schemas.Add || p.Returns != schemas.ReturnsNew {
+	if p := st.Pattern(); err != nil || p.Kind != schemas.Add || !p.ReturnsNew {
 		return r, err
 	}
 	if s.n++; s.n%2 == 0 {

@@ -44,7 +44,7 @@ func (st *statement) atomic(a schemas.Atomicity, others []*statement) error {
 		return fmt.Errorf("the rows of table %s are HBase rows of their own", t.schema.Name)
 	case st.searches():
 		return fmt.Errorf("part %s looks for what it deletes", p.Name)
-	case p.Kind == schemas.PutIf || p.Returns != schemas.ReturnsNothing || st.conditional():
+	case p.Kind == schemas.PutIf || p.ReturnsNew || st.conditional():
 		return fmt.Errorf("part %s depends on what is there", p.Name)
 	}
 	for _, o := range append(slices.Clone(others), st) {

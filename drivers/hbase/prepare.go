@@ -137,7 +137,7 @@ func (st *statement) checkBackward() error {
 	return nil
 }
 
-func (st *statement) compileWrite() (err error) {
+func (st *statement) compileWrite() error {
 	p, t := st.Pattern(), st.table
 	_, columns := st.family()
 	if p.In != nil {
@@ -159,18 +159,7 @@ func (st *statement) compileWrite() (err error) {
 	for _, c := range p.If {
 		st.conds = append(st.conds, slices.Index(columns, c))
 	}
-	switch {
-	case p.Returns == schemas.ReturnsOld:
-		return fmt.Errorf("HBase's mutations do not return what was there before: %w", drivers.ErrUnsupported)
-	case p.Returns == schemas.ReturnsNew:
-		for _, c := range p.Columns {
-			if c.Type.Collection() {
-				return fmt.Errorf("returns of collections: %w", drivers.ErrUnsupported)
-			}
-		}
-		st.out, err = st.Outputs(t.key, columns, t.statics)
-	}
-	return err
+	return nil
 }
 
 // view is what is read of a family.

@@ -42,13 +42,13 @@ func (s *session) writeOne(ctx context.Context, st *statement, args []drivers.Va
 	if err != nil {
 		return drivers.Result{}, err
 	}
-	e.once = st.Pattern().Kind == schemas.Add && st.Pattern().Returns != schemas.ReturnsNothing
+	e.once = st.Pattern().Kind == schemas.Add && st.Pattern().ReturnsNew
 	d := &s.store.wal
 	if len(conditions) == 0 {
 		if _, err := s.line.apply(ctx, e, nil, d); err != nil {
 			return drivers.Result{}, err
 		}
-		return applied, s.returned(st, args, &applied)
+		return applied, s.returned(st, &applied)
 	}
 	for _, c := range conditions {
 		ok, err := s.line.apply(ctx, e, c, d)
@@ -56,7 +56,7 @@ func (s *session) writeOne(ctx context.Context, st *statement, args []drivers.Va
 			return drivers.Result{}, err
 		}
 		if ok {
-			return applied, s.returned(st, args, &applied)
+			return applied, s.returned(st, &applied)
 		}
 	}
 	// What a put of no column finds in its place stays as it is, and is there.
@@ -73,41 +73,21 @@ func (s *session) edit(i int, t *table) *edit {
 	return e
 }
 
-// returned fills in what a write gives back: the new values of its columns.
-func (s *session) returned(st *statement, args []drivers.Value, res *drivers.Result) error {
-	if st.Pattern().Returns != schemas.ReturnsNew {
+// returned fills in what an add gives back: the new values of its columns.
+func (s *session) returned(st *statement, res *drivers.Result) error {
+	if !st.Pattern().ReturnsNew {
 		return nil
 	}
-	s.prepareRow(st)
-	clear(s.vals)
-	s.vals = plan.Grow(s.vals, len(st.out))
-	for i, w := range st.write {
-		s.vals[i] = drivers.Value{}
-		if st.Pattern().Kind != schemas.Delete {
-			s.vals[i] = s.own(args[w.arg])
+	s.row = s.row[:0]
+	for _, w := range st.write {
+		n, err := s.added(st, w)
+		if err != nil {
+			return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
 		}
-		if st.Pattern().Kind == schemas.Add {
-			n, err := s.added(st, w)
-			if err != nil {
-				return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
-			}
-			s.vals[i] = drivers.Number(w.column.Type.Kind, n)
-		}
+		s.row = append(s.row, drivers.Number(w.column.Type.Kind, n))
 	}
-	s.row = append(s.row[:0], s.vals[:len(st.write)]...)
 	res.Row = s.row
 	return nil
-}
-
-// own returns a value over bytes of the session's own.
-func (s *session) own(v drivers.Value) drivers.Value {
-	b := v.Raw()
-	if b == nil {
-		return v
-	}
-	at := len(s.arena)
-	s.arena = append(s.arena, b...)
-	return drivers.Bytes(v.Kind(), s.arena[at:len(s.arena):len(s.arena)])
 }
 
 var errNoSum = errors.New("HBase's answer to an increment lacks the new value")

@@ -230,16 +230,12 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	}
 	st.write(args)
 	r := drivers.Result{Applied: true}
-	if p.Returns != schemas.ReturnsNew || p.Kind == schemas.Delete {
+	if !p.ReturnsNew {
 		return r, nil
 	}
 	s.row = s.row[:0]
-	for i, c := range p.Columns {
-		v := args[st.At.Columns+i]
-		if p.Kind == schemas.Add {
-			v = drivers.Number(c.Type.Kind, s.store.numbers.Add(1))
-		}
-		s.row = append(s.row, v)
+	for _, c := range p.Columns {
+		s.row = append(s.row, drivers.Number(c.Type.Kind, s.store.numbers.Add(1)))
 	}
 	r.Row = s.row
 	return r, nil

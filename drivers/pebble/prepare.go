@@ -137,15 +137,12 @@ func (st *statement) compileWrite() error {
 	for _, c := range p.If {
 		st.conds = append(st.conds, slices.Index(st.fam.columns, c))
 	}
-	if p.Returns != schemas.ReturnsNothing {
-		if len(st.cells) > 0 {
-			return fmt.Errorf("returns of collections: %w", drivers.ErrUnsupported)
-		}
+	if p.ReturnsNew {
 		if err := st.outputs(); err != nil {
 			return err
 		}
 	}
-	if p.Kind == schemas.PutIf || p.Returns != schemas.ReturnsNothing {
+	if p.Kind == schemas.PutIf || p.ReturnsNew {
 		st.locks = true
 		st.table.guarded.Store(true)
 	}

@@ -49,7 +49,7 @@ func TestRewrite(t *testing.T) {
 
 	row := []any{"u", "f", 1, 1}
 	e.write("drop_subject", row...)
-	e.wrote("taking a cell from no row")
+	e.wrote("taking a cell, which reads nothing", merge)
 	e.write("put", "u", "f", 1, 1, "small", 5, true)
 	e.write("swap", "u", "f", 1, 1, "other", "small")
 	e.wrote("swap", set, set) // the row, and its index entry
@@ -61,7 +61,7 @@ func TestRewrite(t *testing.T) {
 	e.wrote("swap in a large row", merge, set)
 	e.want("u f 1 1 - small again 5 1", "get", row...)
 	e.write("drop_subject", row...)
-	e.wrote("taking a cell", set)
+	e.wrote("taking a cell of a row", merge)
 	e.want("u f 1 1 - - 5 1", "get", row...)
 }
 

@@ -53,7 +53,7 @@ patterns:
   title: {put: mail, static: true, by: [user, folder]}
   titled: {get: mail, static: true, by: [user, folder], columns: [title]}
   drop: {delete: mail, by: [user, folder, day, id]}
-  drop_subject: {delete: mail, by: [user, folder, day, id], columns: [subject], returns: old}
+  drop_subject: {delete: mail, by: [user, folder, day, id], columns: [subject]}
   drop_day: {delete: mail, by: [user, folder, day]}
   drop_days: {delete: mail, by: [user, folder], from: day}
   drop_folder: {delete: mail, by: [user, folder]}

@@ -48,11 +48,8 @@ func (s *session) writeHeld(st *statement, args []drivers.Value) (drivers.Result
 		if st.Pattern().Kind == schemas.PutIf && !s.holds(st, present, args[st.At.If:]) {
 			return s.refused(st, present), nil
 		}
-		switch {
-		case st.Pattern().Returns == schemas.ReturnsNew:
+		if st.Pattern().ReturnsNew {
 			s.advance(st, args)
-			fallthrough
-		case st.Pattern().Returns == schemas.ReturnsOld && present:
 			plan.Project(s.row, st.out, s.keyVals, s.vals, s.statics)
 			res.Row = s.row
 		}
@@ -102,24 +99,10 @@ func (s *session) refused(st *statement, present bool) drivers.Result {
 	return drivers.Result{Row: s.row}
 }
 
-// advance turns the old columns in s.vals into what the write makes of them,
-// none of which may share the caller's bytes.
+// advance adds what an add adds to the old columns in s.vals.
 func (s *session) advance(st *statement, args []drivers.Value) {
-	s.arena = s.arena[:0]
 	for _, op := range st.write {
-		switch st.Pattern().Kind {
-		case schemas.Add:
-			s.vals[op.col] = drivers.Number(st.fam.columns[op.col].Type.Kind, s.vals[op.col].Int64()+args[op.arg].Int64())
-		case schemas.Delete:
-			s.vals[op.col] = drivers.Value{}
-		default:
-			s.vals[op.col] = args[op.arg]
-			if b := args[op.arg].Raw(); b != nil {
-				at := len(s.arena)
-				s.arena = append(s.arena, b...)
-				s.vals[op.col] = drivers.Bytes(args[op.arg].Kind(), s.arena[at:len(s.arena):len(s.arena)])
-			}
-		}
+		s.vals[op.col] = drivers.Number(st.fam.columns[op.col].Type.Kind, s.vals[op.col].Int64()+args[op.arg].Int64())
 	}
 }
 
@@ -248,9 +231,6 @@ func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64, exi
 	}
 	if s.operand, err = appendRow(operand[:0], s.whole); err != nil {
 		return err
-	}
-	if s.operand[0] == touches {
-		return nil // it was not there, and is not now
 	}
 	return s.batch.Set(s.key, s.operand, nil)
 }

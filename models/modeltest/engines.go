@@ -41,7 +41,7 @@ func asCassandra(st drivers.Store) drivers.Store {
 		switch {
 		case p.Kind == schemas.Add && p.Columns[0].Type.Kind != schemas.Counter:
 			return "only counters are added to"
-		case p.Returns != schemas.ReturnsNothing:
+		case p.ReturnsNew:
 			return "no write returns values"
 		case p.Index != nil && p.Index.OverKeys():
 			return "an index has no order"
