@@ -22,6 +22,20 @@ func TestFormatRoundTrip(t *testing.T) {
 	}
 }
 
+// TestFormatEmpty: lists that are written down and empty are kept where they
+// mean something.
+func TestFormatEmpty(t *testing.T) {
+	roundTrip(t, parseText(t, `schema: 1
+name: empty
+tables:
+  t: {partition: [k text], columns: {v: int}, hints: {hbase: {}}}
+patterns:
+  touch: {put: t, columns: []}
+  nothing: {delete: t, by: k, columns: []}
+  all: {scan: t, filter: []}
+`))
+}
+
 // TestFormatQuotes: texts that YAML would read as something else are quoted.
 func TestFormatQuotes(t *testing.T) {
 	s := valid(t)
