@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 			// Where a real engine finds its jars, and mvn its settings.
 			env.Setenv("REAL_CACHE", cache)
 			env.Setenv("REAL_HOME", os.Getenv("HOME"))
+			env.Setenv("MODELS", strconv.Itoa(len(bundled().models)))
 			env.Defer(func() { endEngines(t, env.WorkDir) })
 			return os.Setenv("GOTRACEBACK", "none") // a process that is to be killed says nothing
 		},

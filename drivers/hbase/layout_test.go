@@ -16,10 +16,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// pinned are the schemas of the five documents. A new model's need not be here.
+var pinned = []string{"conversation", "datastax", "elasticinbox", "james", "oracle"}
+
 // TestLayout pins where the tables of the five schemas lie.
 func TestLayout(t *testing.T) {
 	var got strings.Builder
-	for _, name := range schemas.BundledNames() {
+	for _, name := range pinned {
 		s, err := schemas.Bundled(name)
 		if err != nil {
 			t.Fatal(err)

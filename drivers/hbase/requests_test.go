@@ -131,7 +131,7 @@ func statementOf(t *testing.T, st *Store, s *schemas.Schema, pattern string) dri
 }
 
 // TestUnsupported pins which patterns of the five schemas HBase cannot run, and
-// that each has a fallback that it can.
+// that each one of any schema has a fallback that it can.
 func TestUnsupported(t *testing.T) {
 	st := &Store{settings: &settings{}, tables: make(map[*schemas.Table]*table)} // preparing asks HBase nothing
 	var got []string
@@ -150,7 +150,9 @@ func TestUnsupported(t *testing.T) {
 		}
 		for _, p := range s.Patterns {
 			if _, err := st.Prepare(t.Context(), p); err != nil {
-				got = append(got, name+" "+p.Name)
+				if slices.Contains(pinned, name) {
+					got = append(got, name+" "+p.Name)
+				}
 				if p.Fallback == nil {
 					t.Errorf("schema %s: pattern %s has no fallback: %v", name, p.Name, err)
 				}
