@@ -1,0 +1,98 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/conversation"
+	"github.com/mailbench/mailbench/models/datastax"
+	"github.com/mailbench/mailbench/models/elasticinbox"
+	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/models/oracle"
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// Every bundled workload with every model, scaled down: each phase measures
+// something, and nothing fails.
+func TestBundledWorkloads(t *testing.T) {
+	all := []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()}
+	for _, name := range workloads.BundledNames() {
+		for _, m := range all {
+			t.Run(name+"/"+m.Name, func(t *testing.T) {
+				t.Parallel()
+				w, err := workloads.Bundled(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				scaleDown(w)
+				r := runOK(t, Config{
+					Workload: w, Workers: 4, Models: []models.Model{m}, Engines: []drivers.Engine{pebble.Engine()}, Audit: AuditAfter,
+				})
+				checkMeasured(t, r)
+			})
+		}
+	}
+}
+
+// scaleDown keeps the kinds of a workload, what it asks for and of whom, and makes
+// everything small.
+func scaleDown(w *workloads.Workload) {
+	w.Population.Users = min(w.Population.Users, 6)
+	w.Population.Messages = random.Constant{Value: 8}
+	w.Mail.Attachments.Size = random.Constant{Value: 2000}
+	for i := range w.Phases {
+		p := &w.Phases[i]
+		if p.Runs() {
+			p.Duration, p.Operations = 0, 40
+		}
+		if p.Kind == workloads.Measure {
+			p.Operations = 200
+		}
+		if p.Rate.Count > 0 {
+			p.Rate = workloads.Rate{Count: 2000, Per: 1e9}
+		}
+	}
+}
+
+// checkMeasured fails the test for a phase that measured nothing, or in which
+// something failed.
+func checkMeasured(t *testing.T, r *reports.Run) {
+	t.Helper()
+	measured := 0
+	for _, c := range r.Cells {
+		if c.Verdict == reports.Failed {
+			t.Errorf("phase %s: %s", c.Phase, why(c))
+		}
+		if c.Reason != nil && c.Reason.Code == judge.CodeNotOffered {
+			t.Logf("phase %s: %s", c.Phase, why(c))
+			measured++
+			continue
+		}
+		var ok int64
+		for name, o := range c.Ops {
+			if n := o.NotFound + o.Failed + o.Unknown + o.TooLarge; n > 0 {
+				t.Errorf("phase %s: %d of %s were not ok: %v", c.Phase, n, name, o.Errors)
+			}
+			ok += o.Count
+		}
+		if c.Kind == reports.KindMeasure {
+			measured++
+			if ok < 20 {
+				t.Errorf("phase %s measured %d operations", c.Phase, ok)
+			}
+		}
+	}
+	if measured == 0 {
+		t.Error("nothing was measured")
+	}
+	for _, a := range r.Audits {
+		if a.Wrong() {
+			t.Errorf("audit %+v", a)
+		}
+	}
+}
