@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 		Condition: condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status": status, "refused": refused, "signal": signalled, "await": await,
-			"bytes": writeBytes, "pack": pack, "results": results,
+			"bytes": writeBytes, "pack": pack, "results": results, "same": same,
 		},
 	})
 }

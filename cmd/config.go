@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -36,14 +36,16 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 		return nil, missing(fmt.Errorf("--audit=only reads what an earlier run left: %w", statErr))
 	}
 	c.Null = &known.floor
-	var more []string
-	if seeded { // also with 0
-		more = []string{"seed=" + strconv.FormatUint(f.seed, 10)}
-	}
-	if c.Workload, err = f.workload(known.engines, name, more...); err != nil {
+	more, err := contactOverride(c.Engines, f.contact)
+	if err != nil {
 		return nil, err
 	}
-	return c, contact(c.Workload, c.Engines, f.contact)
+	if seeded { // also with 0
+		more = append(more, seedOverride(f.seed))
+	}
+	c.Overrides = slices.Concat(f.set, more)
+	c.Workload, err = f.workload(known.engines, name, more...)
+	return c, err
 }
 
 func (f *runFlags) outputDir(workload string) string {

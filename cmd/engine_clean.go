@@ -38,10 +38,6 @@ Nothing without mailbench's mark is touched.`,
 			if len(args) == 0 {
 				return usagef("no engine named; see %q", cmd.CommandPath()+" --help")
 			}
-			w, err := f.workload(known.engines, from)
-			if err != nil {
-				return err
-			}
 			engines, err := known.pickEngines(args[:1])
 			if err != nil {
 				return err
@@ -49,7 +45,12 @@ Nothing without mailbench's mark is touched.`,
 			if len(engines) != 1 {
 				return usagef("engine all: name one engine")
 			}
-			if err := contact(w, engines, f.contact); err != nil {
+			more, err := contactOverride(engines, f.contact)
+			if err != nil {
+				return err
+			}
+			w, err := f.workload(known.engines, from, more...)
+			if err != nil {
 				return err
 			}
 			if !engines[0].Remote {

@@ -65,13 +65,16 @@ func TestContact(t *testing.T) {
 		{"a password", []drivers.Engine{a}, []string{"u:p@h"}, "--contact: an address holds no user and no password; those come from the environment"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := &workloads.Workload{Engines: map[string]*workloads.Engine{"a": {Settings: map[string]string{"consistency": "ONE"}}}}
-			err := contact(w, tc.engines, tc.hosts)
+			more, err := contactOverride(tc.engines, tc.hosts)
 			if tc.err != "" {
 				if err == nil || err.Error() != tc.err || exitStatus(err) != exitUsage {
 					t.Errorf("error %v, status %d; want %s", err, exitStatus(err), tc.err)
 				}
 				return
+			}
+			w, werr := workloads.Bundled("quick", append([]string{"engines.a.consistency=ONE"}, more...)...)
+			if err != nil || werr != nil {
+				t.Fatal(err, werr)
 			}
 			if got := w.Engines["a"]; err != nil || !slices.Equal(got.Contact, tc.hosts) || got.Settings["consistency"] != "ONE" {
 				t.Errorf("error %v, engine %+v", err, got)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -17,6 +18,11 @@ import (
 // workloadFlags change a workload: single values of it, and where its engine is.
 type workloadFlags struct {
 	set, contact []string
+
+	// The workload of a run that is repeated, and the name of its file; none: the
+	// workload is named on the command line.
+	text     []byte
+	textName string
 }
 
 func (f *workloadFlags) bind(flags *pflag.FlagSet) {
@@ -24,10 +30,10 @@ func (f *workloadFlags) bind(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.contact, "contact", nil, "`HOST[:PORT]`,… of the engine that is reached over the network (default: this machine)")
 }
 
-// workload reads a file if the name looks like one, else a bundled workload, and
-// checks what it says of engines. More overrides go behind those of --set.
+// workload reads the workload with all overrides, and checks what it says of
+// engines. More overrides go behind those of --set.
 func (f *workloadFlags) workload(engines []drivers.Engine, name string, more ...string) (*workloads.Workload, error) {
-	w, err := readWorkload(name, slices.Concat(f.set, more))
+	w, err := f.readWorkload(name, slices.Concat(f.set, more))
 	if err != nil {
 		return nil, err
 	}
@@ -37,19 +43,20 @@ func (f *workloadFlags) workload(engines []drivers.Engine, name string, more ...
 	return w, nil
 }
 
-func readWorkload(name string, overrides []string) (*workloads.Workload, error) {
-	if !strings.ContainsAny(name, `./\`) {
-		w, err := workloads.Bundled(name, overrides...)
-		if err != nil {
-			return nil, usage(err)
+// readWorkload reads a file if the name looks like one, else a bundled workload.
+func (f *workloadFlags) readWorkload(name string, overrides []string) (w *workloads.Workload, err error) {
+	switch {
+	case f.text != nil:
+		w, err = workloads.Parse(f.textName, f.text, overrides...)
+	case !strings.ContainsAny(name, `./\`):
+		w, err = workloads.Bundled(name, overrides...)
+	default:
+		src, rerr := os.ReadFile(name)
+		if rerr != nil {
+			return nil, missing(fmt.Errorf("read workload: %w", rerr))
 		}
-		return w, nil
+		w, err = workloads.Parse(name, src, overrides...)
 	}
-	src, err := os.ReadFile(name)
-	if err != nil {
-		return nil, missing(fmt.Errorf("read workload: %w", err))
-	}
-	w, err := workloads.Parse(name, src, overrides...)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -73,16 +80,18 @@ func settingNames(settings []drivers.Setting) []string {
 	return names
 }
 
-// contact puts the addresses of --contact into the workload, for the one engine
-// of those that run which is reached over the network.
-func contact(w *workloads.Workload, engines []drivers.Engine, addresses []string) error {
+// contactOverride is the override that --contact stands for: the addresses of the
+// one engine of those that run which is reached over the network. None: no override.
+func contactOverride(engines []drivers.Engine, addresses []string) ([]string, error) {
 	if len(addresses) == 0 {
-		return nil
+		return nil, nil
 	}
-	for _, a := range addresses {
+	quoted := make([]string, len(addresses))
+	for i, a := range addresses {
 		if err := workloads.CheckContact(a); err != nil {
-			return usagef("--contact: %w", err)
+			return nil, usagef("--contact: %w", err)
 		}
+		quoted[i] = strconv.Quote(a)
 	}
 	var remote []string
 	for _, e := range engines {
@@ -93,19 +102,12 @@ func contact(w *workloads.Workload, engines []drivers.Engine, addresses []string
 	given := strings.Join(addresses, ",")
 	switch len(remote) {
 	case 0:
-		return usagef("--contact %s: none of the engines named is reached over the network; name one with --engine", given)
+		return nil, usagef("--contact %s: none of the engines named is reached over the network; name one with --engine", given)
 	case 1:
-	default:
-		return usagef("--contact %s: which of %s is there? say it for each with --set engines.NAME.contact=HOST",
-			given, strings.Join(remote, ", "))
+		return []string{"engines." + remote[0] + ".contact=[" + strings.Join(quoted, ", ") + "]"}, nil
 	}
-	e := w.Engines[remote[0]]
-	if e == nil {
-		e = &workloads.Engine{}
-		w.Engines[remote[0]] = e
-	}
-	e.Contact = addresses
-	return nil
+	return nil, usagef("--contact %s: which of %s is there? say it for each with --set engines.NAME.contact=HOST",
+		given, strings.Join(remote, ", "))
 }
 
 func openMail(ctx context.Context, path string) (messages.Source, error) {

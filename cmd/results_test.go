@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -112,4 +113,38 @@ func validate(name string) error {
 		return err
 	}
 	return compiled.Validate(run)
+}
+
+// same A B checks that the runs in two directories were asked for the same, and
+// that operations counted the same: as a deterministic run does.
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: same A B")
+	}
+	a, err := reports.Open(ts.MkAbs(args[0]))
+	ts.Check(err)
+	b, err := reports.Open(ts.MkAbs(args[1]))
+	ts.Check(err)
+	for _, pair := range [][2]any{
+		{a.Workload.Text, b.Workload.Text}, {a.Config, b.Config}, {a.Phases, b.Phases}, {a.Schemas, b.Schemas}, {counted(a), counted(b)},
+	} {
+		if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
+			ts.Fatalf("%s and %s differ: %s", args[0], args[1], diff)
+		}
+	}
+	if len(a.Phases) == 0 || len(counted(a)) == 0 {
+		ts.Fatalf("%s has no plan, or no operations", args[0])
+	}
+}
+
+// counted is what of a run's operations does not depend on the machine.
+func counted(r *reports.Run) map[string]reports.Op {
+	all := map[string]reports.Op{}
+	for _, c := range r.Cells {
+		for name, o := range c.Ops {
+			o.Rate, o.Response, o.Service, o.Lag = 0, reports.Latency{}, reports.Latency{}, reports.Latency{}
+			all[c.Key.String()+"/"+name] = o
+		}
+	}
+	return all
 }

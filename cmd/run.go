@@ -29,6 +29,7 @@ type runFlags struct {
 	maxLag          time.Duration
 	noFloor, quiet  bool
 	noFail          bool
+	from            string
 }
 
 func newRun(known registry) *cobra.Command {
@@ -54,14 +55,11 @@ say. What a run makes there has names of its own and is dropped at the end, unle
   mailbench run delivery --mail archive.mbox.gz --durability process
   mailbench run churn -m elasticinbox --data /var/tmp/mb --audit
   mailbench run -m elasticinbox --data /var/tmp/mb --audit=only   after a crash: is it all there?
-  mailbench run mine.yaml --trials 5 -o results/mine`,
+  mailbench run mine.yaml --trials 6 -o results/mine
+  mailbench run --from results/mine`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := "quick"
-			if len(args) == 1 {
-				name = args[0]
-			}
-			return f.run(cmd, known, name)
+			return f.run(cmd, known, args)
 		},
 	}
 	f.bind(cmd.Flags())
@@ -73,6 +71,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&f.models, "model", "m", []string{"all"}, "`MODELS`, by comma (mailbench models lists them)")
 	flags.StringSliceVarP(&f.engines, "engine", "e", []string{"embedded"}, "`ENGINES`, by comma (mailbench engines lists them)")
 	f.workloadFlags.bind(flags)
+	flags.StringVar(&f.from, "from", "", "repeat the run whose results are in `DIR`; other flags change what is repeated")
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) in place of generated ones")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
 	flags.Var(whole(&f.trials, 1, mostTrials), "trials", fmt.Sprintf("run each model on each engine `N` times (1 to %d), each time on a fresh store", mostTrials))
@@ -91,8 +90,18 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 
 // run carries the command out: everything that can be wrong with the input is
 // found before the first operation.
-func (f *runFlags) run(cmd *cobra.Command, known registry, name string) error {
-	ctx := cmd.Context()
+func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error {
+	ctx, name := cmd.Context(), "quick"
+	if len(args) == 1 {
+		name = args[0]
+	}
+	var was *reports.Run
+	if f.from != "" {
+		var err error
+		if was, err = f.repeat(cmd.Flags(), args); err != nil {
+			return err
+		}
+	}
 	c, err := f.config(known, name, cmd.Flags().Changed("seed"))
 	if err != nil {
 		return err
@@ -104,6 +113,11 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, name string) error {
 		}
 		defer source.Close()
 		c.Mail = source
+	}
+	if was != nil {
+		if err := tellDifferences(cmd.ErrOrStderr(), was, c); err != nil {
+			return err
+		}
 	}
 	path := f.outputDir(c.Workload.Name)
 	dir, err := reports.Create(path)

@@ -32,7 +32,13 @@ func verdict(r *reports.Run, noFail bool) error {
 	if noFail {
 		return nil
 	}
-	if unusable := append(empty(r), cellsOf(r, reports.Overloaded)...); len(unusable) > 0 {
+	unusable := append(empty(r), cellsOf(r, reports.Overloaded)...)
+	for _, c := range cellsOf(r, reports.Invalid) {
+		if judge.Overloaded(c) { // most of what was offered may be missing
+			unusable = append(unusable, c)
+		}
+	}
+	if len(unusable) > 0 {
 		return cellError(unusable, exitBroken)
 	}
 	return nil

@@ -29,18 +29,22 @@ const (
 	achievedLeast = 0.99
 )
 
-// rate judges the achieved rate against the offered one. A closed loop offers none.
-func (j *Judgement) rate(c *reports.Cell) {
+// Overloaded reports whether less was carried out than was offered, whoever is to
+// blame: an invalid cell may be overloaded, too.
+func Overloaded(c *reports.Cell) bool {
 	o := c.Offered
-	if o == nil || c.Arrivals == "closed" {
-		return
-	}
-	switch {
+	return o != nil && c.Arrivals != "closed" && (o.Dropped > 0 || o.Achieved < achievedLeast*o.Rate)
+}
+
+// rate judges what was carried out against what was offered.
+func (j *Judgement) rate(c *reports.Cell) {
+	switch o := c.Offered; {
+	case !Overloaded(c):
 	case o.Dropped > 0:
 		j.because(reports.Overloaded, CodeDropped,
 			"%d of %d due operations were never started; offered %s/s, achieved %s/s; lower the rate, or raise --max-lag to see how late they would have been",
 			o.Dropped, o.Due-o.Skipped-o.NoTarget, rate(o.Rate), rate(o.Achieved))
-	case o.Achieved < achievedLeast*o.Rate:
+	default:
 		j.because(reports.Overloaded, CodeBehind,
 			"only %s/s of the offered %s/s were carried out; engine and client together cannot do more", rate(o.Achieved), rate(o.Rate))
 	}
