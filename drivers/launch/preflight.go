@@ -30,7 +30,7 @@ func checkPort(address string) error {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("port %s on %s is taken, perhaps by another engine: end that one, or name another --port and --dir", port, host)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("%s cannot be listened on: start one node, or add the address to the loopback device (ip address add %s/8 dev lo)", host, host)
+		return fmt.Errorf("%s cannot be listened on: start one node, or add the address to the loopback device ("+addAddress+")", host, host)
 	default:
 		return fmt.Errorf("%s cannot be listened on: %w", address, err)
 	}

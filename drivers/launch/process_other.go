@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package launch
 
@@ -10,8 +10,10 @@ import (
 	"runtime"
 )
 
-var errSystem = errors.New("engines are started on Linux only, where /proc tells their processes from others; on " + runtime.GOOS +
-	" use the compose files in docker/")
+// addAddress is the command that gives the loopback device another address.
+const addAddress = "see your system's manual for %s"
+
+var errSystem = errors.New("engines are started on Linux and macOS only; on " + runtime.GOOS + " use the compose files in docker/")
 
 func supported() error { return errSystem }
 

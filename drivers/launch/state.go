@@ -44,7 +44,7 @@ type Node struct {
 // Process identifies a process beyond the reuse of its id.
 type Process struct {
 	PID     int       `json:"pid"`
-	Start   string    `json:"start"` // boot of the machine, and clock ticks since it
+	Start   string    `json:"start"` // when: on Linux boot of the machine and clock ticks since it, on macOS the time
 	Started time.Time `json:"started"`
 }
 

@@ -1,0 +1,110 @@
+//go:build linux || darwin
+
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// supported says whether engines can be started on this system.
+func supported() error { return nil }
+
+// startProcess starts a command in a session of its own, so that no signal to
+// this one's terminal reaches it, with its output appended to a log.
+func startProcess(cmd *exec.Cmd, log string) (Process, error) {
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return Process{}, err
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	started := time.Now()
+	if err := cmd.Start(); err != nil {
+		return Process{}, err
+	}
+	// Until it is waited for, it is there to be looked at even if it has ended.
+	start, _ := startOf(cmd.Process.Pid)
+	go cmd.Wait()
+	return Process{PID: cmd.Process.Pid, Start: start, Started: started}, nil
+}
+
+// alive says whether the process that was started is still there.
+func (p Process) alive() bool {
+	start, running := startOf(p.PID)
+	return p.PID > 0 && running && start == p.Start
+}
+
+// signal sends a signal to the process that was started, if it is still there,
+// and to no other that may have its id now.
+func (p Process) signal(sig os.Signal) error {
+	if p.PID <= 0 {
+		return nil
+	}
+	// The handle is taken before the check: on Linux it stays that of the process
+	// that had the id then, which is ours if the check finds it. On macOS an id that
+	// is given to another process between check and signal would be hit.
+	handle, err := os.FindProcess(p.PID)
+	if err != nil {
+		return err
+	}
+	defer handle.Release()
+	if !p.alive() {
+		return nil
+	}
+	if err := handle.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signal process %d: %w", p.PID, err)
+	}
+	return nil
+}
+
+// lock takes the lock of a folder, which it makes if it is absent, and waits for
+// another process that has it. The lock goes with the process.
+func lock(ctx context.Context, dir string, wait func()) (unlock func(), err error) {
+	path := filepath.Join(dir, lockName)
+	for waited := false; ; waited = true {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+		if err != nil {
+			return nil, fmt.Errorf("lock %s: %w", dir, err)
+		}
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil && same(f, path) {
+			return func() { f.Close() }, nil
+		}
+		f.Close()
+		if err != nil && !errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock %s: %w", dir, err)
+		}
+		if !waited {
+			wait()
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// same says whether the lock file is still the one in the folder: the process
+// that had the lock may have removed both.
+func same(f *os.File, path string) bool {
+	ours, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(ours, now)
+}
