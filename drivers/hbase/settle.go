@@ -3,6 +3,7 @@ package hbase
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ const settleEvery = 200 * time.Millisecond
 
 // Settle implements drivers.Settler: it has the regions of this store's
 // namespace write what they hold in memory to files, and waits until none of
-// them compacts or has a compaction queued. Other tables of the cluster are not
+// them compacts or has a compaction queued, and the master knows their sizes. Other tables of the cluster are not
 // waited for, nor are replicas.
 func (s *Store) Settle(ctx context.Context) error {
 	if err := s.settle(ctx); err != nil {
@@ -54,7 +55,45 @@ func (s *Store) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return s.reported(ctx)
+}
+
+// reported waits until each region server has reported to the master once more,
+// which they do every three seconds: Observe tells what they reported.
+func (s *Store) reported(ctx context.Context) error {
+	before, err := s.reports(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		now, err := s.reports(ctx)
+		if err != nil {
+			return err
+		}
+		maps.DeleteFunc(before, func(server string, at uint64) bool {
+			later, alive := now[server]
+			return !alive || later > at
+		})
+		if len(before) == 0 {
+			return nil
+		}
+		if err := sleep(ctx, settleEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// reports returns when each region server last reported, by its own clock.
+func (s *Store) reports(ctx context.Context) (map[string]uint64, error) {
+	status, err := s.status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[string]uint64)
+	for _, live := range status.GetLiveServers() {
+		at[live.GetServer().String()] = live.GetServerLoad().GetReportEndTime()
+	}
+	return at, nil
 }
 
 // server is a region server with our regions on it.

@@ -1,7 +1,9 @@
 package hbase
 
 import (
+	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/tsuna/gohbase/pb"
@@ -90,8 +92,17 @@ func TestSettle(t *testing.T) {
 		}
 	}
 	check("compacted", 3)
-	o := st.Observe()
-	if o.DiskBytes < 0 || o.Settings["region_servers"] == "" || o.Settings["regions"] != "2" {
+	noise := rand.NewChaCha8([32]byte{1})
+	large := make([]byte, 1<<20)
+	for k := range 6 {
+		noise.Read(large)
+		w.write("put", p, drivers.Int(int32(rows+k)), drivers.TextBytes([]byte(hex.EncodeToString(large))))
+	}
+	if err := st.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o := st.Observe() // sizes are told in whole megabytes, a family each
+	if o.DiskBytes < 11<<20 || o.DiskBytes > 16<<20 || o.Settings["region_servers"] == "" || o.Settings["regions"] != "2" {
 		t.Errorf("observed %+v", o)
 	}
 }
