@@ -53,8 +53,8 @@
 // users interleaved; its clients are how many loaders there are. settle waits
 // until the engine is quiet. cold reopens the store without what any cache
 // holds. warmup runs operations until window medians agree, at most for its
-// duration or operations; mix and pace are those of the measure phase that follows
-// unless it has its own. measure runs operations and reports them.
+// duration; one with operations runs them all. Mix and pace are those of the
+// measure phase that follows unless it has its own. measure runs operations and reports them.
 //
 // A phase with a rate (2000/s, 90/min) is an open loop: operations are due at
 // constant distances, or as a Poisson process (arrivals: poisson), whether or

@@ -27,13 +27,19 @@ const (
 	othersMost = 0.1
 	// achievedLeast is the part of the offered rate that must be carried out.
 	achievedLeast = 0.99
+	// endPause is how many seconds behind its schedule a phase may end all the same:
+	// a pause at the very end is no overload, however short the phase.
+	endPause = 0.25
 )
 
 // Overloaded reports whether less was carried out than was offered, whoever is to
 // blame: an invalid cell may be overloaded, too.
 func Overloaded(c *reports.Cell) bool {
 	o := c.Offered
-	return o != nil && c.Arrivals != "closed" && (o.Dropped > 0 || o.Achieved < achievedLeast*o.Rate)
+	if o == nil || c.Arrivals == "closed" {
+		return false
+	}
+	return o.Dropped > 0 || o.Achieved < achievedLeast*o.Rate && o.LastStart > o.Span+endPause
 }
 
 // rate judges what was carried out against what was offered.

@@ -142,9 +142,14 @@ var verdicts = []judged{
 
 	// The rate was beyond what could be done.
 	{"achieved just enough", func(c *reports.Cell) { c.Offered.Achieved = 1980 }, reports.OK, "", nil, ""},
-	{"achieved too little", func(c *reports.Cell) { c.Offered.Achieved = 1979 },
+	{"achieved too little, by a pause at the end of a short phase", func(c *reports.Cell) {
+		c.Offered.Achieved, c.Offered.LastStart = 1900, c.Offered.Span+0.2
+	}, reports.OK, "", nil, ""},
+	{"achieved too little", func(c *reports.Cell) { c.Offered.Achieved, c.Offered.LastStart = 1979, c.Offered.Span+0.3 },
 		reports.Overloaded, CodeBehind, nil, "only 1979/s of the offered 2000/s were carried out"},
-	{"achieved too little of a rate below 100", func(c *reports.Cell) { c.Offered.Rate, c.Offered.Achieved = 12, 3.141 },
+	{"achieved too little of a rate below 100", func(c *reports.Cell) {
+		c.Offered.Rate, c.Offered.Achieved, c.Offered.LastStart = 12, 3.141, 2*c.Offered.Span+1
+	},
 		reports.Overloaded, CodeBehind, nil, "only 3.14/s of the offered 12/s"},
 	{"a closed loop has no due times", func(c *reports.Cell) { c.Arrivals, c.Evidence.Late = "closed", 5000 },
 		reports.OK, "", codes{CodeLateStarts}, ""},
