@@ -12,10 +12,10 @@ import (
 func newEngines(known registry) *cobra.Command {
 	return &cobra.Command{
 		Use:   "engines [NAME]",
-		Short: "List the engines, or what one can be told",
-		Long: `List the engines, or the settings of one. Settings stand in a workload's section
-engines, or are given by --set engines.NAME.SETTING=VALUE; passwords come from the
-environment variables named.`,
+		Short: "List the engines, or the settings of one",
+		Long: `List the engines, or the settings of one. A workload's section engines holds them, or
+--set engines.NAME.SETTING=VALUE gives them. Passwords come from the environment
+variables that are listed.`,
 		Example: `  mailbench engines
   mailbench engines embedded`,
 		Args: cobra.MaximumNArgs(1),
@@ -42,7 +42,7 @@ environment variables named.`,
 	}
 }
 
-// describe prints what an engine can be told.
+// describe prints the settings of an engine.
 func describe(w io.Writer, e *drivers.Engine) error {
 	fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
 	var rows [][]string

@@ -26,8 +26,10 @@ type workloadFlags struct {
 }
 
 func (f *workloadFlags) bind(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.set, "set", nil, "change one value of the workload: `KEY=VALUE`, such as population.users=10 or engines.cassandra.consistency=ONE")
-	flags.StringSliceVar(&f.contact, "contact", nil, "`HOST[:PORT]`,… of the engine that is reached over the network (default: this machine)")
+	flags.StringArrayVar(&f.set, "set", nil,
+		"change one value of the workload: `KEY=VALUE`, such as population.users=10 or engines.cassandra.consistency=ONE")
+	flags.StringSliceVar(&f.contact, "contact", nil,
+		"`HOST[:PORT]`,… of the engine that is reached over the network (default: this machine)")
 }
 
 // workload reads the workload with all overrides, and checks what it says of

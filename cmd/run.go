@@ -44,17 +44,17 @@ The results are a folder: run.json (everything, versioned), latency.hlog (HDR
 interval log), bench.txt (for benchstat) and report.html. Ctrl-C ends a run and
 saves what was measured so far.
 
-Where an engine over the network is, and how it is used, stands in the workload's
-section engines or is said here; "mailbench engines NAME" lists what there is to
-say. What a run makes there has names of its own and is dropped at the end, unless
---data keeps it.
+The workload's section engines says where an engine over the network is and how it is
+used; --contact and --set engines.NAME.SETTING=VALUE say it here. "mailbench engines
+NAME" lists the settings. A run makes keyspaces and tables of its own there and drops
+them at the end, unless --data keeps them.
 
   mailbench run -e cassandra --contact 10.0.0.1,10.0.0.2 --set engines.cassandra.consistency=QUORUM`,
 		Example: `  mailbench run
   mailbench run workday -m james,datastax --set phases.measure.rate=200/s
   mailbench run delivery --mail archive.mbox.gz --durability process
-  mailbench run churn -m elasticinbox --data /var/tmp/mb --audit
-  mailbench run -m elasticinbox --data /var/tmp/mb --audit=only   after a crash: is it all there?
+  mailbench run churn -m elasticinbox --data mydata --audit
+  mailbench run -m elasticinbox --data mydata --audit=only   after a crash: is it all there?
   mailbench run mine.yaml --trials 6 -o results/mine
   mailbench run --from results/mine`,
 		Args: cobra.MaximumNArgs(1),
@@ -68,28 +68,37 @@ say. What a run makes there has names of its own and is dropped at the end, unle
 
 func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.StringSliceVarP(&f.models, "model", "m", []string{"all"}, "`MODELS`, by comma (mailbench models lists them)")
-	flags.StringSliceVarP(&f.engines, "engine", "e", []string{"embedded"}, "`ENGINES`, by comma (mailbench engines lists them)")
+	flags.StringSliceVarP(&f.models, "model", "m", []string{"all"},
+		"run these `MODELS`, separated by commas (mailbench models lists them)")
+	flags.StringSliceVarP(&f.engines, "engine", "e", []string{"embedded"},
+		"run on these `ENGINES`, separated by commas (mailbench engines lists them)")
 	f.workloadFlags.bind(flags)
 	flags.StringVar(&f.from, "from", "", "repeat the run whose results are in `DIR`; other flags change what is repeated")
-	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) in place of generated ones")
+	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) instead of generated ones")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
-	flags.Var(whole(&f.trials, 1, mostTrials), "trials", fmt.Sprintf("run each model on each engine `N` times (1 to %d), each time on a fresh store", mostTrials))
-	flags.StringVarP(&f.output, "output", "o", "", "the results' `DIR` (default results/WORKLOAD-TIME)")
-	flags.StringVar(&f.data, "data", "", "keep stores and ledgers in `DIR` and use a data set that is there again (default: a temporary folder)")
-	flags.StringVar(&f.audit, "audit", "no", "`WHEN` to prove that every acknowledged delivery is there: no, after the run, or --audit=only (of --data, without a run)")
+	flags.Var(whole(&f.trials, 1, mostTrials), "trials",
+		fmt.Sprintf("run each model on each engine `N` times (1 to %d), each time on a fresh store", mostTrials))
+	flags.StringVarP(&f.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
+	flags.StringVar(&f.data, "data", "",
+		"keep stores and ledgers in `DIR`, and use the data set that is there (default: a temporary folder)")
+	flags.StringVar(&f.audit, "audit", "no",
+		"`WHEN` to check that every acknowledged delivery is there: no, after the run, or only (no run, just what is in --data)")
 	flags.Lookup("audit").NoOptDefVal = run.AuditAfter.String()
-	flags.StringVar(&f.durability, "durability", "default", "`CLASS` of what an acknowledged write survives: memory, process, power or default (the engine's own)")
-	flags.Var(size(&f.cache, leastCache, mostCache), "cache", "block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
-	flags.Var(whole(&f.workers, 1, mostWorkers), "workers", fmt.Sprintf("run at most `N` operations at once (1 to %d) in open-loop phases and in the load", mostWorkers))
-	flags.Var(duration(&f.maxLag, 1, mostLag), "max-lag", "drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
-	flags.BoolVar(&f.noFloor, "no-floor", false, "leave out the measurement of the harness's own cost")
+	flags.StringVar(&f.durability, "durability", "default",
+		"`CLASS` of what an acknowledged write survives: memory, process, power or default (the engine's own)")
+	flags.Var(size(&f.cache, leastCache, mostCache), "cache",
+		"block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
+	flags.Var(whole(&f.workers, 1, mostWorkers), "workers",
+		fmt.Sprintf("run at most `N` operations at once (1 to %d) in open-loop phases and in the load", mostWorkers))
+	flags.Var(duration(&f.maxLag, 1, mostLag), "max-lag",
+		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
+	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost")
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is overloaded or empty")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
 }
 
-// run carries the command out: everything that can be wrong with the input is
-// found before the first operation.
+// run carries the command out. It finds everything that is wrong with the input
+// before the first operation.
 func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error {
 	ctx, name := cmd.Context(), "quick"
 	if len(args) == 1 {
