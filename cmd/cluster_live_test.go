@@ -29,6 +29,7 @@ func TestClusterLive(t *testing.T) {
 			}
 			namespaces := func() []string { return strings.Fields(mailbench(exitOK, "engine", "clean", engine)) }
 			tiny := append([]string{"run", "-m", "conversation", "-e", engine, "-o", filepath.Join(t.TempDir(), "results")}, small...)
+			tiny = append(tiny, "--no-fail") // a busy machine may be overloaded
 			kept := append(slices.Clone(tiny), "--data", data)
 
 			out := mailbench(exitOK, tiny...)
@@ -53,6 +54,7 @@ func TestClusterLive(t *testing.T) {
 			if out := mailbench(exitOK, append(kept, "--audit")...); !strings.Contains(out, "nothing lost") || strings.Contains(out, "LOAD") {
 				t.Errorf("used again:\n%s", out)
 			}
+			refusedBeside(t, data, append(kept, "--contact", contact))
 			if out := mailbench(exitOK, "engine", "clean", engine, noted.Namespace); !strings.Contains(out, "dropped "+noted.Namespace) {
 				t.Errorf("cleaned: %s", out)
 			}
@@ -62,5 +64,32 @@ func TestClusterLive(t *testing.T) {
 				t.Errorf("audit of what was cleaned away: %s", out)
 			}
 		})
+	}
+}
+
+// refusedBeside checks that a run on a data set which another process uses is
+// refused, and that the other one goes on and loses nothing by it.
+func refusedBeside(t *testing.T, data string, args []string) {
+	t.Helper()
+	long := slices.Clone(args[1:]) // without run
+	i := slices.Index(long, "-o")
+	long = append(slices.Delete(long, i, i+2), "--set", "phases.measure.duration=10m", "--quiet=false")
+	first := runBeside(t, long...)
+	first.await("its measured phase", func() bool { return first.done("warmup") })
+
+	args = append(slices.Clone(args), "-o", filepath.Join(t.TempDir(), "second"))
+	var out, errs bytes.Buffer
+	got := execute(bundled(), args, &out, &errs)
+	if got != exitFailed || !strings.Contains(errs.String(), "data folder "+data) || !strings.Contains(errs.String(), "wait for the other run") {
+		t.Errorf("a second process on %s: status %d, %s", data, got, errs.String())
+	}
+	if err := first.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	first.end(exitInterrupted)
+	args = append(args[:len(args)-1], filepath.Join(t.TempDir(), "after"), "--audit=only")
+	out.Reset()
+	if got := execute(bundled(), args, &out, &errs); got != exitOK || !strings.Contains(out.String(), "nothing lost") {
+		t.Errorf("audit after both: status %d\n%s%s", got, out.String(), errs.String())
 	}
 }
