@@ -31,6 +31,7 @@ func (s Suite) RunLive(t *testing.T) {
 			st := openLive(t, e.engine, drivers.Options{Contact: []string{e.contact(t)}, Namespace: newNamespace()})
 			on := s.onShared(t, st)
 			t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, on) })
+			t.Parallel() // the engines at once, now that no heap is measured
 			on.run(t, all())
 			on.runDamages(t)
 		})
