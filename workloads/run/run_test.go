@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -65,7 +66,28 @@ func runOK(t testing.TB, c Config) *reports.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
+	judgeAgain(t, r)
 	return r
+}
+
+// judgeAgain holds that a saved run that is judged again gets the same verdicts.
+func judgeAgain(t testing.TB, r *reports.Run) {
+	t.Helper()
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var saved reports.Run
+	if err := json.Unmarshal(b, &saved); err != nil {
+		t.Fatal(err)
+	}
+	for i := range saved.Cells {
+		c := &saved.Cells[i]
+		j := judge.Judge(c)
+		if j.Verdict != c.Verdict || !reflect.DeepEqual(j.Reason, c.Reason) || !reflect.DeepEqual(j.Doubts, c.Doubts) {
+			t.Errorf("%s judged again: %+v, saved: %s %+v %+v", c.Key, j, c.Verdict, c.Reason, c.Doubts)
+		}
+	}
 }
 
 // why is the reason of the cell's verdict.
