@@ -18,6 +18,7 @@ import (
 var small = []string{
 	"--set", "population={users: 2, folders: 2, messages: 2}",
 	"--set", "phases.warmup.duration=50ms", "--set", "phases.measure.duration=50ms", "--no-floor", "--quiet",
+	"--no-fail", // other tests run beside it
 }
 
 // TestExamples runs the examples of every command's help, with less work.

@@ -59,7 +59,7 @@ func Codes() []Entry {
 		{CodeClientBusy, reports.Invalid, "Busy workers spent most of their time on making and recording operations."},
 		{CodeClientLate, reports.Invalid, "More than 1% of the operations started late although a worker was free."},
 		{CodeFewWorkers, reports.Invalid, "All workers were busy and the queue grew, while the engine was not slower than with free workers."},
-		{CodeBehind, reports.Overloaded, "The achieved rate was less than 99% of the offered rate. A pause of 0.25 s at the very end is no overload."},
+		{CodeBehind, reports.Overloaded, "The achieved rate was less than 99% of the offered rate. A pause at the very end is no overload."},
 		{CodeDropped, reports.Overloaded, "Operations were due and never started, because they would have started later than --max-lag allows. It is a doubt too, which names the operations."},
 		{CodeSharedMachine, "", "Engine and generator share a machine's processors."},
 		{CodeLateStarts, "", "More than 0.1% of the operations started late although a worker was free: p99.9 contains it."},

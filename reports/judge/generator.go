@@ -27,9 +27,11 @@ const (
 	othersMost = 0.1
 	// achievedLeast is the part of the offered rate that must be carried out.
 	achievedLeast = 0.99
-	// endPause is how many seconds behind its schedule a phase may end all the same:
-	// a pause at the very end is no overload, however short the phase.
-	endPause = 0.25
+	// A pause at the very end of a phase is no overload, however short the phase:
+	// endPause seconds may always be missing, and endPauseMost if operations still
+	// started within inTime half way through.
+	endPause, endPauseMost = 0.25, 1.0
+	inTime                 = int64(10 * time.Millisecond)
 )
 
 // Overloaded reports whether less was carried out than was offered, whoever is to
@@ -39,7 +41,17 @@ func Overloaded(c *reports.Cell) bool {
 	if o == nil || c.Arrivals == "closed" {
 		return false
 	}
-	return o.Dropped > 0 || o.Achieved < achievedLeast*o.Rate && o.LastStart > o.Span+endPause
+	return o.Dropped > 0 || o.Achieved < achievedLeast*o.Rate && !pausedAtEnd(c)
+}
+
+// pausedAtEnd tells a pause at the end of a phase from a rate that is too high.
+func pausedAtEnd(c *reports.Cell) bool {
+	behind := c.Offered.LastStart - c.Offered.Span
+	if behind <= endPause || c.Evidence == nil {
+		return behind <= endPause
+	}
+	lags := c.Evidence.Lags
+	return behind <= endPauseMost && len(lags) > 1 && lags[len(lags)/2] < inTime
 }
 
 // rate judges what was carried out against what was offered.

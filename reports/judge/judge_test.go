@@ -145,7 +145,18 @@ var verdicts = []judged{
 	{"achieved too little, by a pause at the end of a short phase", func(c *reports.Cell) {
 		c.Offered.Achieved, c.Offered.LastStart = 1900, c.Offered.Span+0.2
 	}, reports.OK, "", nil, ""},
-	{"achieved too little", func(c *reports.Cell) { c.Offered.Achieved, c.Offered.LastStart = 1979, c.Offered.Span+0.3 },
+	{"achieved too little, by a longer pause at the end", func(c *reports.Cell) {
+		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Lags = 1900, c.Offered.Span+0.9, []int64{ms, ms, ms, 300 * ms}
+	}, reports.OK, "", nil, ""},
+	{"behind since half way", func(c *reports.Cell) {
+		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Lags = 1900, c.Offered.Span+0.9, []int64{ms, 200 * ms, 400 * ms, 800 * ms}
+	}, reports.Overloaded, CodeBehind, nil, ""},
+	{"behind by more than a pause", func(c *reports.Cell) {
+		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Lags = 1900, c.Offered.Span+1.1, []int64{ms, ms, ms, 900 * ms}
+	}, reports.Overloaded, CodeBehind, nil, ""},
+	{"achieved too little", func(c *reports.Cell) {
+		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Lags = 1979, c.Offered.Span+0.3, []int64{75 * ms, 150 * ms, 300 * ms}
+	},
 		reports.Overloaded, CodeBehind, nil, "only 1979/s of the offered 2000/s were carried out"},
 	{"achieved too little of a rate below 100", func(c *reports.Cell) {
 		c.Offered.Rate, c.Offered.Achieved, c.Offered.LastStart = 12, 3.141, 2*c.Offered.Span+1

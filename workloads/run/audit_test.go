@@ -271,7 +271,7 @@ func TestAuditAfterKill(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- child.Wait() }()
-	ledger := filepath.Join(dir, "elasticinbox-embedded", ledgerFile)
+	ledger := filepath.Join(dir, "elasticinbox-embedded", "ledger")
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if info, err := os.Stat(ledger); err == nil && info.Size() > 3000*64 {
 			break

@@ -15,8 +15,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// combination is one model on one engine in one trial: all phases of the workload,
-// one after another.
+// combination is one model on one engine in one trial. It carries out all phases of
+// the workload, one after another.
 type combination struct {
 	runner *runner
 	model  models.Model

@@ -28,11 +28,8 @@ type dataDir struct {
 const TemporaryPattern = "mailbench-*"
 
 const (
-	markFile    = "mailbench-data"
-	lockFile    = "lock"
-	datasetFile = "dataset.json"
-	ledgerFile  = "ledger"
-	storeFolder = "store"
+	markFile = "mailbench-data"
+	lockFile = "lock"
 )
 
 // openDataDir makes and locks a data folder; an empty path makes a temporary one.

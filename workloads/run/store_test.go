@@ -143,6 +143,19 @@ func TestNamespaceIsWrittenDownFirst(t *testing.T) {
 	}
 }
 
+// A store that cannot be made says what it left on the server.
+func TestLeftByAnOpenThatFails(t *testing.T) {
+	s := newServer(t)
+	s.applying = func() error { return errors.New("no room") }
+	s.stuck = errors.New("node is down")
+	cell := runOK(t, remoteConfig(t, s, briefly)).Cells[0]
+	for _, part := range []string{"no room", "could not be dropped (", "node is down", "mailbench engine clean server "} {
+		if !strings.Contains(why(cell), part) {
+			t.Errorf("reason %q, want it to say %q", why(cell), part)
+		}
+	}
+}
+
 // An interrupted run leaves nothing behind either.
 func TestInterruptedRunDrops(t *testing.T) {
 	s := newServer(t)

@@ -48,7 +48,11 @@ func Open(ctx context.Context, c Config) (_ *Target, err error) {
 		return nil, err
 	}
 	if err := t.bind(ctx); err != nil {
-		return nil, errors.Join(err, t.Close(ctx))
+		err = errors.Join(err, t.Close(ctx))
+		if t.left != "" {
+			err = fmt.Errorf("%w; %s", err, t.left)
+		}
+		return nil, err
 	}
 	return t, nil
 }
