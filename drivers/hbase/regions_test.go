@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -160,17 +161,25 @@ func TestPreSplit(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	// Region servers report their regions every three seconds.
+	awaitRegions(t, st, 4)
+}
+
+// awaitRegions waits until the region servers have reported so many regions,
+// which they do every three seconds.
+func awaitRegions(t *testing.T, st *Store, want int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
 	for {
-		l, err := st.loads(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if l.regions == 4 {
+		l, err := st.loads(ctx)
+		if err == nil && l.regions == want {
 			return
 		}
-		if err := sleep(t.Context(), settleEvery); err != nil {
-			t.Fatalf("%d regions, expected 4", l.regions)
+		if err == nil {
+			err = sleep(ctx, settleEvery)
+		}
+		if err != nil {
+			t.Fatalf("%d regions, expected %d: %v", l.regions, want, err)
 		}
 	}
 }

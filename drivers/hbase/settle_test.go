@@ -21,16 +21,7 @@ func TestSettle(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	for { // until the region servers have reported the tables
-		if l, err := st.loads(t.Context()); err != nil {
-			t.Fatal(err)
-		} else if l.regions == 2 {
-			break
-		}
-		if err := sleep(t.Context(), settleEvery); err != nil {
-			t.Fatal(err)
-		}
-	}
+	awaitRegions(t, st, 2)
 	w := newWorker(t, st, s)
 	p := drivers.Text("p")
 	const rows = 60
