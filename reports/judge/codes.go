@@ -68,7 +68,7 @@ func Codes() []Entry {
 		{CodeNotSettled, "", "The engine had not come to rest when the phase began."},
 		{CodeNotWarm, "", "The warm-up ended because its time was over, not because service times had become steady."},
 		{CodeDebtGrows, "", "The engine owed more compaction at the end of the phase than at its beginning: by more than 64 MiB and 10% of the data."},
-		{CodeInMemory, "", "The data set is smaller than the engine's block cache."},
+		{CodeInMemory, "", "The data set is smaller than the engine's block cache, or still in its memtables."},
 		{CodeNotCold, "", "The engine cannot drop its caches: the phases that follow ran warm."},
 		{CodeGarbageCollection, "", "Go's garbage collector stopped the process for more than 1% of the phase."},
 		{CodeIncomplete, "", "Messages of the load could not be delivered."},

@@ -235,6 +235,10 @@ var doubts = []judged{
 	}, reports.OK, "", nil, ""},
 	{"debt not known at the end", func(c *reports.Cell) { c.Engines.CompactionDebt = -1 }, reports.OK, "", nil, ""},
 	{"debt not known at the beginning", func(c *reports.Cell) { c.Before.CompactionDebt, c.Engines.CompactionDebt = -1, 1<<30 }, reports.OK, "", nil, ""},
+	{"in memtables", func(c *reports.Cell) { c.Engines.DiskBytes = 0 }, reports.OK, "", codes{CodeInMemory}, "in memory: nothing is on disk"},
+	{"an engine that keeps nothing", func(c *reports.Cell) {
+		c.Engines.DiskBytes, c.Evidence.Discards = 0, true
+	}, reports.OK, "", nil, ""},
 	{"cached", func(c *reports.Cell) { c.Engines.DiskBytes = 1 << 28 }, reports.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache"},
 	{"size of the cache not known", func(c *reports.Cell) { c.Engines.CacheBytes = -1 }, reports.OK, "", nil, ""},
 	{"size of the data not known", func(c *reports.Cell) { c.Engines.DiskBytes = -1 }, reports.OK, "", nil, ""},

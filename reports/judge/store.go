@@ -40,7 +40,11 @@ func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 			j.doubt(CodeDebtGrows, "not steady: compaction debt grew by %d MB", grown/1e6)
 		}
 	}
-	if a != nil && a.DiskBytes > 0 && a.DiskBytes < a.CacheBytes {
+	switch {
+	case a == nil || e.Discards:
+	case a.DiskBytes == 0:
+		j.doubt(CodeInMemory, "in memory: nothing is on disk; the engine has not flushed its memtables")
+	case a.DiskBytes > 0 && a.DiskBytes < a.CacheBytes:
 		j.doubt(CodeInMemory, "in memory: the data set is %.2f of the block cache", float64(a.DiskBytes)/float64(a.CacheBytes))
 	}
 	if c.Client != nil && c.Seconds > 0 && seconds(c.Client.GCPauses) > gcMost*c.Seconds {
