@@ -20,7 +20,7 @@ import (
 const markName = "MAILBENCH"
 
 // mark is what it holds. The number is that of the layout in doc.go.
-var mark = []byte("mailbench data, engine embedded, layout 1\n")
+var mark = []byte("mailbench data, engine embedded, layout 2\n")
 
 // claim makes the folder mailbench's if it is absent or empty, and checks that
 // it is otherwise.
