@@ -48,8 +48,8 @@
 //
 // # Patterns
 //
-// A pattern names its kind and its table in one key (get, slice, scan, count,
-// put, put-if, add, append, remove, delete) or lists its parts (batch). The
+// A pattern names its kind and its table in one key (get, slice, scan, put,
+// put-if, add, append, remove, delete) or lists its parts (batch). The
 // comments of [Pattern] say what each further key means and in which order the
 // arguments of a call stand. Where a list has one name, the name alone will do.
 //
@@ -61,13 +61,12 @@
 //	                unless it says otherwise (and it may not say less; before in,
 //	                what comes before in; with static, the partition key).
 //	                slice: at least the partition key, or the first column of its index.
-//	                count: at least the partition key, or absent for the whole table.
 //	                delete: at least the partition key; never left out.
 //	in              get: the last column of the key. slice: the next one after by.
 //	element         get: a map column
-//	filter          slice, scan, count: plain columns. An engine that keeps an index
+//	filter          slice, scan: plain columns. An engine that keeps an index
 //	                that begins with one answers from it; else the pattern is emulated.
-//	from, to        slice, count, delete: "column", "column open" or "column closed" (the default)
+//	from, to        slice, delete: "column", "column open" or "column closed" (the default)
 //	after           slice: the next columns after by (through an index: its
 //	                columns, then what they leave of the primary key)
 //	index, reverse  slice

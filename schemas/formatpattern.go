@@ -49,7 +49,7 @@ func (b *block) body(p *Pattern) {
 		b.text("index", p.Index.Name)
 	}
 	switch p.Kind {
-	case Slice, Count, Delete: // others bind the whole key, or all of it before in
+	case Slice, Delete: // others bind the whole key, or all of it before in
 		b.names("by", p.By)
 	}
 	if p.In != nil {

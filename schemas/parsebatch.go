@@ -132,7 +132,7 @@ func (r *patternReader) fallback(byName map[string]*patternReader, known []strin
 // differs says why a caller of p could not call fb in its place, or "".
 func differs(p, fb *Pattern) string {
 	switch {
-	case p.Kind.Reads() != fb.Kind.Reads() || (p.Kind == Batch) != (fb.Kind == Batch) || (p.Kind == Count) != (fb.Kind == Count):
+	case p.Kind.Reads() != fb.Kind.Reads() || (p.Kind == Batch) != (fb.Kind == Batch):
 		return a(p.Kind) + " and " + a(fb.Kind) + " are called in different ways"
 	case p.Kind == Batch && !slices.EqualFunc(p.Parts, fb.Parts, samePart):
 		return "its parts are not repeated over the same, or take other arguments"

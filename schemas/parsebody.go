@@ -20,7 +20,6 @@ func (r *patternReader) body() {
 	switch r.Kind {
 	case Get, Slice, Scan:
 		r.readColumns()
-	case Count:
 	case Delete:
 		r.scope()
 	default:
@@ -44,7 +43,7 @@ func (r *patternReader) keys() bool {
 	case r.Kind == Delete:
 		r.Fail(r.name, "%s has no by; a delete needs at least the partition key (%s)", r.where, names(r.Table.Partition))
 		return false
-	case r.Kind != Scan && r.Kind != Count:
+	case r.Kind != Scan:
 		r.By = r.order
 	}
 	if r.has("in") && !r.in() {
@@ -92,8 +91,8 @@ func (r *patternReader) boundEnough() bool {
 			r.Fail(r.at("by"), "%s: by (%s) is too short; a slice needs %s", r.where, names(r.By), r.sliceNeeds())
 			return false
 		}
-	case Count, Delete:
-		if len(r.By) < len(r.Table.Partition) && (r.Kind == Delete || r.has("by")) {
+	case Delete:
+		if len(r.By) < len(r.Table.Partition) {
 			r.Fail(r.at("by"), "%s: by (%s) must bind the whole partition key (%s)", r.where, names(r.By), names(r.Table.Partition))
 			return false
 		}
@@ -148,10 +147,6 @@ func (r *patternReader) ranges() bool {
 				r.Fail(r.fields[field].Key, "%s: in and %s exclude each other; both bind the column after by", r.where, field)
 			}
 		}
-	}
-	if r.Kind == Count && !r.has("by") && (r.From != nil || r.To != nil) {
-		r.Fail(r.name, "%s: from and to of a count need by; expected the partition key (%s)", r.where, names(r.Table.Partition))
-		return false
 	}
 	rest := r.order[len(r.By):]
 	for _, b := range []*Bound{r.From, r.To} {

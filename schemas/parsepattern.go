@@ -15,7 +15,6 @@ var keysOf = [...][]string{
 	Get:    {"by", "in", "element", "columns", "static", "parallel"},
 	Slice:  {"index", "by", "in", "filter", "from", "to", "after", "reverse", "limit", "columns"},
 	Scan:   {"filter", "limit", "columns", "static"},
-	Count:  {"by", "filter", "from", "to"},
 	Put:    {"by", "columns", "static"},
 	PutIf:  {"by", "columns", "if"},
 	Add:    {"by", "columns", "returns"},

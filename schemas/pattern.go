@@ -16,9 +16,6 @@ const (
 	// reads the partition key and the static columns of every partition that
 	// has any static value, one row a partition, whether it has rows or not.
 	Scan
-	// Count returns one row with one bigint: how many rows the slice (by,
-	// from/to) or, without by, the table has.
-	Count
 	// Put writes columns of one row and creates the row if it is absent. Other
 	// columns of the row stay as they are; a null deletes the column's value.
 	// A set, list or map given to a put replaces the stored one. With static
@@ -42,14 +39,14 @@ const (
 )
 
 var patternKindNames = [...]string{
-	"get", "slice", "scan", "count", "put", "put-if", "add", "append", "remove", "delete", "batch",
+	"get", "slice", "scan", "put", "put-if", "add", "append", "remove", "delete", "batch",
 }
 
 // String returns the kind's key in the language.
 func (k PatternKind) String() string { return patternKindNames[k] }
 
 // Reads reports whether patterns of the kind yield rows.
-func (k PatternKind) Reads() bool { return k <= Count }
+func (k PatternKind) Reads() bool { return k <= Scan }
 
 // Scope is what a delete removes.
 type Scope uint8

@@ -119,7 +119,7 @@ func (st *statement) compileChain() {
 // is needed to put rows in order or to tell whether there is one.
 func (st *statement) choose() {
 	p := st.shape
-	if p.Kind == schemas.Count || p.Element != nil {
+	if p.Element != nil {
 		st.out = 1
 		return
 	}
@@ -163,11 +163,6 @@ func (st *statement) selection(more func(b *cql)) *query {
 	q := &query{idempotent: true}
 	b.write("SELECT ")
 	switch {
-	case p.Kind == schemas.Count && len(t.Static) > 0:
-		// A partition with statics and no row counts as one; its key is null.
-		b.write("COUNT(", quote(t.Clustering[0].Name), ")")
-	case p.Kind == schemas.Count:
-		b.write("COUNT(*)")
 	case p.Element != nil:
 		b.write(quote(p.Element.Name), "[?]")
 		b.binds = append(b.binds, bind(st.At.Element))
@@ -178,9 +173,6 @@ func (st *statement) selection(more func(b *cql)) *query {
 		}
 		b.write(quoted(p.Columns))
 		q.columns = p.Columns
-	}
-	if p.Kind == schemas.Count {
-		q.columns = []*schemas.Column{{Name: "count", Type: schemas.Type{Kind: schemas.Bigint}}}
 	}
 	b.write(" FROM ", t.qualified)
 	b.equal(p.By, 0)

@@ -103,10 +103,6 @@ func composite(t testing.TB, open Open) {
 	backwards(everywhere, "page_back", nil, nil, nil, 1000)
 	expect(func(l cell) bool { return l.x >= -1 && l.x <= 1 }, "range_page", -1, 1, nil, nil, nil, 1000)
 	expect(func(l cell) bool { return l.x == 7 }, "at_x", 7)
-	c.expect([]string{"75"}, "count", "p", 0)
-	c.expect([]string{"15"}, "count_x", "p", 0, -1)
-	c.expect([]string{"9"}, "count_y", "p", 0, -1, "a", "b")
-	c.expect([]string{"0"}, "count_x", "p", 0, 2)
 	c.expect([]string{row("p", 1, 0, "a", 0, "neighbour", nil)}, "all", "p", 1)
 	c.expect([]string{row("", 0, 0, "a", 0, "neighbour", nil)}, "all", "", 0)
 }

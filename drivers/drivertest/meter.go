@@ -39,8 +39,6 @@ func meter(t testing.TB, open Open) {
 	cost("a slice with limit 1", drivers.Cost{Calls: 1, RowsRead: 1, BytesRead: 4 + 5})
 	c.read("with_a", "pp", "12345")
 	cost("a filtered slice", drivers.Cost{Calls: 1, RowsRead: 1, BytesRead: 4})
-	c.read("count", "pp")
-	cost("a count", drivers.Cost{Calls: 1, RowsRead: 1, BytesRead: 8})
 	c.write("drop", "pp", 1)
 	cost("a delete", drivers.Cost{Calls: 1, RowsWritten: 1, BytesWritten: 2 + 4})
 	for i := range 3 {

@@ -16,7 +16,7 @@ func narrow(t testing.TB, open Open) {
 	c.expect([]string{"null"}, "get", "p", "d")
 	c.expect(nil, "get", "p", "e")
 	c.write("clear", "p", "e") // what is not there is not made
-	c.expect([]string{"4"}, "count", "p")
+	c.expect(all, "all", "p")
 	c.expect([]string{"a"}, "with_v", "p", "v")
 	c.expect([]string{"b"}, "with_v", "p", "")
 

@@ -34,7 +34,6 @@ func nested(t testing.TB, open Open) {
 	c.expect([]string{"2 0 0x14", "2 1 0x15", "2 2 0x16", "1 0 0x0a", "1 1 0x0b", "1 2 0x0c"}, "chunks_of_folder", "u", "in")
 	c.expect([]string{"1 0", "1 1", "1 2"}, "chunks_of_two", "u", "in", list{1, 7, 2})
 	c.expect([]string{"1", "2"}, "chunk_range", "u", "in", 1, 1)
-	c.expect([]string{"3"}, "count_chunks", "u", "in", 2)
 	if got := c.read("all_chunks"); len(got) != 30 {
 		t.Fatalf("a scan yields %d of 30 chunks", len(got))
 	}

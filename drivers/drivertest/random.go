@@ -35,7 +35,7 @@ func random(t testing.TB, open Open) {
 			"part":    m.part,
 			"delete":  m.delete,
 			"compare": m.compare,
-			"":        func(*rapid.T) { m.expect([]string{fmt.Sprint(len(m.rows))}, "count", m.a, 0) },
+			"":        func(*rapid.T) { m.expectCount(len(m.rows), "all", m.a, 0) },
 		})
 		m.client.expect(m.lines(everywhere, false), "all", m.a, 0)
 	})

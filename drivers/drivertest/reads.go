@@ -155,8 +155,6 @@ func filters(t testing.TB, open Open) {
 	c.expect(nil, "with_a", "p", "z")
 	c.expect(nil, "with_a", "p", "")
 	c.expect([]string{"9", "8"}, "with_an", "p", "x", 5)
-	c.expect([]string{"4"}, "count_a", "p", "x")
-	c.expect([]string{"0"}, "count_a", "p", "z")
 	c.write("put_a", "p", 6, "z")
 	c.write("put_a", "p", 1, "x")
 	c.expect([]string{"1", "3", "8", "9"}, "with_a", "p", "x")
@@ -166,7 +164,6 @@ func filters(t testing.TB, open Open) {
 // scans is about reads of whole tables: everything once, nothing else.
 func scans(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
-	c.expect([]string{"0"}, "total")
 	c.same(nil, "scan")
 	var want []string
 	for i := range 12 {
@@ -183,7 +180,6 @@ func scans(t testing.TB, open Open) {
 	}
 	c.write("drop_all", "p7")
 	c.same(want, "scan")
-	c.expect([]string{fmt.Sprint(len(want))}, "total")
 	if got := c.read("scan_some"); len(got) != 7 {
 		t.Errorf("a scan with limit 7 yields %d rows", len(got))
 	}

@@ -70,7 +70,6 @@ func stopped(c *client) {
 		"several":     {"p", list{3, 2, 1}},
 		"get_singles": {"p", list{[]byte{3}, []byte{1}, []byte{0}}},
 		"scan":        nil,
-		"count":       {"p"},
 		"page":        {"p", nil, 10},
 		"with_a":      {"p", "x"},
 	} {
@@ -82,7 +81,7 @@ func stopped(c *client) {
 				}
 				return nil
 			})
-			if single := pattern == "get" || pattern == "count"; single && at == 2 {
+			if pattern == "get" && at == 2 {
 				if n != 1 || err != nil {
 					c.Errorf("%s yields %d rows and returns %v, expected one row", pattern, n, err)
 				}
@@ -114,7 +113,7 @@ func contexts(t testing.TB, open Open) {
 		gone := *c.suite
 		gone.ctx = ctx
 		late := &client{suite: &gone, fail: t, session: c.session}
-		for _, pattern := range []string{"all", "count", "drop_all"} {
+		for _, pattern := range []string{"all", "drop_all"} {
 			var rows []string
 			var err error
 			if pattern == "drop_all" {
@@ -130,7 +129,7 @@ func contexts(t testing.TB, open Open) {
 			t.Errorf("a batch under a context that is done: %v, expected %v", err, want)
 		}
 	}
-	c.expect([]string{fmt.Sprint(n)}, "count", "p") // nothing of it was applied
+	c.expectCount(n, "all", "p") // nothing of it was applied
 
 	for _, pattern := range []string{"all", "scan"} {
 		ctx, cancel := context.WithCancel(s.ctx)
@@ -149,7 +148,7 @@ func contexts(t testing.TB, open Open) {
 			t.Errorf("%s of %d rows, cancelled at the first: %d rows and %v, expected %v", pattern, n, rows, err, context.Canceled)
 		}
 	}
-	c.expect([]string{fmt.Sprint(n)}, "count", "p") // the session goes on
+	c.expectCount(n, "all", "p") // the session goes on
 }
 
 // concurrency is about many sessions at once, on rows of their own and on the same.

@@ -13,7 +13,6 @@ func statics(t testing.TB, open Open) {
 	c.expect([]string{"p 1 T 5"}, "title", "p", 1)
 	c.expect([]string{"2 b T", "1 a T"}, "titled", "p", 1)
 	c.expect([]string{"2 b", "1 a"}, "rows", "p", 1) // no row of its own
-	c.expect([]string{"2"}, "count", "p", 1)
 	c.expect([]string{"1 T a"}, "one", "p", 1, 1)
 	c.write("retitle_only", "p", 1, "U")
 	c.expect([]string{"p 1 U 5"}, "title", "p", 1)
@@ -24,7 +23,6 @@ func statics(t testing.TB, open Open) {
 	c.write("put", "p", 0, 1, "n")
 	c.expect([]string{`p 2 "" 0`}, "title", "p", 2) // a partition of nothing but statics
 	c.expect(nil, "titled", "p", 2)
-	c.expect([]string{"0"}, "count", "p", 2)
 	c.write("put", "q", 1, 1, "no title")
 	c.same([]string{"p 1 U 5", "p 0 neighbour null", `p 2 "" 0`}, "titles")
 	c.same([]string{"p 1 1 U", "p 1 2 U", "p 0 1 neighbour", "q 1 1 null"}, "scan")

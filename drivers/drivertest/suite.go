@@ -252,6 +252,14 @@ func (c *client) expect(want []string, pattern string, vals ...any) {
 	}
 }
 
+// expectCount runs a read, which must yield n rows.
+func (c *client) expectCount(n int, pattern string, vals ...any) {
+	c.fail.Helper()
+	if got := c.read(pattern, vals...); len(got) != n {
+		c.fail.Fatalf("%s %v yields %d rows, expected %d", pattern, clip(vals), len(got), n)
+	}
+}
+
 // same is expect for reads that promise no order.
 func (c *client) same(want []string, pattern string, vals ...any) {
 	c.fail.Helper()

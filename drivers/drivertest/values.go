@@ -67,10 +67,7 @@ func poison(args []drivers.Value) {
 
 // columnTypes are the types of a read's rows.
 func columnTypes(p *schemas.Pattern) []schemas.Type {
-	switch {
-	case p.Kind == schemas.Count:
-		return []schemas.Type{{Kind: schemas.Bigint}}
-	case p.Element != nil:
+	if p.Element != nil {
 		return []schemas.Type{*p.Element.Type.Elem}
 	}
 	types := make([]schemas.Type, len(p.Columns))

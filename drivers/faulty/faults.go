@@ -12,7 +12,7 @@ func Faults() []Fault {
 		{Name: "ignores-limit", Doc: "Reads yield all rows, whatever their limit.", rewrite: ignoreLimit},
 		{Name: "reverses-desc", Doc: "Slices over a DESC column, of a key or an index, run the other way round.", rewrite: reverseDesc},
 		{Name: "repeats-after", Doc: "Pages begin with the row they should go on after.", rewrite: repeatAfter},
-		{Name: "closes-open-bounds", Doc: "The rows at the open ends of a range belong to it, in slices, counts and deletes.", rewrite: closeBounds},
+		{Name: "closes-open-bounds", Doc: "The rows at the open ends of a range belong to it, in slices and deletes.", rewrite: closeBounds},
 		{
 			Name: "filters-late", Doc: "A limit counts the rows that a filter drops.",
 			rewrite: withoutFilter, session: func(s *session) drivers.Session { return &filtersLate{session: s} },

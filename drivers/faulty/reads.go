@@ -16,7 +16,7 @@ type filtersLate struct{ *session }
 
 func (s *filtersLate) Read(ctx context.Context, st drivers.Statement, args []drivers.Value, next yield) error {
 	p := drivers.Native(st).(*statement).declared
-	if len(p.Filter) == 0 || p.Kind == schemas.Count {
+	if len(p.Filter) == 0 {
 		return s.session.Read(ctx, st, args, next)
 	}
 	want := args[placesOf(p).filter:][:len(p.Filter)]

@@ -105,7 +105,7 @@ func closeBounds(p *schemas.Pattern) []int {
 
 // withoutFilter yields the filter's columns behind the others.
 func withoutFilter(p *schemas.Pattern) []int {
-	if len(p.Filter) == 0 || p.Kind == schemas.Count {
+	if len(p.Filter) == 0 {
 		return nil
 	}
 	drop := span(placesOf(p).filter, len(p.Filter))

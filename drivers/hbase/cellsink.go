@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // cellSink yields rows that are cells.
@@ -34,9 +33,6 @@ func (k *cellSink) take(c cell, _ uint64) (more bool, err error) {
 		if n := int(k.reading.left); n > 0 && len(k.kept) >= 2*n+64 { // of the end of a range, no more is wanted
 			k.kept = append(k.kept[:0], k.kept[len(k.kept)-n:]...)
 		}
-		return true, nil
-	case k.st.Pattern().Kind == schemas.Count:
-		k.count++
 		return true, nil
 	}
 	return k.yieldCell(c)

@@ -86,7 +86,7 @@ func (st *statement) compileRead() error {
 		st.filters = append(st.filters, at)
 		need = append(need, at)
 	}
-	if p.Kind != schemas.Count && p.Element == nil {
+	if p.Element == nil {
 		var err error
 		if st.out, err = st.Outputs(t.key, columns, t.statics); err != nil {
 			return err

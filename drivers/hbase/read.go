@@ -30,21 +30,15 @@ func (r *reading) narrow() error {
 	fixed := append(r.fixed[:0], r.args[:len(st.Pattern().By)]...)
 	r.fixed = fixed
 	if st.At.In < 0 {
-		if err := r.slice(parts, fixed); err != nil {
+		return r.slice(parts, fixed)
+	}
+	for _, v := range r.args[st.At.In].Elems() {
+		if r.left == 0 {
+			break
+		}
+		if err := r.slice(parts, append(fixed, v)); err != nil {
 			return err
 		}
-	} else {
-		for _, v := range r.args[st.At.In].Elems() {
-			if r.left == 0 {
-				break
-			}
-			if err := r.slice(parts, append(fixed, v)); err != nil {
-				return err
-			}
-		}
-	}
-	if st.Pattern().Kind == schemas.Count {
-		return r.counted()
 	}
 	return nil
 }

@@ -78,7 +78,6 @@ patterns:
   some: {get: mail, in: k, columns: [k]}
   with: {slice: mail, by: p, filter: a, limit: arg, columns: [k]}
   scan: {scan: mail, columns: [k]}
-  count: {count: mail, by: p}
   drop: {delete: mail, by: p, from: k, to: k}
 `)
 	l, err := newLayout(prefixOf(st.namespace, s.Name), s)
@@ -130,7 +129,6 @@ patterns:
 		expect(fmt.Sprint("before ", k), down[60-k:], w.numbers("page_back", p, after, drivers.Bigint(100)))
 	}
 	expect("filtered", []int{3, 10, 17, 24, 31, 38, 45}, w.numbers("with", p, drivers.Text("3"), drivers.Bigint(7)))
-	expect("counted", []int{60}, w.numbers("count", p))
 	var list []drivers.Value
 	for _, k := range []int{59, 0, 30, 29, 99, 10} {
 		list = append(list, drivers.Int(int32(k)))
@@ -202,7 +200,6 @@ patterns:
   of_all: {slice: mail.data, by: p, columns: [c, m]}
   of_all_after: {slice: mail.data, by: p, after: [m, c], columns: [c, m]}
   of_all_back: {slice: mail.data, by: p, reverse: true, columns: [c, m]}
-  count: {count: mail.data, by: [p, m]}
   scan: {scan: mail.data, columns: [c]}
   put_newest: {put: newest}
   page: {slice: newest, by: p, after: c, limit: arg, reverse: true, columns: c}
@@ -236,7 +233,6 @@ patterns:
 	expect("on from within a row", twice[12:], w.numbers("of_all_after", p, drivers.Int(0), drivers.Bigint(12)))
 	expect("on from the end of a row", twice[20:], w.numbers("of_all_after", p, drivers.Int(0), drivers.Bigint(20)))
 	expect("a row backwards", down[:3], w.numbers("chunks_back", p, m, drivers.Bigint(3)))
-	expect("a count", []int{chunks}, w.numbers("count", p, m))
 	expect("a scan", twice, w.numbers("scan"))
 	if _, err := st.Prepare(t.Context(), s.Pattern("of_all_back")); err == nil {
 		t.Errorf("the cells of several rows can be read backwards")

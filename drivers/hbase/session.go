@@ -9,7 +9,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // session runs statements for one worker. Its buffers are kept from call to
@@ -153,16 +152,11 @@ type reading struct {
 	args    []drivers.Value
 	yield   func(row []drivers.Value) error
 	left    int64 // rows that may still be yielded; -1 is no limit
-	count   int64 // rows counted
 	yielded error // what yield returned
 }
 
-// emit yields the row at hand, or counts it, and reports whether more are wanted.
+// emit yields the row at hand and reports whether more are wanted.
 func (r *reading) emit() (more bool, err error) {
-	if r.st.Pattern().Kind == schemas.Count {
-		r.count++
-		return true, nil
-	}
 	if len(r.st.statics.ask) > 0 {
 		if err := r.readStatics(); err != nil {
 			return false, err
@@ -179,13 +173,6 @@ func (r *reading) emit() (more bool, err error) {
 		return false, nil
 	}
 	return true, r.ctx.Err()
-}
-
-// counted yields the number of rows that were counted.
-func (r *reading) counted() error {
-	r.row = append(r.row[:0], drivers.Bigint(r.count))
-	r.yielded = r.yield(r.row)
-	return r.yielded
 }
 
 // readStatics reads the static columns of the partition of the row at hand,

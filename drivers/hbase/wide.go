@@ -4,7 +4,6 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // maxStoreLimit is up to how many cells of a row a Get asks for; more come by a
@@ -17,17 +16,7 @@ func (r *reading) wide() error {
 	r.cells.reading, r.cells.row, r.cells.skipRow = r, nil, r.cells.skipRow[:0]
 	r.staticOf = nil
 	r.fixed = append(r.fixed[:0], r.args[:len(st.Pattern().By)]...)
-	if err := r.wideRows(); err != nil {
-		return err
-	}
-	if st.Pattern().Kind == schemas.Count {
-		return r.counted()
-	}
-	return nil
-}
-
-func (r *reading) wideRows() error {
-	st, rows := r.st, len(r.st.table.row)
+	rows := len(st.table.row)
 	if st.At.In < 0 {
 		return r.wideSlice(r.fixed)
 	}
@@ -80,7 +69,7 @@ func (r *reading) oneRow(exact bool) error {
 	case len(r.bounds.lower)+len(r.bounds.upper) > 0:
 		filter = allOf(r.rangeFilter(), filter)
 	}
-	r.cells.keep = st.backward && !exact && st.Pattern().Kind != schemas.Count
+	r.cells.keep = st.backward && !exact
 	r.cells.kept = r.cells.kept[:0]
 	if exact || r.left > 0 && r.left <= maxStoreLimit && !st.backward {
 		c := r.line.request("Get", st.table.hbase, r.key)
@@ -122,14 +111,10 @@ func nilIfEmpty(b []byte) []byte {
 
 // valueFilter returns what HBase sorts out by the cells' values.
 func (r *reading) valueFilter() *pb.Filter {
-	st := r.st
-	var f *pb.Filter
-	if len(st.filters) > 0 {
-		f = valueIs(r.args[st.At.Filter])
-	} else if st.Pattern().Kind == schemas.Count {
-		f = keysOnly()
+	if len(r.st.filters) == 0 {
+		return nil
 	}
-	return f
+	return valueIs(r.args[r.st.At.Filter])
 }
 
 // takeAll gives the cells of a get to the sink.

@@ -36,7 +36,7 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 		return err
 	}
 	rows := st.table.all()
-	if len(rows) == 0 && st.Pattern().Kind != schemas.Count {
+	if len(rows) == 0 {
 		return nil
 	}
 	switch st.Pattern().Kind {
@@ -52,15 +52,6 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 			}
 		}
 		return nil
-	case schemas.Count:
-		n := int64(0)
-		for i := range rows {
-			if st.has(&rows[i], args) {
-				n++
-			}
-		}
-		s.row = append(s.row[:0], drivers.Bigint(n))
-		return yield(s.row)
 	}
 	return fmt.Errorf("pattern %s is a write: run it with Write, or Batch", st.Pattern().Name)
 }
@@ -164,7 +155,7 @@ func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem 
 	return n, nil
 }
 
-// has reports whether a slice or count has the sample.
+// has reports whether a slice has the sample.
 func (st *statement) has(row *sample, args []drivers.Value) bool {
 	if row.shared < st.prefix {
 		return false

@@ -13,7 +13,7 @@ type bounds struct{ lower, upper, prefix, scratch []byte }
 
 func (b *bounds) empty() bool { return bytes.Compare(b.lower, b.upper) >= 0 }
 
-// set finds the range of a slice, count or delete; element is the one bound by
+// set finds the range of a slice or delete; element is the one bound by
 // in, if the pattern has that.
 func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value) error {
 	p, cols := st.Pattern(), st.path.cols

@@ -229,7 +229,7 @@ func TestCoolAndObserve(t *testing.T) {
 	}
 	e.sess = e.session()
 	e.want("a 1", "tallies", "u")
-	e.want("6", "n", "b", "in")
+	e.want("1 2; 1 1; 2 2; 2 1; 3 2; 3 1", "back", "b", "in")
 	e.write("drop", "b", "in", 1, 1)
 	if err := e.store.Settle(t.Context()); err != nil {
 		t.Fatal(err)

@@ -86,9 +86,6 @@ func (st *statement) compileRead() error {
 			return fmt.Errorf("element %s is not a column of what the pattern reads", c.Name)
 		}
 	}
-	if st.Pattern().Kind == schemas.Count {
-		return nil
-	}
 	return st.outputs()
 }
 

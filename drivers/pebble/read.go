@@ -28,8 +28,6 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 		err = s.get(ctx, st, args, yield)
 	case schemas.Slice, schemas.Scan:
 		err = s.slice(ctx, st, args, yield)
-	case schemas.Count:
-		err = s.count(ctx, st, args, yield)
 	default:
 		return st.Named(plan.ErrNotRead)
 	}
@@ -283,49 +281,4 @@ func (s *session) iterate(b *bounds, r pebble.Reader, o *pebble.IterOptions) (*p
 	}
 	o.LowerBound, o.UpperBound = b.lower, b.upper
 	return r.NewIter(o)
-}
-
-// count yields the number of rows in a range.
-func (s *session) count(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
-	if err := s.bounds.set(st, args, nil); err != nil {
-		return st.Named(err)
-	}
-	var n int64
-	it, err := s.iterate(&s.bounds, s.db, &s.iterOpts)
-	if err != nil {
-		return st.Named(err)
-	}
-	if it != nil {
-		n, err = s.countRows(ctx, st, it, args)
-		if err = closeAfter(it, err); err != nil {
-			return st.Named(err)
-		}
-	}
-	s.row = append(s.row[:0], drivers.Bigint(n))
-	return yield(s.row)
-}
-
-func (s *session) countRows(ctx context.Context, st *statement, it *pebble.Iterator, args []drivers.Value) (n int64, err error) {
-	read := 0
-	for ok := it.First(); ok; ok = it.Next() {
-		if read++; read%checkEvery == 0 {
-			if err := ctx.Err(); err != nil {
-				return n, err
-			}
-		}
-		if len(st.filters) > 0 {
-			data, err := it.ValueAndErr()
-			if err != nil {
-				return n, err
-			}
-			if err := st.fam.decodeRow(data, s.vals); err != nil {
-				return n, err
-			}
-			if !s.keep(st, args) {
-				continue
-			}
-		}
-		n++
-	}
-	return n, nil
 }

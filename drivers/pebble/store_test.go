@@ -48,7 +48,6 @@ patterns:
   ids: {slice: mail, index: by_id, by: [user, folder], columns: [id, subject, title], limit: 3}
   id_only: {slice: mail, index: by_id, by: [user, folder], columns: [id, day]}
   seen: {slice: mail, by: [user, folder], filter: [seen], columns: [id]}
-  n: {count: mail, by: [user, folder]}
   all: {scan: mail, columns: [user, folder, day, id]}
   title: {put: mail, static: true, by: [user, folder]}
   titled: {get: mail, static: true, by: [user, folder], columns: [title]}
