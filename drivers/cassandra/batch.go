@@ -13,10 +13,10 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// batch is a lane's batch request with room for the values of its entries.
+// batch is a slot's batch request with room for the values of its entries.
 type batch struct {
 	request *gocql.Batch
-	slots   []slot
+	bindValues   []bindValue
 	vals    []any
 	key     []byte // the partition key of the entry at hand
 	before  []byte // of the one before
@@ -73,22 +73,22 @@ func partly(err error, applied, of int) error {
 // atOnce sends the parts by themselves, so many at a time as the pattern allows.
 // Their timestamps are in their order, whichever arrives first.
 func (s *session) atOnce(ctx context.Context, st *statement, parts []drivers.Call) error {
-	lanes := s.side(min(st.Pattern().Parallel, len(parts)))
+	slots := s.parallelSlots(min(st.Pattern().Parallel, len(parts)))
 	time := s.store.clock.next(int64(len(parts)))
 	begin := func(i int) {
-		l, p, at := lanes[i%len(lanes)], st.parts[parts[i].Part], time+int64(i)
+		sl, p, at := slots[i%len(slots)], st.parts[parts[i].Part], time+int64(i)
 		if !p.stamps() {
 			at = 0
 		}
-		go func() { l.done <- l.write(ctx, p, parts[i].Args, at) }()
+		go func() { sl.done <- sl.write(ctx, p, parts[i].Args, at) }()
 	}
 	begun, applied := 0, 0
-	for ; begun < len(lanes); begun++ {
+	for ; begun < len(slots); begun++ {
 		begin(begun)
 	}
 	var failed error
 	for i := 0; i < begun; i++ {
-		err := <-lanes[i%len(lanes)].done
+		err := <-slots[i%len(slots)].done
 		switch {
 		case err == nil:
 			applied++
@@ -165,10 +165,10 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 		p := st.parts[parts[i].Part]
 		n += len(p.timed[p.given(parts[i].Args)].binds)
 	}
-	if cap(b.slots) < n {
-		b.slots, b.vals = make([]slot, n), make([]any, n)
+	if cap(b.bindValues) < n {
+		b.bindValues, b.vals = make([]bindValue, n), make([]any, n)
 	}
-	b.slots, b.vals = b.slots[:n], b.vals[:n]
+	b.bindValues, b.vals = b.bindValues[:n], b.vals[:n]
 	f := filled{idempotent: true}
 	time, ordered := s.store.clock.next(int64(len(parts))), meet(st, parts)
 	entries, end := b.request.Entries[:0], 0
@@ -177,14 +177,14 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 		q := p.timed[p.given(args)]
 		begin := end
 		for _, from := range q.binds {
-			b.vals[end] = &b.slots[end]
+			b.vals[end] = &b.bindValues[end]
 			switch {
 			case from != bindTime:
-				b.slots[end].v = args[from]
+				b.bindValues[end].v = args[from]
 			case p.table.conditional && !ordered:
 				b.vals[end] = gocql.UnsetValue // the node's own time
 			default:
-				b.slots[end].v = drivers.Bigint(time + int64(i))
+				b.bindValues[end].v = drivers.Bigint(time + int64(i))
 				if p.table.conditional {
 					f.last = time + int64(i)
 				}
@@ -195,7 +195,7 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 		entries = append(entries, gocql.BatchEntry{Stmt: q.text, Args: b.vals[begin:end:end], Idempotent: repeatable})
 		f.idempotent = f.idempotent && repeatable
 		f.size += p.sizeOf(args)
-		if b.key, b.before = q.partition(b.before[:0], b.slots[begin:end]), b.key; i == 0 || !bytes.Equal(b.key, b.before) {
+		if b.key, b.before = q.partition(b.before[:0], b.bindValues[begin:end]), b.key; i == 0 || !bytes.Equal(b.key, b.before) {
 			f.partitions++
 			f.size += partitionOverhead
 		}
@@ -250,8 +250,8 @@ func sharePrefix(p, q *statement, a, b []drivers.Value) bool {
 // done lets go of what belongs to the caller.
 func (b *batch) done() {
 	clear(b.request.Entries)
-	for i := range b.slots {
-		s := &b.slots[i]
+	for i := range b.bindValues {
+		s := &b.bindValues[i]
 		s.v = drivers.Value{}
 		if cap(s.buf) > keepBytes {
 			s.buf = nil

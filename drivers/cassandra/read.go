@@ -130,15 +130,15 @@ func (st *statement) beyondEnd(args []drivers.Value) bool {
 }
 
 // stream sends a read and yields its rows as they come.
-func (l *lane) stream(ctx context.Context, st *statement, c *call, o *origin, yield func([]drivers.Value) error) (n int64, err error) {
-	it := l.send(ctx, c, o)
-	n, err = l.drain(ctx, st, c, o, it, yield)
+func (sl *slot) stream(ctx context.Context, st *statement, c *call, o *origin, yield func([]drivers.Value) error) (n int64, err error) {
+	it := sl.send(ctx, c, o)
+	n, err = sl.drain(ctx, st, c, o, it, yield)
 	c.done()
 	return n, err
 }
 
 // drain yields the rows of an answer, and of its further pages.
-func (l *lane) drain(ctx context.Context, st *statement, c *call, o *origin, it *gocql.Iter, yield func([]drivers.Value) error) (n int64, err error) {
+func (sl *slot) drain(ctx context.Context, st *statement, c *call, o *origin, it *gocql.Iter, yield func([]drivers.Value) error) (n int64, err error) {
 	for read := 1; it.Scan(c.dest...); read++ {
 		if read%checkEvery == 0 {
 			if err = ctx.Err(); err != nil {

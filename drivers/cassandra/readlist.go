@@ -14,12 +14,12 @@ type group struct {
 }
 
 // collect reads all rows of a call, which the caller ends with done.
-func (l *lane) collect(ctx context.Context, st *statement, c *call, o *origin) error {
-	l.rows = l.rows[:0]
-	it := l.send(ctx, c, o)
+func (sl *slot) collect(ctx context.Context, st *statement, c *call, o *origin) error {
+	sl.rows = sl.rows[:0]
+	it := sl.send(ctx, c, o)
 	for it.Scan(c.dest...) {
 		if c.take(st) {
-			l.rows = append(l.rows, c.row...)
+			sl.rows = append(sl.rows, c.row...)
 		}
 	}
 	return st.Named(readError(it.Close()))
@@ -78,36 +78,36 @@ func (s *session) inOrder(st *statement, list []drivers.Value, width int, limit 
 // before it in the list have been; no more than so many are held.
 func (s *session) readSingles(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
 	list := args[st.At.In].Elems()
-	lanes := s.side(min(st.Pattern().Parallel, len(list)))
+	slots := s.parallelSlots(min(st.Pattern().Parallel, len(list)))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	begin := func(i int) {
-		l := lanes[i%len(lanes)]
+		sl := slots[i%len(slots)]
 		go func() {
-			c := l.call(st.queries[0])
-			l.done <- l.collect(ctx, st, c, &origin{args: args, element: list[i]})
+			c := sl.call(st.queries[0])
+			sl.done <- sl.collect(ctx, st, c, &origin{args: args, element: list[i]})
 		}()
 	}
 	begun := 0
-	for ; begun < len(lanes); begun++ {
+	for ; begun < len(slots); begun++ {
 		begin(begun)
 	}
 	var err error
 	for i := 0; i < begun; i++ {
-		l := lanes[i%len(lanes)]
-		if got := <-l.done; err == nil {
+		sl := slots[i%len(slots)]
+		if got := <-sl.done; err == nil {
 			err = got
 		}
-		c := l.call(st.queries[0])
-		for row := 0; row < len(l.rows) && err == nil; row += len(c.columns) {
-			if err = yield(l.rows[row : row+st.out]); err == nil {
+		c := sl.call(st.queries[0])
+		for row := 0; row < len(sl.rows) && err == nil; row += len(c.columns) {
+			if err = yield(sl.rows[row : row+st.out]); err == nil {
 				if limit--; limit == 0 {
 					err = errEnough
 				}
 			}
 		}
 		c.done()
-		clear(l.rows)
+		clear(sl.rows)
 		switch {
 		case err != nil:
 			cancel() // those under way are waited for

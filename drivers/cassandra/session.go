@@ -13,31 +13,31 @@ import (
 
 // session runs statements for one worker.
 type session struct {
-	lane           // of the worker itself
-	lanes  []*lane // of requests that are under way at once
+	slot           // of the worker itself
+	slots  []*slot // of requests that are under way at once
 	groups []group
 	closed bool
 }
 
-// lane is what one request at a time needs. All is kept from call to call: the
+// slot is what one request at a time needs. All is kept from call to call: the
 // requests themselves with their arguments in place, and room for what comes
 // back, so that a call allocates what gocql does and nothing else.
-type lane struct {
+type slot struct {
 	store  *Store
 	calls  []*call // by number of the query
 	retry  retries
 	rows   []drivers.Value // of a read that is held as a whole
 	batch  batch
 	answer []any      // where the columns of a verdict go
-	done   chan error // where a lane beside the worker's says how it ended
+	done   chan error // where a slot beside the worker's says how it ended
 }
 
 // call is one query, ready to be sent again and again.
 type call struct {
 	*query
 	request *gocql.Query
-	slots   []slot
-	vals    []any // the slots, as gocql takes them
+	bindValues   []bindValue
+	vals    []any // the bindValues, as gocql takes them
 	cells   []cell
 	dest    []any // the cells, as gocql takes them
 	elems   []drivers.Value
@@ -53,26 +53,26 @@ func (s *Store) Session() (drivers.Session, error) {
 		return nil, err
 	}
 	defer s.leave()
-	return &session{lane: s.lane()}, nil
+	return &session{slot: s.slot()}, nil
 }
 
-func (s *Store) lane() lane {
-	return lane{store: s, retry: retries{most: s.settings.retries}, done: make(chan error, 1)}
+func (s *Store) slot() slot {
+	return slot{store: s, retry: retries{most: s.settings.retries}, done: make(chan error, 1)}
 }
 
-// side returns n lanes beside the worker's own.
-func (s *session) side(n int) []*lane {
-	for len(s.lanes) < n {
-		l := s.store.lane()
-		s.lanes = append(s.lanes, &l)
+// parallelSlots returns n slots beside the worker's own.
+func (s *session) parallelSlots(n int) []*slot {
+	for len(s.slots) < n {
+		sl := s.store.slot()
+		s.slots = append(s.slots, &sl)
 	}
-	return s.lanes[:n]
+	return s.slots[:n]
 }
 
 // Close implements drivers.Session.
 func (s *session) Close() error {
-	s.closed, s.lanes, s.groups = true, nil, nil
-	s.lane = lane{store: s.store}
+	s.closed, s.slots, s.groups = true, nil, nil
+	s.slot = slot{store: s.store}
 	return nil
 }
 
@@ -108,21 +108,21 @@ func (st *statement) check(args []drivers.Value) error {
 	return nil
 }
 
-// call returns what the lane needs to run a query.
-func (l *lane) call(q *query) *call {
-	for q.id >= len(l.calls) {
-		l.calls = append(l.calls, make([]*call, q.id+1-len(l.calls))...)
+// call returns what the slot needs to run a query.
+func (sl *slot) call(q *query) *call {
+	for q.id >= len(sl.calls) {
+		sl.calls = append(sl.calls, make([]*call, q.id+1-len(sl.calls))...)
 	}
-	if c := l.calls[q.id]; c != nil {
+	if c := sl.calls[q.id]; c != nil {
 		return c
 	}
 	c := &call{
-		query: q, request: l.store.session.Query(q.text),
-		slots: make([]slot, len(q.binds)), vals: make([]any, len(q.binds)),
+		query: q, request: sl.store.session.Query(q.text),
+		bindValues: make([]bindValue, len(q.binds)), vals: make([]any, len(q.binds)),
 		cells: make([]cell, len(q.columns)), dest: make([]any, len(q.columns)), row: make([]drivers.Value, len(q.columns)),
 	}
-	for i := range c.slots {
-		c.vals[i] = &c.slots[i]
+	for i := range c.bindValues {
+		c.vals[i] = &c.bindValues[i]
 	}
 	for i := range c.cells {
 		c.cells[i] = cell{typ: q.columns[i].Type, elems: &c.elems}
@@ -135,9 +135,9 @@ func (l *lane) call(q *query) *call {
 	case q.conditional:
 		c.request.NoSkipMetadata() // what comes back depends on the outcome
 	case q.idempotent && len(q.lists) == 0:
-		l.retry.give(c.request, true)
+		sl.retry.give(c.request, true)
 	}
-	l.calls[q.id] = c
+	sl.calls[q.id] = c
 	return c
 }
 
@@ -150,30 +150,30 @@ type origin struct {
 }
 
 // send binds a call's values and sends it.
-func (l *lane) send(ctx context.Context, c *call, o *origin) *gocql.Iter {
+func (sl *slot) send(ctx context.Context, c *call, o *origin) *gocql.Iter {
 	for i, from := range c.binds {
 		switch from {
 		case bindLimit:
-			c.slots[i].v = drivers.Int(clamp(o.limit))
+			c.bindValues[i].v = drivers.Int(clamp(o.limit))
 		case bindElement:
-			c.slots[i].v = o.element
+			c.bindValues[i].v = o.element
 		case bindTime:
-			c.slots[i].v = drivers.Bigint(o.time)
+			c.bindValues[i].v = drivers.Bigint(o.time)
 		default:
-			c.slots[i].v = o.args[from]
+			c.bindValues[i].v = o.args[from]
 		}
 	}
 	if c.route != nil {
-		c.key = c.partition(c.key[:0], c.slots)
+		c.key = c.partition(c.key[:0], c.bindValues)
 		c.request.RoutingKey(c.key)
 	}
 	if o.time != 0 {
 		c.request.WithTimestamp(o.time)
 	}
 	if len(c.lists) > 0 {
-		l.retry.give(c.request, c.repeatable(o.args))
+		sl.retry.give(c.request, c.repeatable(o.args))
 	}
-	l.retry.begin()
+	sl.retry.begin()
 	if ctx.Done() == nil {
 		return c.request.Iter()
 	}
@@ -193,13 +193,13 @@ func (q *query) repeatable(args []drivers.Value) bool {
 // partition appends the partition key as gocql hashes it to find the replicas:
 // the value itself, or each of several with its length before it and a zero
 // behind.
-func (q *query) partition(dst []byte, slots []slot) []byte {
+func (q *query) partition(dst []byte, bindValues []bindValue) []byte {
 	if len(q.route) == 1 {
-		return appendValue(dst, slots[q.route[0]].v)
+		return appendValue(dst, bindValues[q.route[0]].v)
 	}
 	for _, i := range q.route {
 		at := len(dst)
-		dst = appendValue(append(dst, 0, 0), slots[i].v)
+		dst = appendValue(append(dst, 0, 0), bindValues[i].v)
 		n := len(dst) - at - 2
 		dst[at], dst[at+1] = byte(n>>8), byte(n)
 		dst = append(dst, 0)
@@ -212,8 +212,8 @@ const keepBytes = 64 << 10
 
 // done lets go of what belongs to the caller, or to a response.
 func (c *call) done() {
-	for i := range c.slots {
-		s := &c.slots[i]
+	for i := range c.bindValues {
+		s := &c.bindValues[i]
 		s.v = drivers.Value{}
 		if cap(s.buf) > keepBytes {
 			s.buf = nil

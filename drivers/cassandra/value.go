@@ -10,15 +10,15 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// slot is a bound value of a statement. It is made once for each session and
+// bindValue is a bound value of a statement. It is made once for each session and
 // statement; gocql asks it for its bytes and copies them into the request.
-type slot struct {
+type bindValue struct {
 	v   drivers.Value
 	buf []byte
 }
 
 // MarshalCQL implements gocql.Marshaler. Kinds were checked before.
-func (s *slot) MarshalCQL(gocql.TypeInfo) ([]byte, error) {
+func (s *bindValue) MarshalCQL(gocql.TypeInfo) ([]byte, error) {
 	if s.v.IsNull() {
 		return nil, nil
 	}

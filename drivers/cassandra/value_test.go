@@ -70,7 +70,7 @@ func TestValues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var s slot
+			var s bindValue
 			for _, again := range []string{"once", "with its buffer in use"} {
 				s.v = c.v
 				got, err := gocql.Marshal(infoOf(c.typ), &s)
@@ -91,7 +91,7 @@ func TestValues(t *testing.T) {
 }
 
 func TestNull(t *testing.T) {
-	var s slot
+	var s bindValue
 	if got, err := gocql.Marshal(infoOf(textType), &s); got != nil || err != nil {
 		t.Errorf("null is marshalled to %x, %v", got, err)
 	}
@@ -124,17 +124,17 @@ func TestBroken(t *testing.T) {
 
 // TestPartition: the routing key is the one that gocql works out itself.
 func TestPartition(t *testing.T) {
-	slots := []slot{{v: drivers.Bigint(5)}, {v: drivers.Text("user")}, {v: drivers.Int(7)}}
+	bindValues := []bindValue{{v: drivers.Bigint(5)}, {v: drivers.Text("user")}, {v: drivers.Int(7)}}
 	one := &query{route: []int{1}}
-	if got, want := one.partition(nil, slots), []byte("user"); !bytes.Equal(got, want) {
+	if got, want := one.partition(nil, bindValues), []byte("user"); !bytes.Equal(got, want) {
 		t.Errorf("one column: %x, want %x", got, want)
 	}
 	two := &query{route: []int{1, 2}}
 	want := []byte("\x00\x04user\x00\x00\x04\x00\x00\x00\x07\x00")
-	if got := two.partition(nil, slots); !bytes.Equal(got, want) {
+	if got := two.partition(nil, bindValues); !bytes.Equal(got, want) {
 		t.Errorf("two columns: %q, want %q", got, want)
 	}
-	if got := one.partition(nil, []slot{{}, {v: drivers.Text("")}}); got == nil {
+	if got := one.partition(nil, []bindValue{{}, {v: drivers.Text("")}}); got == nil {
 		t.Errorf("an empty key is nil, which gocql takes for none")
 	}
 }

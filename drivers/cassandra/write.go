@@ -53,11 +53,11 @@ func (st *statement) time(n int64) int64 {
 }
 
 // write sends one write.
-func (l *lane) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
-	c := l.call(st.queries[st.given(args)])
-	err := l.send(ctx, c, &origin{args: args, time: time}).Close()
+func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
+	c := sl.call(st.queries[st.given(args)])
+	err := sl.send(ctx, c, &origin{args: args, time: time}).Close()
 	c.done()
-	return st.Named(writeError(err, l.retry.uncertain))
+	return st.Named(writeError(err, sl.retry.uncertain))
 }
 
 // writeIf sends a conditional write. Where it was not applied, Cassandra tells

@@ -118,7 +118,7 @@ func (s *session) together(ctx context.Context, st *statement, parts []drivers.C
 		}
 	}
 	e.fold()
-	_, err := s.line.apply(ctx, e, nil, &s.store.wal)
+	_, err := s.slot.apply(ctx, e, nil, &s.store.wal)
 	return err
 }
 
@@ -148,7 +148,7 @@ func (s *session) apart(ctx context.Context, st *statement, parts []drivers.Call
 	n := min(max(st.Pattern().Parallel, 1), len(steps))
 	if n == 1 || s.ordered(steps) {
 		for i := range steps {
-			if err := s.run(ctx, s.line, &steps[i]); err != nil {
+			if err := s.run(ctx, s.slot, &steps[i]); err != nil {
 				return partly(err, i, len(steps))
 			}
 		}
@@ -157,14 +157,14 @@ func (s *session) apart(ctx context.Context, st *statement, parts []drivers.Call
 	var next, done atomic.Int64
 	errs := make([]error, n)
 	var wg sync.WaitGroup
-	for i, l := range s.lines(n) {
+	for i, sl := range s.parallelSlots(n) {
 		wg.Go(func() {
 			for errs[i] == nil {
 				at := int(next.Add(1)) - 1
 				if at >= len(steps) {
 					return
 				}
-				if errs[i] = s.run(ctx, l, &steps[at]); errs[i] == nil {
+				if errs[i] = s.run(ctx, sl, &steps[at]); errs[i] == nil {
 					done.Add(1)
 				} else {
 					next.Store(int64(len(steps))) // the others begin nothing more

@@ -94,9 +94,9 @@ func (r *reading) getBelow(whole bool) error {
 		filter = allOf(columnPrefixes(r.sorted), filter)
 	}
 	r.cells.kept = r.cells.kept[:0]
-	c := r.line.request("Get", st.table.hbase, r.key)
+	c := r.slot.request("Get", st.table.hbase, r.key)
 	c.asGet(r.key, ask, filter, 0)
-	if err := r.line.sendBatched(r.ctx); err != nil {
+	if err := r.slot.sendBatched(r.ctx); err != nil {
 		return err
 	}
 	return c.each(r.cells.keepCell)

@@ -159,11 +159,11 @@ func splitKeys(kind schemas.Kind, regions int) [][]byte {
 
 // askMaster sends a request to HBase's master.
 func (s *Store) askMaster(ctx context.Context, method string, request, answer proto.Message) error {
-	l := newLine(s.master, s.timeout)
-	defer l.close()
-	c := l.request(method, nil, nil)
+	sl := newSlot(s.master, s.timeout)
+	defer sl.close()
+	c := sl.request(method, nil, nil)
 	c.request, c.response = request, answer
-	err := l.send(ctx)
+	err := sl.send(ctx)
 	if c.conn != nil {
 		s.masterConn.Store(&c.conn)
 	}

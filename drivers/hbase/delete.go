@@ -119,7 +119,7 @@ func (f *finder) statics() (err error) {
 		return err
 	}
 	e.deleteAll(staticFamily)
-	_, err = f.line.apply(f.ctx, e, nil, &f.store.wal)
+	_, err = f.slot.apply(f.ctx, e, nil, &f.store.wal)
 	return err
 }
 
@@ -132,9 +132,9 @@ func (f *finder) removeElements() error {
 		return err
 	}
 	family, _ := st.family()
-	c := f.line.request("Get", st.table.hbase, e.row)
+	c := f.slot.request("Get", st.table.hbase, e.row)
 	c.asGet(e.row, []*pb.Column{{Family: []byte(family)}}, wantedRanges(st.lists, false), 0)
-	if err := f.line.send(f.ctx); err != nil {
+	if err := f.slot.send(f.ctx); err != nil {
 		return err
 	}
 	err := c.each(func(c cell, _ uint64) error {
@@ -157,7 +157,7 @@ func (f *finder) removeElements() error {
 	if err != nil {
 		return err
 	}
-	_, err = f.line.apply(f.ctx, e, nil, &f.store.wal)
+	_, err = f.slot.apply(f.ctx, e, nil, &f.store.wal)
 	return err
 }
 
@@ -187,11 +187,11 @@ func (f *foundRows) delete() error {
 	if len(f.keys) == 0 {
 		return nil
 	}
-	l := f.lines(1)[0]
-	ctx, stop := l.leash.hold(f.ctx)
+	sl := f.parallelSlots(1)[0]
+	ctx, stop := sl.timeout.start(f.ctx)
 	calls, own := make([]hrpc.Call, len(f.keys)), make([]*call, len(f.keys))
 	for i, row := range f.keys {
-		one := line{call: newCall()}
+		one := slot{call: newCall()}
 		e := edit{table: f.st.table.hbase, row: row}
 		e.deleteAll(f.st.table.family)
 		one.encode(&e, nil, &f.store.wal)
@@ -202,11 +202,11 @@ func (f *foundRows) delete() error {
 	f.keys = f.keys[:0]
 	results, ok := f.store.client.SendBatch(ctx, calls)
 	if ok {
-		l.leash.release()
+		sl.timeout.stop()
 		f.deleted += len(calls)
 		return nil
 	}
-	defer l.leash.drop()
+	defer sl.timeout.end()
 	var err error
 	for i := range results {
 		if results[i].Error == nil {
@@ -244,7 +244,7 @@ func (f *foundCells) delete() error {
 	if n == 0 {
 		return nil
 	}
-	if _, err := f.lines(1)[0].apply(f.ctx, f.edit, nil, &f.store.wal); err != nil {
+	if _, err := f.parallelSlots(1)[0].apply(f.ctx, f.edit, nil, &f.store.wal); err != nil {
 		return err
 	}
 	f.deleted += n

@@ -26,8 +26,8 @@ var kinds = [...]struct {
 }
 
 // encode makes the line's call the edit, on the condition if there is one.
-func (l *line) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) {
-	c := l.request("", e.table, e.row)
+func (sl *slot) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) {
+	c := sl.request("", e.table, e.row)
 	c.mutate.begin()
 	c.cells = c.cellsBuf[:0]
 	for _, k := range kinds {
@@ -62,7 +62,7 @@ func (e *edit) appendCell(dst []byte, o *op) []byte {
 
 // apply sends an edit, and reports whether it was carried out: it is not if its
 // condition does not hold. Cells of increments are in the call's block then.
-func (l *line) apply(ctx context.Context, e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) (applied bool, err error) {
+func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) (applied bool, err error) {
 	if err := e.check(); err != nil {
 		return false, err
 	}
@@ -70,21 +70,21 @@ func (l *line) apply(ctx context.Context, e *edit, condition *pb.Condition, d *p
 		return true, nil
 	}
 	for {
-		l.encode(e, condition, d)
-		m := &l.call.mutate
+		sl.encode(e, condition, d)
+		m := &sl.call.mutate
 		if m.n == 1 && condition == nil && m.types[0] != pb.MutationProto_INCREMENT {
-			err = l.sendBatched(ctx)
+			err = sl.sendBatched(ctx)
 		} else {
-			err = l.send(ctx)
+			err = sl.send(ctx)
 		}
 		if err != nil {
 			return false, err
 		}
-		l.forget()
+		sl.forget()
 		if m.n == 1 {
 			return condition == nil || m.response.GetProcessed(), nil
 		}
-		retry, err := l.refused(ctx, m)
+		retry, err := sl.refused(ctx, m)
 		if err != nil {
 			return false, err
 		}
@@ -95,8 +95,8 @@ func (l *line) apply(ctx context.Context, e *edit, condition *pb.Condition, d *p
 }
 
 // forget lets go of cells that were sent, if they are large.
-func (l *line) forget() {
-	c := l.call
+func (sl *slot) forget() {
+	c := sl.call
 	if c.cells = nil; cap(c.cellsBuf) > keepCells {
 		c.cellsBuf = nil
 	}
@@ -107,7 +107,7 @@ var errMulti = errors.New("HBase's answer to a change of one row says nothing of
 // refused looks into the answer to several mutations at once: there the
 // exception of the region stands, which gohbase does not see. If the region has
 // moved or is busy, a get of the same row lets gohbase find it and wait for it.
-func (l *line) refused(ctx context.Context, m *mutateCall) (retry bool, err error) {
+func (sl *slot) refused(ctx context.Context, m *mutateCall) (retry bool, err error) {
 	results := m.several.GetRegionActionResult()
 	if len(results) != 1 {
 		return false, fmt.Errorf("%w: %w", drivers.ErrUnknown, errMulti)
@@ -126,11 +126,11 @@ func (l *line) refused(ctx context.Context, m *mutateCall) (retry bool, err erro
 	case j.tooLarge():
 		return false, fmt.Errorf("%w: %w", drivers.ErrTooLarge, j)
 	case j.is(moved):
-		c := l.call
+		c := sl.call
 		table, key := c.table, c.key
-		c = l.request("Get", table, key)
+		c = sl.request("Get", table, key)
 		c.asGet(key, nil, nil, 1)
-		return true, l.send(ctx)
+		return true, sl.send(ctx)
 	case j.is(refusals):
 		return false, j
 	}

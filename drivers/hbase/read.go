@@ -93,9 +93,9 @@ func (r *reading) getOne(parts []keyPart) error {
 	if err := r.rowKey(parts, r.args[:len(parts)]); err != nil {
 		return err
 	}
-	c := r.line.request("Get", r.st.table.hbase, r.key)
+	c := r.slot.request("Get", r.st.table.hbase, r.key)
 	c.asGet(r.key, r.st.view.ask, r.st.view.filter, 0)
-	if err := r.line.sendBatched(r.ctx); err != nil {
+	if err := r.slot.sendBatched(r.ctx); err != nil {
 		return err
 	}
 	return r.yieldGot(c)
@@ -140,9 +140,9 @@ func (r *reading) getElement() error {
 	r.element.Family = append(r.element.Family[:0], family...)
 	r.element.Qualifier = append(r.element.Qualifier[:0], r.rest[:own], r.rest)
 	r.elementAsk = append(r.elementAsk[:0], &r.element)
-	c := r.line.request("Get", st.table.hbase, r.key)
+	c := r.slot.request("Get", st.table.hbase, r.key)
 	c.asGet(r.key, r.elementAsk, nil, 0)
-	if err := r.line.sendBatched(r.ctx); err != nil {
+	if err := r.slot.sendBatched(r.ctx); err != nil {
 		return err
 	}
 	d := &r.rows.decoder
@@ -213,7 +213,7 @@ func (r *reading) readyGet(i int, parts []keyPart, vals []drivers.Value) error {
 
 // sendTogether sends the first n gets in one request to each region server.
 func (r *reading) sendTogether(n int) error {
-	ctx, stop := r.line.leash.hold(r.ctx)
+	ctx, stop := r.slot.timeout.start(r.ctx)
 	calls := make([]hrpc.Call, n)
 	for i, g := range r.gets[:n] {
 		if g.call == nil {
@@ -226,10 +226,10 @@ func (r *reading) sendTogether(n int) error {
 	}
 	results, ok := r.store.client.SendBatch(ctx, calls)
 	if ok {
-		r.line.leash.release()
+		r.slot.timeout.stop()
 		return nil
 	}
-	defer r.line.leash.drop()
+	defer r.slot.timeout.end()
 	for i := range results {
 		if err := results[i].Error; err != nil {
 			err = explain(r.ctx, r.gets[i].call, err)
@@ -246,12 +246,12 @@ func (r *reading) sendTogether(n int) error {
 func (r *reading) sendParallel(n int) error {
 	var wg sync.WaitGroup
 	errs := make([]error, n)
-	for i, l := range r.lines(n) {
+	for i, sl := range r.parallelSlots(n) {
 		g := r.gets[i]
-		c := l.request("Get", r.st.table.hbase, g.key)
+		c := sl.request("Get", r.st.table.hbase, g.key)
 		c.asGet(g.key, r.st.view.ask, r.st.view.filter, 0)
 		g.done = c
-		wg.Go(func() { errs[i] = l.sendBatched(r.ctx) })
+		wg.Go(func() { errs[i] = sl.sendBatched(r.ctx) })
 	}
 	wg.Wait()
 	for _, err := range errs {

@@ -269,7 +269,7 @@ patterns:
 		w.write("put", p, drivers.Int(int32(k)), drivers.Blob(make([]byte, 100<<10)), drivers.Int(0))
 	}
 	sent := &recorder{RPCClient: st.regions}
-	w.session.(*session).line.rpc = sent
+	w.session.(*session).slot.rpc = sent
 	all := w.prepare("all")
 	for _, cancelled := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -17,8 +17,8 @@ func TestRequests(t *testing.T) {
 	james, inbox := apply(t, st, "james"), apply(t, st, "elasticinbox")
 	w := newWorker(t, st, james)
 	sent := &recorder{RPCClient: st.regions}
-	w.session.(*session).line.rpc = sent
-	for _, l := range w.session.(*session).lines(4) {
+	w.session.(*session).slot.rpc = sent
+	for _, l := range w.session.(*session).parallelSlots(4) {
 		l.rpc = sent
 	}
 	box, uid := drivers.UUID([16]byte{1}), func(n int) drivers.Value { return drivers.Bigint(int64(n)) }

@@ -20,7 +20,7 @@ type sink interface {
 
 // scanner reads a range of HBase rows, region by region.
 type scanner struct {
-	line *line
+	slot *slot
 	r    scanRange
 	sink sink
 
@@ -75,14 +75,14 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		c := s.line.request("Scan", table, s.key())
+		c := s.slot.request("Scan", table, s.key())
 		s.r.limit = s.sink.left()
 		if step == 0 {
 			c.asScan(&s.r)
 		} else {
 			c.asNext(s.id, s.r.limit)
 		}
-		if err := s.line.send(ctx); err != nil {
+		if err := s.slot.send(ctx); err != nil {
 			return false, err
 		}
 		answer := &c.scan.response
@@ -202,6 +202,6 @@ func (s *scanner) close(ctx context.Context, table []byte) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	s.held = false
-	s.line.request("Scan", table, s.key()).asClose(s.id)
-	_ = s.line.send(ctx) // HBase would do it by itself
+	s.slot.request("Scan", table, s.key()).asClose(s.id)
+	_ = s.slot.send(ctx) // HBase would do it by itself
 }

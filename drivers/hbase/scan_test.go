@@ -130,7 +130,7 @@ func TestScanner(t *testing.T) {
 			for lost := 0; lost <= 12; lost++ {
 				f := &fakeServer{rows: rows, cells: 3, step: step, fail: map[int]bool{lost: true, lost + 2: true}}
 				k := &collector{}
-				s := scanner{line: newLine(sendFunc(f.send), time.Minute), sink: k, r: scanRange{reversed: reversed}}
+				s := scanner{slot: newSlot(sendFunc(f.send), time.Minute), sink: k, r: scanRange{reversed: reversed}}
 				if err := s.run(t.Context(), []byte("t")); err != nil {
 					t.Fatalf("%d cells an answer, lost at %d: %v", step, lost, err)
 				}
@@ -149,19 +149,19 @@ func TestScanner(t *testing.T) {
 	}
 	f := &fakeServer{rows: rows, cells: 3, step: 2, fail: make(map[int]bool)}
 	k := &collector{stop: 2}
-	s := scanner{line: newLine(sendFunc(f.send), time.Minute), sink: k}
+	s := scanner{slot: newSlot(sendFunc(f.send), time.Minute), sink: k}
 	if err := s.run(t.Context(), []byte("t")); err != nil || len(k.got) != 2 || f.open {
 		t.Errorf("stopped after two rows: %q, %v; scanner left open: %v", k.got, err, f.open)
 	}
 	for n := range 50 {
 		f.fail[n] = true
 	}
-	s = scanner{line: newLine(sendFunc(f.send), time.Minute), sink: &collector{}}
+	s = scanner{slot: newSlot(sendFunc(f.send), time.Minute), sink: &collector{}}
 	if err := s.run(t.Context(), []byte("t")); err == nil || !scannerLost(err) {
 		t.Errorf("a server that loses every scanner: %v", err)
 	}
 	broken := errors.New("HBase Java exception java.io.IOException:\njava.io.IOException: disk")
-	s = scanner{line: newLine(sendFunc(func(*call) error { return broken }), time.Minute), sink: &collector{}}
+	s = scanner{slot: newSlot(sendFunc(func(*call) error { return broken }), time.Minute), sink: &collector{}}
 	if err := s.run(t.Context(), []byte("t")); err == nil || !strings.Contains(err.Error(), "disk") {
 		t.Errorf("a scan that fails: %v", err)
 	}

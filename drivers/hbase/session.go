@@ -15,8 +15,8 @@ import (
 // call. It has one line to HBase, and more for what a pattern runs in parallel.
 type session struct {
 	store *Store
-	line  *line
-	more  []*line
+	slot  *slot
+	more  []*slot
 	scan  scanner
 
 	key    []byte // row key
@@ -58,21 +58,21 @@ func (s *Store) Session() (drivers.Session, error) {
 	if s.closed.Load() {
 		return nil, fmt.Errorf("HBase: %w", drivers.ErrClosed)
 	}
-	se := &session{store: s, line: s.newLine()}
-	se.scan.line = se.line
+	se := &session{store: s, slot: s.newSlot()}
+	se.scan.slot = se.slot
 	return se, nil
 }
 
-func (s *Store) newLine() *line {
-	l := newLine(s.regions, s.timeout)
-	l.batched = s.batch > 1
-	return l
+func (s *Store) newSlot() *slot {
+	sl := newSlot(s.regions, s.timeout)
+	sl.batched = s.batch > 1
+	return sl
 }
 
-// lines returns as many lines as calls may run at once.
-func (s *session) lines(n int) []*line {
+// parallelSlots returns as many lines as calls may run at once.
+func (s *session) parallelSlots(n int) []*slot {
 	for len(s.more) < n {
-		s.more = append(s.more, s.store.newLine())
+		s.more = append(s.more, s.store.newSlot())
 	}
 	return s.more[:n]
 }
@@ -80,9 +80,9 @@ func (s *session) lines(n int) []*line {
 // Close implements drivers.Session.
 func (s *session) Close() error {
 	s.closed = true
-	s.line.close()
-	for _, l := range s.more {
-		l.close()
+	s.slot.close()
+	for _, sl := range s.more {
+		sl.close()
 	}
 	return nil
 }
@@ -187,10 +187,10 @@ func (r *reading) readStatics() (err error) {
 	}
 	r.staticOf = append(r.staticOf[:0], r.staticKey...)
 	r.static.begin(&r.st.statics, r.statics)
-	l := r.lines(1)[0]
-	c := l.request("Get", r.st.table.hbase, r.staticOf)
+	sl := r.parallelSlots(1)[0]
+	c := sl.request("Get", r.st.table.hbase, r.staticOf)
 	c.asGet(r.staticOf, r.st.statics.ask, r.st.statics.filter, 0)
-	if err := l.send(r.ctx); err != nil {
+	if err := sl.send(r.ctx); err != nil {
 		return err
 	}
 	if err := c.each(r.static.take); err != nil {

@@ -171,12 +171,12 @@ func (sv *server) each(ctx context.Context, timeout time.Duration, method string
 		return fmt.Errorf("region server %s: %w", sv.addr, err)
 	}
 	defer conn.Close()
-	l := newLine(onConn{conn}, timeout)
-	defer l.close()
+	sl := newSlot(onConn{conn}, timeout)
+	defer sl.close()
 	for _, name := range sv.regions {
-		c := l.request(method, nil, nil)
+		c := sl.request(method, nil, nil)
 		c.request, c.response = request(&pb.RegionSpecifier{Type: regionName, Value: name}), answer
-		err := l.send(ctx)
+		err := sl.send(ctx)
 		switch {
 		case isClass(err, "NotServingRegionException"):
 			continue

@@ -121,17 +121,17 @@ func (e *edit) append(next *edit) {
 }
 
 // run carries one step out.
-func (s *session) run(ctx context.Context, l *line, st *step) error {
+func (s *session) run(ctx context.Context, sl *slot, st *step) error {
 	if st.search != nil {
 		return st.search.Named(s.deleteFound(ctx, st.search, st.args))
 	}
 	e := &s.edits[st.edit]
 	if len(st.conditions) == 0 {
-		_, err := l.apply(ctx, e, nil, &s.store.wal)
+		_, err := sl.apply(ctx, e, nil, &s.store.wal)
 		return err
 	}
 	for _, c := range st.conditions {
-		if applied, err := l.apply(ctx, e, c, &s.store.wal); applied || err != nil {
+		if applied, err := sl.apply(ctx, e, c, &s.store.wal); applied || err != nil {
 			return err
 		}
 	}

@@ -72,9 +72,9 @@ func (r *reading) oneRow(exact bool) error {
 	r.cells.keep = st.backward && !exact
 	r.cells.kept = r.cells.kept[:0]
 	if exact || r.left > 0 && r.left <= maxStoreLimit && !st.backward {
-		c := r.line.request("Get", st.table.hbase, r.key)
+		c := r.slot.request("Get", st.table.hbase, r.key)
 		c.asGet(r.key, ask, filter, uint32(max(r.left, 0)))
-		if err := r.line.sendBatched(r.ctx); err != nil {
+		if err := r.slot.sendBatched(r.ctx); err != nil {
 			return err
 		}
 		return r.takeAll(c)

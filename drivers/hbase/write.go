@@ -45,13 +45,13 @@ func (s *session) writeOne(ctx context.Context, st *statement, args []drivers.Va
 	e.once = st.Pattern().Kind == schemas.Add && st.Pattern().ReturnsNew
 	d := &s.store.wal
 	if len(conditions) == 0 {
-		if _, err := s.line.apply(ctx, e, nil, d); err != nil {
+		if _, err := s.slot.apply(ctx, e, nil, d); err != nil {
 			return drivers.Result{}, err
 		}
 		return applied, s.returned(st, &applied)
 	}
 	for _, c := range conditions {
-		ok, err := s.line.apply(ctx, e, c, d)
+		ok, err := s.slot.apply(ctx, e, c, d)
 		if err != nil {
 			return drivers.Result{}, err
 		}
@@ -94,7 +94,7 @@ var errNoSum = errors.New("HBase's answer to an increment lacks the new value")
 
 // added returns the new value of a column from the answer to an increment.
 func (s *session) added(st *statement, w operand) (n int64, err error) {
-	for a := s.line.call.got(); ; {
+	for a := s.slot.call.got(); ; {
 		c, _, ok, err := a.next()
 		if err != nil {
 			return 0, err

@@ -34,7 +34,7 @@ func TestSentTwice(t *testing.T) {
 		conn := &fakeConn{}
 		at := &fakeRegion{client: conn}
 		sendings := 0
-		l := newLine(sendFunc(func(own *call) error {
+		sl := newSlot(sendFunc(func(own *call) error {
 			for range 2 { // as gohbase does
 				own.SetRegion(at)
 				if err := own.Context().Err(); err != nil {
@@ -52,16 +52,16 @@ func TestSentTwice(t *testing.T) {
 		}), time.Minute)
 		e := edit{table: []byte("t"), row: []byte("r")}
 		e.put("m", e.name("q"), drivers.Text("v"))
-		l.encode(&e, nil, &(&Store{settings: &settings{}}).wal)
-		l.call.once = c.once
-		err := l.send(t.Context())
+		sl.encode(&e, nil, &(&Store{settings: &settings{}}).wal)
+		sl.call.once = c.once
+		err := sl.send(t.Context())
 		if c.want == nil && (err != nil || sendings != 2) {
 			t.Errorf("%s: sent %d times, %v; expected twice", c.name, sendings, err)
 		}
 		if c.want != nil && (!errors.Is(err, c.want) || !errors.Is(err, drivers.ErrUnknown) || sendings != 1) {
 			t.Errorf("%s: sent %d times, %v; expected once, and %v", c.name, sendings, err, drivers.ErrUnknown)
 		}
-		l.close()
+		sl.close()
 	}
 }
 
@@ -69,7 +69,7 @@ func TestSentTwice(t *testing.T) {
 // were sent that their outcome is unknown.
 func TestTimeout(t *testing.T) {
 	send := false
-	l := newLine(sendFunc(func(c *call) error {
+	sl := newSlot(sendFunc(func(c *call) error {
 		c.SetRegion(&fakeRegion{client: &fakeConn{}})
 		if send {
 			c.ToProto()
@@ -77,14 +77,14 @@ func TestTimeout(t *testing.T) {
 		<-c.Context().Done()
 		return c.Context().Err()
 	}), 10*time.Millisecond)
-	defer l.close()
+	defer sl.close()
 	for _, c := range []struct {
 		method        string
 		send, unknown bool
 	}{{"Get", true, false}, {"Mutate", true, true}, {"Mutate", false, false}} {
 		send = c.send
-		l.request(c.method, []byte("t"), []byte("r"))
-		err := l.send(t.Context())
+		sl.request(c.method, []byte("t"), []byte("r"))
+		err := sl.send(t.Context())
 		if !errors.Is(err, errTimeout) || errors.Is(err, drivers.ErrUnknown) != c.unknown {
 			t.Errorf("%s that was sent (%v) and not answered: %v; outcome unknown should be %v", c.method, c.send, err, c.unknown)
 		}
@@ -92,40 +92,10 @@ func TestTimeout(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	send = true
 	go cancel()
-	l.request("Mutate", []byte("t"), []byte("r"))
-	if err := l.send(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrUnknown) {
+	sl.request("Mutate", []byte("t"), []byte("r"))
+	if err := sl.send(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrUnknown) {
 		t.Errorf("a write that was cancelled on its way: %v", err)
 	}
-}
-
-// TestLeash keeps its context from call to call, and gives it up with its parent
-// and with a call that was too slow.
-func TestLeash(t *testing.T) {
-	l := leash{timeout: time.Hour}
-	first, _ := l.hold(t.Context())
-	l.release()
-	if again, _ := l.hold(t.Context()); again != first {
-		t.Error("a second call made a context of its own")
-	}
-	l.release()
-	other, cancel := context.WithCancel(t.Context())
-	second, _ := l.hold(other)
-	if second == first || first.Err() == nil {
-		t.Error("the context of another parent is still held")
-	}
-	cancel()
-	if second.Err() == nil {
-		t.Error("a context outlives its parent")
-	}
-	l.timeout = time.Nanosecond
-	third, _ := l.hold(t.Context())
-	<-third.Done()
-	l.release()
-	l.timeout = time.Hour
-	if fourth, _ := l.hold(t.Context()); fourth == third || fourth.Err() != nil {
-		t.Error("a context that has run out is used again")
-	}
-	l.drop()
 }
 
 // TestErrors tells apart what HBase answers.

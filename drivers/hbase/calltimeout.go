@@ -1,0 +1,49 @@
+package hbase
+
+import (
+	"context"
+	"time"
+)
+
+// callTimeout bounds each call of a slot by the timeout setting: gohbase itself
+// would look for a region for ever. It reuses its context as long as calls
+// succeed and have the same parent, so that most calls allocate none.
+type callTimeout struct {
+	timeout time.Duration
+	parent  context.Context
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	timer   *time.Timer
+}
+
+// start starts the timer of a call. The context that it returns ends with its
+// parent or after the timeout.
+func (t *callTimeout) start(parent context.Context) (context.Context, context.CancelCauseFunc) {
+	if t.ctx != nil && t.parent == parent && t.ctx.Err() == nil {
+		t.timer.Reset(t.timeout)
+		return t.ctx, t.cancel
+	}
+	t.end()
+	t.parent = parent
+	t.ctx, t.cancel = context.WithCancelCause(parent)
+	cancel := t.cancel
+	t.timer = time.AfterFunc(t.timeout, func() { cancel(errTimeout) })
+	return t.ctx, t.cancel
+}
+
+// stop stops the timer after a call. If the timer has just fired, the context
+// cannot be used again.
+func (t *callTimeout) stop() {
+	if !t.timer.Stop() {
+		t.end()
+	}
+}
+
+// end ends the context.
+func (t *callTimeout) end() {
+	if t.ctx != nil {
+		t.timer.Stop()
+		t.cancel(nil)
+	}
+	t.parent, t.ctx, t.cancel, t.timer = nil, nil, nil, nil
+}
