@@ -12,8 +12,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// lookEvery is how often a condition of the cluster is looked at again.
-const lookEvery = 20 * time.Millisecond
+// pollInterval is how often a condition of the cluster is looked at again.
+const pollInterval = 20 * time.Millisecond
 
 // table is a table of an applied schema.
 type table struct {
@@ -61,13 +61,13 @@ func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 	}
 	s.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: keyspace})
 	for _, td := range d.tables {
-		s.know(d, td, sch, there.tables[td.name].hints())
+		s.addApplied(d, td, sch, there.tables[td.name].hints())
 	}
 	return nil
 }
 
 // know makes a table one that patterns can be prepared for.
-func (s *Store) know(d *definition, td tableDefinition, sch *schemas.Schema, options map[string]string) {
+func (s *Store) addApplied(d *definition, td tableDefinition, sch *schemas.Schema, options map[string]string) {
 	t := &table{
 		Table: td.table, keyspace: d.keyspace, qualified: quote(d.keyspace) + "." + quote(td.name),
 		indexed: make(map[string]bool), options: options,
@@ -111,7 +111,7 @@ func (d *definition) missing(there *liveKeyspace) ([]string, error) {
 	if there == nil {
 		return d.statements(), nil
 	}
-	if err := there.ours(); err != nil {
+	if err := there.checkMarks(); err != nil {
 		return nil, err
 	}
 	if is := there.factor(d.replication.Datacenter); is != strconv.Itoa(d.replication.Factor) {
@@ -157,7 +157,7 @@ func (s *Store) alter(ctx context.Context, stmt string) (err error) {
 		at := ctx
 		for _, h := range s.nodes.all() {
 			if h.IsUp() {
-				at = on(ctx, h)
+				at = toNode(ctx, h)
 				break
 			}
 		}
@@ -183,10 +183,10 @@ func (s *Store) awaitIndexes(ctx context.Context, d *definition) error {
 		if !h.IsUp() {
 			continue
 		}
-		err := until(ctx, func() (bool, error) {
+		err := poll(ctx, func() (bool, error) {
 			var built int
 			err := s.session.Query(`SELECT COUNT(*) FROM system."IndexInfo" WHERE table_name = ?`, d.keyspace).
-				Consistency(gocql.One).WithContext(on(ctx, h)).Scan(&built)
+				Consistency(gocql.One).WithContext(toNode(ctx, h)).Scan(&built)
 			return built >= want, err
 		})
 		if err != nil {
@@ -197,8 +197,8 @@ func (s *Store) awaitIndexes(ctx context.Context, d *definition) error {
 }
 
 // until looks at a condition until it holds.
-func until(ctx context.Context, holds func() (bool, error)) error {
-	tick := time.NewTicker(lookEvery)
+func poll(ctx context.Context, holds func() (bool, error)) error {
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		ok, err := holds()

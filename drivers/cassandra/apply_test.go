@@ -295,10 +295,10 @@ func TestDrop(t *testing.T) {
 // nodes, a datacenter that is not there, another durability.
 func TestReplication(t *testing.T) {
 	st := openLive(t, nil)
-	more := fmt.Sprint(st.local() + 1)
+	more := fmt.Sprint(st.localNodes() + 1)
 	_, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Settings: map[string]string{"replication": more}})
 	if err == nil || !strings.Contains(err.Error(), "setting replication") {
-		t.Errorf("replication %s on %d nodes: %v", more, st.local(), err)
+		t.Errorf("replication %s on %d nodes: %v", more, st.localNodes(), err)
 	}
 	_, err = Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Settings: map[string]string{"local_dc": "nowhere"}})
 	if err == nil || !strings.Contains(err.Error(), "no datacenter nowhere") {

@@ -15,11 +15,11 @@ import (
 
 // batch is a slot's batch request with room for the values of its entries.
 type batch struct {
-	request *gocql.Batch
-	bindValues   []bindValue
-	vals    []any
-	key     []byte // the partition key of the entry at hand
-	before  []byte // of the one before
+	request    *gocql.Batch
+	bindValues []bindValue
+	vals       []any
+	key        []byte // the partition key of the entry at hand
+	before     []byte // of the one before
 }
 
 // Batch implements drivers.Session.
@@ -48,14 +48,14 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		p := st.parts[parts[0].Part]
 		return st.Named(s.write(ctx, p, parts[0].Args, p.time(1)))
 	case st.Pattern().Atomic > schemas.AtomicNone:
-		return st.Named(s.together(ctx, st, parts))
+		return st.Named(s.atomicBatch(ctx, st, parts))
 	case st.Pattern().Parallel > 1:
-		return st.Named(s.atOnce(ctx, st, parts))
+		return st.Named(s.parallelBatch(ctx, st, parts))
 	}
 	for i := range parts {
 		p := st.parts[parts[i].Part]
 		if err := s.write(ctx, p, parts[i].Args, p.time(1)); err != nil {
-			return st.Named(partly(err, i, len(parts)))
+			return st.Named(partialError(err, i, len(parts)))
 		}
 	}
 	return nil
@@ -63,7 +63,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 
 // partly is the error of a batch that is not atomic, some parts of which were
 // applied before one was not: what became of all of it is not known.
-func partly(err error, applied, of int) error {
+func partialError(err error, applied, of int) error {
 	if applied == 0 || errors.Is(err, drivers.ErrUnknown) {
 		return err
 	}
@@ -72,12 +72,12 @@ func partly(err error, applied, of int) error {
 
 // atOnce sends the parts by themselves, so many at a time as the pattern allows.
 // Their timestamps are in their order, whichever arrives first.
-func (s *session) atOnce(ctx context.Context, st *statement, parts []drivers.Call) error {
+func (s *session) parallelBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	slots := s.parallelSlots(min(st.Pattern().Parallel, len(parts)))
 	time := s.store.clock.next(int64(len(parts)))
 	begin := func(i int) {
 		sl, p, at := slots[i%len(slots)], st.parts[parts[i].Part], time+int64(i)
-		if !p.stamps() {
+		if !p.setsTimestamp() {
 			at = 0
 		}
 		go func() { sl.done <- sl.write(ctx, p, parts[i].Args, at) }()
@@ -103,21 +103,21 @@ func (s *session) atOnce(ctx context.Context, st *statement, parts []drivers.Cal
 	if failed == nil {
 		return nil
 	}
-	return partly(failed, applied, len(parts))
+	return partialError(failed, applied, len(parts))
 }
 
-var errScattered = errors.New("its counters lie in several partitions, and Cassandra changes those of one together")
+var errSeveralPartitions = errors.New("its counters lie in several partitions, and Cassandra changes those of one together")
 
 // together sends the parts as one batch. If they lie in one partition it is one
 // mutation of one node: atomic and isolated, with no log and up to the largest
 // mutation. Else it is logged first, on two more nodes, and smaller.
-func (s *session) together(ctx context.Context, st *statement, parts []drivers.Call) error {
+func (s *session) atomicBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	b := &s.batch
 	f := b.fill(s, st, parts)
 	most, alone := s.store.limits.mutation, f.partitions == 1
 	switch {
 	case st.counter && !alone:
-		return errScattered
+		return errSeveralPartitions
 	case st.counter:
 		b.request.Type = gocql.CounterBatch
 	case alone:
@@ -143,7 +143,7 @@ func (s *session) together(ctx context.Context, st *statement, parts []drivers.C
 	}
 	err := s.store.session.ExecuteBatch(request)
 	b.done()
-	s.store.clock.pass(f.last)
+	s.store.clock.waitPast(f.last)
 	return writeError(err, s.retry.uncertain)
 }
 
@@ -163,18 +163,18 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	n := 0
 	for i := range parts {
 		p := st.parts[parts[i].Part]
-		n += len(p.timed[p.given(parts[i].Args)].binds)
+		n += len(p.timed[p.boundsOf(parts[i].Args)].binds)
 	}
 	if cap(b.bindValues) < n {
 		b.bindValues, b.vals = make([]bindValue, n), make([]any, n)
 	}
 	b.bindValues, b.vals = b.bindValues[:n], b.vals[:n]
 	f := filled{idempotent: true}
-	time, ordered := s.store.clock.next(int64(len(parts))), meet(st, parts)
+	time, ordered := s.store.clock.next(int64(len(parts))), sameRows(st, parts)
 	entries, end := b.request.Entries[:0], 0
 	for i := range parts {
 		p, args := st.parts[parts[i].Part], parts[i].Args
-		q := p.timed[p.given(args)]
+		q := p.timed[p.boundsOf(args)]
 		begin := end
 		for _, from := range q.binds {
 			b.vals[end] = &b.bindValues[end]
@@ -204,14 +204,14 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	return f
 }
 
-// comparedAtMost bounds the parts that meet compares with each other.
-const comparedAtMost = 500
+// maxCompared bounds the parts that meet compares with each other.
+const maxCompared = 500
 
 // meet reports whether two parts may touch the same row of a table that is also
 // written to conditionally. Then they need timestamps of this store's clock, for
 // their order, and whatever comes next has to wait until nodes' clocks, which
 // count in milliseconds, are past them; else the node stamps them all alike.
-func meet(st *statement, parts []drivers.Call) bool {
+func sameRows(st *statement, parts []drivers.Call) bool {
 	conditional := false
 	for _, p := range st.parts {
 		conditional = conditional || p.table.conditional
@@ -219,7 +219,7 @@ func meet(st *statement, parts []drivers.Call) bool {
 	if !conditional {
 		return false
 	}
-	if len(parts) > comparedAtMost {
+	if len(parts) > maxCompared {
 		return true
 	}
 	for i := range parts {
@@ -253,7 +253,7 @@ func (b *batch) done() {
 	for i := range b.bindValues {
 		s := &b.bindValues[i]
 		s.v = drivers.Value{}
-		if cap(s.buf) > keepBytes {
+		if cap(s.buf) > maxKeptBytes {
 			s.buf = nil
 		}
 	}

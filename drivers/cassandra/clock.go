@@ -11,7 +11,7 @@ import (
 // order in which this store was asked for them, whichever node they go through.
 //
 // Tables that conditional writes touch are the exception: see
-// [statement.stamps].
+// [statement.setsTimestamp].
 type clock struct{ last atomic.Int64 }
 
 // next returns the first of n timestamps that follow each other.
@@ -27,7 +27,7 @@ func (c *clock) next(n int64) int64 {
 
 // pass waits until a clock that counts in milliseconds is past a timestamp; 0 is
 // none.
-func (c *clock) pass(t int64) {
+func (c *clock) waitPast(t int64) {
 	if t > 0 {
 		time.Sleep(time.Until(time.UnixMicro(t - t%1000 + 1000)))
 	}

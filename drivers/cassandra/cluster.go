@@ -153,8 +153,8 @@ func connect(ctx context.Context, c *gocql.ClusterConfig, within time.Duration) 
 // refusedLogin reports whether an error is about user and password, of which
 // gocql keeps the text only.
 func refusedLogin(err error) bool {
-	for _, says := range []string{"authentication required", "Provided username", "credentials", "authenticator"} {
-		if strings.Contains(err.Error(), says) {
+	for _, phrase := range []string{"authentication required", "Provided username", "credentials", "authenticator"} {
+		if strings.Contains(err.Error(), phrase) {
 			return true
 		}
 	}

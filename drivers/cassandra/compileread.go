@@ -11,7 +11,7 @@ import (
 func (st *statement) compileRead() error {
 	p := st.Pattern()
 	if p.Index != nil {
-		if err := st.throughIndex(); err != nil {
+		if err := st.useIndex(); err != nil {
 			return err
 		}
 	}
@@ -20,7 +20,7 @@ func (st *statement) compileRead() error {
 			return unsupported("an index on %s is used where there is one, and Cassandra reads against the order through none", c.Name)
 		}
 	}
-	st.choose()
+	st.chooseColumns()
 	// In a scan, partitions that have statics and no row would use the limit up.
 	// A slice of one gives nothing else.
 	pseudo := p.Kind == schemas.Scan && (st.rowAt >= 0 || st.someOf != nil)
@@ -43,12 +43,12 @@ func (st *statement) compileRead() error {
 	return nil
 }
 
-// throughIndex turns a slice through an index into what CQL makes of one: the
+// useIndex turns a slice through an index into what CQL makes of one: the
 // columns of the primary key are bound, and the last one is a filter that the
 // index answers.
-func (st *statement) throughIndex() error {
+func (st *statement) useIndex() error {
 	p, x := st.Pattern(), st.Pattern().Index
-	if !kept(st.table.Table, x) {
+	if !keptIndex(st.table.Table, x) {
 		return unsupported("Cassandra's indexes find equal values of one plain column; none has the order of %s", x.Name)
 	}
 	last := len(x.Columns) - 1
@@ -77,11 +77,11 @@ func (st *statement) possible(with bounds) bool {
 	if with&withFrom != 0 && p.From == nil || with&withTo != 0 && p.To == nil || with&withAfter != 0 && len(p.After) == 0 {
 		return false
 	}
-	return with&withAfter == 0 || with&st.start() == 0
+	return with&withAfter == 0 || with&st.startBound() == 0
 }
 
 // start is the bound at which reading begins, where there is an after.
-func (st *statement) start() bounds {
+func (st *statement) startBound() bounds {
 	if ascending(st.Pattern().After[0], st.Pattern().Reverse) {
 		return withFrom
 	}
@@ -94,7 +94,7 @@ func (st *statement) start() bounds {
 // the last of the columns with it, and so on.
 func (st *statement) compileChain() {
 	p := st.Pattern()
-	end := (withFrom | withTo) &^ st.start()
+	end := (withFrom | withTo) &^ st.startBound()
 	for i := len(p.After) - 1; i >= 0; i-- {
 		for given := range st.chains {
 			with := bounds(0)
@@ -117,7 +117,7 @@ func (st *statement) compileChain() {
 
 // choose decides which columns are selected: the pattern's, and behind them what
 // is needed to put rows in order or to tell whether there is one.
-func (st *statement) choose() {
+func (st *statement) chooseColumns() {
 	p := st.shape
 	if p.Element != nil {
 		st.out = 1
@@ -143,7 +143,7 @@ func (st *statement) choose() {
 	} else if len(st.table.Static) > 0 && len(p.Filter) == 0 && p.In == nil && len(p.By) <= len(st.table.Partition) {
 		st.rowAt = at(st.table.Clustering[0])
 	}
-	if p.In != nil && !st.single() {
+	if p.In != nil && !st.readsEach() {
 		st.inAt = at(p.In)
 	}
 	selected := *p
@@ -152,7 +152,7 @@ func (st *statement) choose() {
 }
 
 // single reports whether in is over a partition column, one read each.
-func (st *statement) single() bool {
+func (st *statement) readsEach() bool {
 	return st.Pattern().In != nil && st.Pattern().Parallel > 0
 }
 
@@ -178,7 +178,7 @@ func (st *statement) selection(more func(b *cql)) *query {
 	b.equal(p.By, 0)
 	key := st.partition()
 	switch {
-	case st.single():
+	case st.readsEach():
 		b.cond(quote(p.In.Name)+" = ?", bindElement)
 		key = nil
 		for i := range p.By {

@@ -29,7 +29,7 @@ func offline(t testing.TB, s *schemas.Schema) *Store {
 		t.Fatal(err)
 	}
 	for _, td := range d.tables {
-		st.know(d, td, s, nil)
+		st.addApplied(d, td, s, nil)
 	}
 	return st
 }
@@ -109,11 +109,11 @@ func (st *statement) notes() string {
 	note(q.route == nil, "any node")
 	note(!q.idempotent, "sent once")
 	note(len(q.lists) > 0, "sent once if it brings elements of a list")
-	note(st.single(), fmt.Sprintf("%d at once", p.Parallel))
+	note(st.readsEach(), fmt.Sprintf("%d at once", p.Parallel))
 	note(st.inAt >= 0, "put in the list's order")
 	note(p.LimitArg && !st.limited || p.Limit > 0 && !st.limited, "counted here")
 	note(st.chains[0] != nil, "pages in several reads")
-	note(!p.Kind.Reads() && !st.stamps() && !st.counter && !q.conditional, "stamped by the node")
+	note(!p.Kind.Reads() && !st.setsTimestamp() && !st.counter && !q.conditional, "stamped by the node")
 	if len(notes) == 0 {
 		return ""
 	}

@@ -55,7 +55,7 @@ func define(s *schemas.Schema, namespace string, r Replication) (*definition, er
 			}
 			continue
 		}
-		td := tableDefinition{table: t, name: tableName(t), comment: markOf(namespace, s.Name, t).comment()}
+		td := tableDefinition{table: t, name: tableName(t), comment: newMark(namespace, s.Name, t).comment()}
 		if other, taken := named[td.name]; taken {
 			return nil, fmt.Errorf("tables %s and %s would both be %s in CQL: rename one", other, t.Name, td.name)
 		}
@@ -85,7 +85,7 @@ func indexesOf(t *schemas.Table) []indexDefinition {
 	has := make(map[*schemas.Column]bool)
 	for _, x := range t.Indexes {
 		column := x.Columns[len(x.Columns)-1].Column
-		if !kept(t, x) || has[column] {
+		if !keptIndex(t, x) || has[column] {
 			continue
 		}
 		has[column] = true

@@ -28,7 +28,7 @@
 // which reads nothing and makes a row that goes with its last value. Counters are
 // added to, conditional writes are Paxos rounds, and deletes of ranges, prefixes
 // and partitions one tombstone. Timestamps are the store's own: see clock, and
-// [statement.stamps] for tables that are written to conditionally.
+// [statement.setsTimestamp] for tables that are written to conditionally.
 //
 // An atomic batch whose rows lie in one partition is one mutation: atomic and
 // isolated. One over several partitions is logged: all of it is applied in the

@@ -78,7 +78,7 @@ func open(ctx context.Context, o drivers.Options) (_ *Store, err error) {
 	if s.session, err = connect(ctx, c, s.settings.connectTimeout); err != nil {
 		return nil, err
 	}
-	if err := s.learn(ctx, o.Durability); err != nil {
+	if err := s.readCluster(ctx, o.Durability); err != nil {
 		s.session.Close()
 		return nil, err
 	}
@@ -86,15 +86,15 @@ func open(ctx context.Context, o drivers.Options) (_ *Store, err error) {
 }
 
 // learn asks the cluster what it is.
-func (s *Store) learn(ctx context.Context, wanted drivers.Durability) (err error) {
+func (s *Store) readCluster(ctx context.Context, wanted drivers.Durability) (err error) {
 	if s.datacenter, err = s.nodes.checkDatacenter(); err != nil {
 		return err
 	}
 	s.replication = Replication{s.datacenter, s.settings.replication}
 	if s.replication.Factor == 0 {
-		s.replication.Factor = min(3, s.local())
+		s.replication.Factor = min(3, s.localNodes())
 	}
-	if have := s.local(); s.replication.Factor > have {
+	if have := s.localNodes(); s.replication.Factor > have {
 		return fmt.Errorf("setting replication: datacenter %s has %d nodes, which cannot hold %d replicas of a row", s.datacenter, have, s.replication.Factor)
 	}
 	if err := s.session.Query("SELECT release_version FROM system.local").WithContext(ctx).Scan(&s.version); err != nil {
@@ -104,7 +104,7 @@ func (s *Store) learn(ctx context.Context, wanted drivers.Durability) (err error
 		return err
 	}
 	s.limits = limitsOf(s.server)
-	s.durability = s.class()
+	s.durability = s.durabilityClass()
 	if wanted != drivers.DurabilityDefault && wanted != s.durability {
 		return fmt.Errorf("durability %s was asked for, and this cluster gives %s (commitlog_sync %s, replication %d, consistency %s): change the cluster or the settings, or leave it out",
 			wanted, s.durability, s.server["commitlog_sync"], s.replication.Factor, s.settings.consistency)
@@ -113,7 +113,7 @@ func (s *Store) learn(ctx context.Context, wanted drivers.Durability) (err error
 }
 
 // local returns how many nodes the local datacenter has.
-func (s *Store) local() (n int) {
+func (s *Store) localNodes() (n int) {
 	for _, h := range s.nodes.all() {
 		if h.DataCenter() == s.datacenter {
 			n++
@@ -126,7 +126,7 @@ func (s *Store) local() (n int) {
 // or more outlives a minority of them. Below that it is what one commit log
 // gives: synced before the acknowledgement (batch, group), or the operating
 // system's to write within seconds (periodic).
-func (s *Store) class() drivers.Durability {
+func (s *Store) durabilityClass() drivers.Durability {
 	switch s.settings.consistency {
 	case gocql.Quorum, gocql.LocalQuorum, gocql.EachQuorum, gocql.All:
 		if s.replication.Factor >= 3 {

@@ -53,8 +53,8 @@ func classify(err error) outcome {
 // has no code for it. The limits are asked of the cluster and checked before
 // anything is sent; these are for clusters that do not tell them.
 func sizeRefused(msg string) bool {
-	for _, says := range []string{"Batch too large", "oversized mutation", "is longer than maximum", "too big", "Mutation of"} {
-		if strings.Contains(msg, says) {
+	for _, phrase := range []string{"Batch too large", "oversized mutation", "is longer than maximum", "too big", "Mutation of"} {
+		if strings.Contains(msg, phrase) {
 			return true
 		}
 	}
@@ -105,7 +105,7 @@ type retries struct {
 func (r *retries) begin() { r.left, r.uncertain = r.most, false }
 
 // give lets a request be sent again, or not.
-func (r *retries) give(q *gocql.Query, again bool) {
+func (r *retries) allow(q *gocql.Query, again bool) {
 	if again = again && r.most > 0; again {
 		q.RetryPolicy(r)
 	} else {

@@ -72,10 +72,10 @@ func TestClassify(t *testing.T) {
 // TestPartly: once a part was applied, what became of the batch is unknown.
 func TestPartly(t *testing.T) {
 	refused := errors.New("refused")
-	if err := partly(refused, 0, 5); errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, refused) {
+	if err := partialError(refused, 0, 5); errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, refused) {
 		t.Errorf("no part was applied: %v", err)
 	}
-	if err := partly(refused, 2, 5); !errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, refused) {
+	if err := partialError(refused, 2, 5); !errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, refused) {
 		t.Errorf("two parts were applied: %v, want unknown", err)
 	}
 }

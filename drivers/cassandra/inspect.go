@@ -29,7 +29,7 @@ func stored(sch *schemas.Schema) (*schemas.Schema, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !kept(t, x) })
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !keptIndex(t, x) })
 		t.Hints = nil
 		if t.Header() {
 			continue
@@ -81,7 +81,7 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	if k == nil || len(k.tables) == 0 {
 		return nil, fmt.Errorf("there is no keyspace %s with tables", keyspace)
 	}
-	if err := k.ours(); err != nil {
+	if err := k.checkMarks(); err != nil {
 		return nil, err
 	}
 	return k.schema(s.namespace, name)
@@ -155,7 +155,7 @@ func (t *liveTable) table() *schemas.Table {
 // roles returns the columns of a kind.
 func (t *liveTable) roles(kind string, role schemas.Role) []*schemas.Column {
 	var cs []*schemas.Column
-	for _, c := range t.of(kind) {
+	for _, c := range t.ofKind(kind) {
 		cs = append(cs, &schemas.Column{Name: c.name, Type: t.typeOf(c), Role: role, Desc: c.order == "desc"})
 	}
 	return cs

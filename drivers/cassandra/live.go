@@ -89,7 +89,7 @@ func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, e
 
 // ours reports whether all tables of the keyspace carry mailbench's mark. One
 // without tables is nobody's: a creation that has only begun looks like that.
-func (k *liveKeyspace) ours() error {
+func (k *liveKeyspace) checkMarks() error {
 	for _, name := range slices.Sorted(maps.Keys(k.tables)) {
 		if !k.tables[name].marked {
 			return fmt.Errorf("table %s of keyspace %s: %w, so the keyspace is left alone", name, k.name, drivers.ErrForeign)
@@ -107,7 +107,7 @@ func (k *liveKeyspace) factor(datacenter string) string {
 }
 
 // of returns the columns of a kind in order: of the key by position, others by name.
-func (t *liveTable) of(kind string) []liveColumn {
+func (t *liveTable) ofKind(kind string) []liveColumn {
 	var all []liveColumn
 	for _, c := range t.columns {
 		if c.kind == kind {

@@ -35,7 +35,7 @@ type ancestor struct {
 	Key   int    `json:"key"`
 }
 
-func markOf(namespace, schema string, t *schemas.Table) mark {
+func newMark(namespace, schema string, t *schemas.Table) mark {
 	m := mark{Namespace: namespace, Schema: schema, Table: t.Name}
 	for p := t.Parent; p != nil; p = p.Parent {
 		m.In = append(m.In, ancestor{p.Name, len(p.Partition) + len(p.Clustering)})
@@ -53,7 +53,7 @@ func markOf(namespace, schema string, t *schemas.Table) mark {
 	created := indexesOf(t)
 	for _, x := range t.Indexes {
 		told := len(x.Columns) == 1 && slices.Contains(created, indexDefinition{x.Name, x.Columns[0].Column})
-		if !kept(t, x) || told {
+		if !keptIndex(t, x) || told {
 			continue
 		}
 		if m.Indexes == nil {
@@ -91,7 +91,7 @@ func readMark(comment string) (m mark, ok bool) {
 // plain column and find equal values, in no order of theirs. The columns before
 // that one, if any, are the first of the primary key, with the whole partition
 // key among them: they are bound beside it and cost nothing.
-func kept(t *schemas.Table, x *schemas.Index) bool {
+func keptIndex(t *schemas.Table, x *schemas.Index) bool {
 	last := len(x.Columns) - 1
 	if c := x.Columns[last]; c.Column.Role != schemas.Plain || c.Desc {
 		return false

@@ -122,7 +122,7 @@ func (n *nodes) datacenters() []string {
 type onNode struct{}
 
 // on returns a context whose requests go to one node only.
-func on(ctx context.Context, h *gocql.HostInfo) context.Context {
+func toNode(ctx context.Context, h *gocql.HostInfo) context.Context {
 	return context.WithValue(ctx, onNode{}, h)
 }
 

@@ -26,7 +26,7 @@ func TestPinned(t *testing.T) {
 	if all := n.all(); len(all) != 2 || all[0] != a || all[1] != b {
 		t.Fatalf("nodes are %v, want a and b in this order", all)
 	}
-	next := n.Pick(new(gocql.Query).WithContext(on(context.Background(), b)))
+	next := n.Pick(new(gocql.Query).WithContext(toNode(context.Background(), b)))
 	if got := next(); got == nil || got.Info() != b {
 		t.Errorf("a request for b is offered %v", got)
 	}

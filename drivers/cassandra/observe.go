@@ -14,12 +14,12 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// observeWithin bounds an observation, which is made between measurements: a
+// observeTimeout bounds an observation, which is made between measurements: a
 // node that does not answer meanwhile is left out of it.
-const observeWithin = 2 * time.Second
+const observeTimeout = 2 * time.Second
 
-// serverNames are the node's own settings that matter to results.
-var serverNames = []string{
+// serverSettingNames are the node's own settings that matter to results.
+var serverSettingNames = []string{
 	"batch_size_fail_threshold", "commitlog_segment_size", "commitlog_sync", "commitlog_sync_period", "compaction_throughput",
 	"concurrent_reads", "concurrent_writes", "key_cache_size", "max_mutation_size", "memtable_allocation_type",
 	"native_transport_max_frame_size", "num_tokens", "paxos_variant", "row_cache_size",
@@ -29,7 +29,7 @@ var serverNames = []string{
 // them, or not to this user, has none.
 func (s *Store) serverSettings(ctx context.Context) (map[string]string, error) {
 	all := make(map[string]string)
-	it := s.session.Query("SELECT name, value FROM system_views.settings WHERE name IN ?", serverNames).WithContext(ctx).Iter()
+	it := s.session.Query("SELECT name, value FROM system_views.settings WHERE name IN ?", serverSettingNames).WithContext(ctx).Iter()
 	var name, value string
 	for it.Scan(&name, &value) {
 		if value != "" && value != "null" {
@@ -57,14 +57,14 @@ func (s *Store) Observe() drivers.Observation {
 		return o
 	}
 	defer s.leave()
-	ctx, cancel := context.WithTimeout(context.Background(), observeWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
 	defer cancel()
 	ours := s.keyspaces()
 	for _, h := range s.nodes.all() {
 		if !h.IsUp() {
 			continue
 		}
-		at := on(ctx, h)
+		at := toNode(ctx, h)
 		add(&o.DiskBytes, s.sum(at, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage", func(keyspace string, mib int64) int64 {
 			if slices.Contains(ours, keyspace) {
 				return mib << 20
@@ -133,7 +133,7 @@ func (s *Store) effective() map[string]string {
 		"serial_consistency": s.settings.serial.String(),
 		"replication":        strconv.Itoa(s.replication.Factor),
 		"local_dc":           s.datacenter,
-		"nodes":              strconv.Itoa(s.local()),
+		"nodes":              strconv.Itoa(s.localNodes()),
 		"timeout":            s.settings.timeout.String(),
 		"connect_timeout":    s.settings.connectTimeout.String(),
 		"connections":        strconv.Itoa(s.settings.connections),

@@ -43,7 +43,7 @@ type variants [(withFrom | withTo | withAfter) + 1]*query
 // clock, would win over it. So all writes of a table that some pattern writes
 // to conditionally are stamped by the node: one and the same for all rows of a
 // partition, as long as it is up.
-func (st *statement) stamps() bool {
+func (st *statement) setsTimestamp() bool {
 	return !st.counter && !st.table.conditional
 }
 

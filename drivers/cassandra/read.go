@@ -15,8 +15,8 @@ import (
 // checkEvery is after how many rows a long read looks at its context.
 const checkEvery = 256
 
-// errEnough ends a read whose limit is reached.
-var errEnough = errors.New("enough")
+// errLimitReached ends a read whose limit is reached.
+var errLimitReached = errors.New("enough")
 
 // Read implements drivers.Session.
 func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error) error {
@@ -39,14 +39,14 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 		limit = math.MaxInt64
 	}
 	switch {
-	case st.single():
-		err = s.readSingles(ctx, st, args, limit, yield)
+	case st.readsEach():
+		err = s.readPartitions(ctx, st, args, limit, yield)
 	case st.inAt >= 0:
-		err = s.readListed(ctx, st, args, limit, yield)
+		err = s.readIn(ctx, st, args, limit, yield)
 	default:
 		err = s.readRange(ctx, st, args, limit, yield)
 	}
-	if err == errEnough {
+	if err == errLimitReached {
 		return nil
 	}
 	return err
@@ -54,7 +54,7 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 
 // given returns which bounds a call gives. Of the bound at which reading begins
 // and the row after which it goes on, CQL takes one: the closer.
-func (st *statement) given(args []drivers.Value) bounds {
+func (st *statement) boundsOf(args []drivers.Value) bounds {
 	p := st.Pattern()
 	var with bounds
 	if st.At.From >= 0 && !args[st.At.From].IsNull() {
@@ -66,7 +66,7 @@ func (st *statement) given(args []drivers.Value) bounds {
 	if len(p.After) == 0 || args[st.At.After].IsNull() {
 		return with
 	}
-	start := st.start()
+	start := st.startBound()
 	if with&start == 0 {
 		return with | withAfter
 	}
@@ -86,8 +86,8 @@ func (st *statement) given(args []drivers.Value) bounds {
 
 // readRange reads what one statement answers, or several one after another.
 func (s *session) readRange(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
-	with := st.given(args)
-	o := origin{args: args, limit: limit}
+	with := st.boundsOf(args)
+	o := inputs{args: args, limit: limit}
 	if st.Pattern().Kind == schemas.Scan {
 		return s.scan(ctx, st, &o, yield)
 	}
@@ -119,18 +119,18 @@ func (s *session) readRange(ctx context.Context, st *statement, args []drivers.V
 func (st *statement) beyondEnd(args []drivers.Value) bool {
 	p := st.Pattern()
 	bound, at := p.To, st.At.To
-	if st.start() == withTo {
+	if st.startBound() == withTo {
 		bound, at = p.From, st.At.From
 	}
 	c := compare(args[st.At.After], args[at])
-	if st.start() == withTo {
+	if st.startBound() == withTo {
 		c = -c
 	}
 	return c > 0 || c == 0 && bound.Open
 }
 
 // stream sends a read and yields its rows as they come.
-func (sl *slot) stream(ctx context.Context, st *statement, c *call, o *origin, yield func([]drivers.Value) error) (n int64, err error) {
+func (sl *slot) stream(ctx context.Context, st *statement, c *call, o *inputs, yield func([]drivers.Value) error) (n int64, err error) {
 	it := sl.send(ctx, c, o)
 	n, err = sl.drain(ctx, st, c, o, it, yield)
 	c.done()
@@ -138,7 +138,7 @@ func (sl *slot) stream(ctx context.Context, st *statement, c *call, o *origin, y
 }
 
 // drain yields the rows of an answer, and of its further pages.
-func (sl *slot) drain(ctx context.Context, st *statement, c *call, o *origin, it *gocql.Iter, yield func([]drivers.Value) error) (n int64, err error) {
+func (sl *slot) drain(ctx context.Context, st *statement, c *call, o *inputs, it *gocql.Iter, yield func([]drivers.Value) error) (n int64, err error) {
 	for read := 1; it.Scan(c.dest...); read++ {
 		if read%checkEvery == 0 {
 			if err = ctx.Err(); err != nil {
@@ -164,8 +164,8 @@ func (sl *slot) drain(ctx context.Context, st *statement, c *call, o *origin, it
 // take moves the columns that were read into the row, and reports whether there
 // is a row.
 func (c *call) take(st *statement) bool {
-	for i := range c.cells {
-		c.row[i] = c.cells[i].v
+	for i := range c.results {
+		c.row[i] = c.results[i].v
 	}
 	switch {
 	case st.rowAt >= 0:

@@ -14,7 +14,7 @@ type group struct {
 }
 
 // collect reads all rows of a call, which the caller ends with done.
-func (sl *slot) collect(ctx context.Context, st *statement, c *call, o *origin) error {
+func (sl *slot) collect(ctx context.Context, st *statement, c *call, o *inputs) error {
 	sl.rows = sl.rows[:0]
 	it := sl.send(ctx, c, o)
 	for it.Scan(c.dest...) {
@@ -25,18 +25,18 @@ func (sl *slot) collect(ctx context.Context, st *statement, c *call, o *origin) 
 	return st.Named(readError(it.Close()))
 }
 
-// readListed reads the rows of a list with one IN. Cassandra gives them in
+// readIn reads the rows of a list with one IN. Cassandra gives them in
 // clustering order, each once; they are yielded in the list's order, so all of
 // them are read first.
-func (s *session) readListed(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
+func (s *session) readIn(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
 	list := args[st.At.In].Elems()
 	if len(list) == 0 {
 		return nil
 	}
 	c := s.call(st.queries[0])
-	err := s.collect(ctx, st, c, &origin{args: args})
+	err := s.collect(ctx, st, c, &inputs{args: args})
 	if err == nil {
-		err = s.inOrder(st, list, len(c.columns), limit, yield)
+		err = s.yieldInListOrder(st, list, len(c.columns), limit, yield)
 	}
 	c.done()
 	clear(s.rows)
@@ -45,7 +45,7 @@ func (s *session) readListed(ctx context.Context, st *statement, args []drivers.
 }
 
 // inOrder yields collected rows in the order of the list.
-func (s *session) inOrder(st *statement, list []drivers.Value, width int, limit int64, yield func([]drivers.Value) error) error {
+func (s *session) yieldInListOrder(st *statement, list []drivers.Value, width int, limit int64, yield func([]drivers.Value) error) error {
 	s.groups = s.groups[:0]
 	for row := 0; row < len(s.rows); row += width {
 		element := s.rows[row+st.inAt]
@@ -73,10 +73,10 @@ func (s *session) inOrder(st *statement, list []drivers.Value, width int, limit 
 	return nil
 }
 
-// readSingles reads the partitions of a list, so many at once as the pattern
+// readPartitions reads the partitions of a list, so many at once as the pattern
 // allows, each with a request to its own replicas. A row is yielded when those
 // before it in the list have been; no more than so many are held.
-func (s *session) readSingles(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
+func (s *session) readPartitions(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
 	list := args[st.At.In].Elems()
 	slots := s.parallelSlots(min(st.Pattern().Parallel, len(list)))
 	ctx, cancel := context.WithCancel(ctx)
@@ -85,7 +85,7 @@ func (s *session) readSingles(ctx context.Context, st *statement, args []drivers
 		sl := slots[i%len(slots)]
 		go func() {
 			c := sl.call(st.queries[0])
-			sl.done <- sl.collect(ctx, st, c, &origin{args: args, element: list[i]})
+			sl.done <- sl.collect(ctx, st, c, &inputs{args: args, element: list[i]})
 		}()
 	}
 	begun := 0
@@ -102,7 +102,7 @@ func (s *session) readSingles(ctx context.Context, st *statement, args []drivers
 		for row := 0; row < len(sl.rows) && err == nil; row += len(c.columns) {
 			if err = yield(sl.rows[row : row+st.out]); err == nil {
 				if limit--; limit == 0 {
-					err = errEnough
+					err = errLimitReached
 				}
 			}
 		}

@@ -29,7 +29,7 @@ func nextPage(rows, most int, took time.Duration) int {
 }
 
 // scan reads a table page by page.
-func (s *session) scan(ctx context.Context, st *statement, o *origin, yield func([]drivers.Value) error) error {
+func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield func([]drivers.Value) error) error {
 	c := s.call(st.queries[0])
 	defer c.done()
 	most := s.store.settings.pageSize

@@ -35,14 +35,14 @@ type slot struct {
 // call is one query, ready to be sent again and again.
 type call struct {
 	*query
-	request *gocql.Query
-	bindValues   []bindValue
-	vals    []any // the bindValues, as gocql takes them
-	cells   []cell
-	dest    []any // the cells, as gocql takes them
-	elems   []drivers.Value
-	row     []drivers.Value
-	key     []byte // of the partition, as gocql hashes it
+	request    *gocql.Query
+	bindValues []bindValue
+	vals       []any // the bindValues, as gocql takes them
+	results    []resultValue
+	dest       []any // the cells, as gocql takes them
+	elems      []drivers.Value
+	row        []drivers.Value
+	key        []byte // of the partition, as gocql hashes it
 }
 
 var _ drivers.Session = (*session)(nil)
@@ -119,14 +119,14 @@ func (sl *slot) call(q *query) *call {
 	c := &call{
 		query: q, request: sl.store.session.Query(q.text),
 		bindValues: make([]bindValue, len(q.binds)), vals: make([]any, len(q.binds)),
-		cells: make([]cell, len(q.columns)), dest: make([]any, len(q.columns)), row: make([]drivers.Value, len(q.columns)),
+		results: make([]resultValue, len(q.columns)), dest: make([]any, len(q.columns)), row: make([]drivers.Value, len(q.columns)),
 	}
 	for i := range c.bindValues {
 		c.vals[i] = &c.bindValues[i]
 	}
-	for i := range c.cells {
-		c.cells[i] = cell{typ: q.columns[i].Type, elems: &c.elems}
-		c.dest[i] = &c.cells[i]
+	for i := range c.results {
+		c.results[i] = resultValue{typ: q.columns[i].Type, elems: &c.elems}
+		c.dest[i] = &c.results[i]
 	}
 	// Pages are fetched when they are needed: gocql would read the arguments of
 	// one fetched ahead while the next call overwrites them.
@@ -135,14 +135,14 @@ func (sl *slot) call(q *query) *call {
 	case q.conditional:
 		c.request.NoSkipMetadata() // what comes back depends on the outcome
 	case q.idempotent && len(q.lists) == 0:
-		sl.retry.give(c.request, true)
+		sl.retry.allow(c.request, true)
 	}
 	sl.calls[q.id] = c
 	return c
 }
 
-// origin is where the bound values of one call come from.
-type origin struct {
+// inputs is where the bound values of one call come from.
+type inputs struct {
 	args    []drivers.Value
 	limit   int64
 	element drivers.Value
@@ -150,7 +150,7 @@ type origin struct {
 }
 
 // send binds a call's values and sends it.
-func (sl *slot) send(ctx context.Context, c *call, o *origin) *gocql.Iter {
+func (sl *slot) send(ctx context.Context, c *call, o *inputs) *gocql.Iter {
 	for i, from := range c.binds {
 		switch from {
 		case bindLimit:
@@ -171,7 +171,7 @@ func (sl *slot) send(ctx context.Context, c *call, o *origin) *gocql.Iter {
 		c.request.WithTimestamp(o.time)
 	}
 	if len(c.lists) > 0 {
-		sl.retry.give(c.request, c.repeatable(o.args))
+		sl.retry.allow(c.request, c.repeatable(o.args))
 	}
 	sl.retry.begin()
 	if ctx.Done() == nil {
@@ -207,24 +207,24 @@ func (q *query) partition(dst []byte, bindValues []bindValue) []byte {
 	return dst
 }
 
-// keepBytes is the largest buffer that a session keeps from call to call.
-const keepBytes = 64 << 10
+// maxKeptBytes is the largest buffer that a session keeps from call to call.
+const maxKeptBytes = 64 << 10
 
 // done lets go of what belongs to the caller, or to a response.
 func (c *call) done() {
 	for i := range c.bindValues {
 		s := &c.bindValues[i]
 		s.v = drivers.Value{}
-		if cap(s.buf) > keepBytes {
+		if cap(s.buf) > maxKeptBytes {
 			s.buf = nil
 		}
 	}
-	for i := range c.cells {
-		c.cells[i].v = drivers.Value{}
+	for i := range c.results {
+		c.results[i].v = drivers.Value{}
 	}
 	clear(c.elems)
 	clear(c.row)
-	if c.elems = c.elems[:0]; cap(c.elems) > keepBytes/64 {
+	if c.elems = c.elems[:0]; cap(c.elems) > maxKeptBytes/64 {
 		c.elems = nil
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// looksQuiet is at how many looks one after another a node must be quiet: between
+// quietPolls is at how many looks one after another a node must be quiet: between
 // a flush and the compaction that it leads to there is a moment in which neither
 // runs.
-const looksQuiet = 5
+const quietPolls = 5
 
 // Settle implements drivers.Settler: it waits until no node flushes or compacts,
 // or has such work waiting. A flush cannot be asked for over CQL: what is in
@@ -21,12 +21,12 @@ func (s *Store) Settle(ctx context.Context) error {
 	}
 	defer s.leave()
 	quiet := 0
-	err := until(ctx, func() (bool, error) {
+	err := poll(ctx, func() (bool, error) {
 		busy, err := s.busy(ctx)
 		if quiet++; busy > 0 {
 			quiet = 0
 		}
-		return quiet == looksQuiet, err
+		return quiet == quietPolls, err
 	})
 	if err != nil {
 		return fmt.Errorf("settle: %w", err)
@@ -43,7 +43,7 @@ func (s *Store) busy(ctx context.Context) (tasks int64, err error) {
 		}
 		it := s.session.Query("SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools WHERE name IN ?",
 			[]string{"CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "SecondaryIndexManagement"}).
-			WithContext(on(ctx, h)).Consistency(gocql.One).Iter()
+			WithContext(toNode(ctx, h)).Consistency(gocql.One).Iter()
 		var name string
 		var active, pending int64
 		for it.Scan(&name, &active, &pending) {

@@ -64,17 +64,17 @@ func appendValue(dst []byte, v drivers.Value) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(v.Int64()))
 }
 
-// cell is where a column of a result goes: gocql hands it the bytes, which lie
+// resultValue is where a column of a result goes: gocql hands it the bytes, which lie
 // in the response and are shared by the value. A response is read once and never
 // reused, so that a value stays as it is for as long as somebody holds it.
-type cell struct {
+type resultValue struct {
 	typ   schemas.Type
 	v     drivers.Value
 	elems *[]drivers.Value // room for the elements of the row's collections
 }
 
 // UnmarshalCQL implements gocql.Unmarshaler.
-func (c *cell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) (err error) {
+func (c *resultValue) UnmarshalCQL(_ gocql.TypeInfo, data []byte) (err error) {
 	if data == nil {
 		c.v = drivers.Value{}
 		return nil
@@ -88,7 +88,7 @@ func (c *cell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) (err error) {
 }
 
 // collection reads a set, list or map. Cassandra has no empty ones.
-func (c *cell) collection(data []byte) (drivers.Value, error) {
+func (c *resultValue) collection(data []byte) (drivers.Value, error) {
 	if len(data) < 4 {
 		return drivers.Value{}, fmt.Errorf("a %s of %d bytes", c.typ, len(data))
 	}

@@ -79,7 +79,7 @@ func TestValues(t *testing.T) {
 				}
 			}
 			var elems []drivers.Value
-			read := cell{typ: c.typ, elems: &elems}
+			read := resultValue{typ: c.typ, elems: &elems}
 			if err := gocql.Unmarshal(infoOf(c.typ), want, &read); err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestNull(t *testing.T) {
 	if got, err := gocql.Marshal(infoOf(textType), &s); got != nil || err != nil {
 		t.Errorf("null is marshalled to %x, %v", got, err)
 	}
-	c := cell{typ: textType, v: drivers.Text("before")}
+	c := resultValue{typ: textType, v: drivers.Text("before")}
 	if err := gocql.Unmarshal(infoOf(textType), nil, &c); err != nil || !c.v.IsNull() {
 		t.Errorf("null reads as %v, %v", c.v, err)
 	}
@@ -116,7 +116,7 @@ func TestBroken(t *testing.T) {
 		"a list whose element is short": {list, []byte{0, 0, 0, 1, 0, 0, 0, 1, 1}},
 	} {
 		var elems []drivers.Value
-		if err := gocql.Unmarshal(infoOf(c.typ), c.data, &cell{typ: c.typ, elems: &elems}); err == nil {
+		if err := gocql.Unmarshal(infoOf(c.typ), c.data, &resultValue{typ: c.typ, elems: &elems}); err == nil {
 			t.Errorf("%s was read without error", what)
 		}
 	}

@@ -38,7 +38,7 @@ func (st *statement) ready(args []drivers.Value) error {
 	if n, most := st.sizeOf(args)+partitionOverhead, st.store.limits.mutation; n > most {
 		return fmt.Errorf("%d bytes, and the cluster takes %d at once: %w", n, most, drivers.ErrTooLarge)
 	}
-	if st.Pattern().Scope == schemas.ScopeRange && st.given(args) == 0 && len(st.table.Static) > 0 && len(st.Pattern().By) == len(st.table.Partition) {
+	if st.Pattern().Scope == schemas.ScopeRange && st.boundsOf(args) == 0 && len(st.table.Static) > 0 && len(st.Pattern().By) == len(st.table.Partition) {
 		return fmt.Errorf("a range without ends would take the static columns too: give it one")
 	}
 	return nil
@@ -46,7 +46,7 @@ func (st *statement) ready(args []drivers.Value) error {
 
 // time returns the first of n timestamps for writes; 0 if the node stamps them.
 func (st *statement) time(n int64) int64 {
-	if !st.stamps() {
+	if !st.setsTimestamp() {
 		return 0
 	}
 	return st.store.clock.next(n)
@@ -54,8 +54,8 @@ func (st *statement) time(n int64) int64 {
 
 // write sends one write.
 func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
-	c := sl.call(st.queries[st.given(args)])
-	err := sl.send(ctx, c, &origin{args: args, time: time}).Close()
+	c := sl.call(st.queries[st.boundsOf(args)])
+	err := sl.send(ctx, c, &inputs{args: args, time: time}).Close()
 	c.done()
 	return st.Named(writeError(err, sl.retry.uncertain))
 }
@@ -64,8 +64,8 @@ func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, 
 // the present values of the columns compared, if there is a row.
 func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
 	c := s.call(st.queries[0])
-	it := s.send(ctx, c, &origin{args: args})
-	r, err := s.verdict(st, it)
+	it := s.send(ctx, c, &inputs{args: args})
+	r, err := s.conditionResult(st, it)
 	if cerr := it.Close(); cerr != nil {
 		err = cerr
 	}
@@ -75,13 +75,13 @@ func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Val
 
 // verdict reads the answer to a conditional write: [applied], and columns by
 // name where it is false.
-func (s *session) verdict(st *statement, it *gocql.Iter) (drivers.Result, error) {
+func (s *session) conditionResult(st *statement, it *gocql.Iter) (drivers.Result, error) {
 	var r drivers.Result
 	columns := it.Columns()
 	s.answer, s.rows = s.answer[:0], s.rows[:0]
-	var cells []cell
+	var present []resultValue
 	if len(columns) > 1 {
-		cells = make([]cell, len(st.Pattern().If))
+		present = make([]resultValue, len(st.Pattern().If))
 	}
 	for i := range columns {
 		s.answer = append(s.answer, nil) // gocql passes over it
@@ -91,17 +91,17 @@ func (s *session) verdict(st *statement, it *gocql.Iter) (drivers.Result, error)
 		}
 		for j, c := range st.Pattern().If {
 			if c.Name == columns[i].Name {
-				cells[j].typ = c.Type
-				s.answer[i] = &cells[j]
+				present[j].typ = c.Type
+				s.answer[i] = &present[j]
 			}
 		}
 	}
 	if !it.Scan(s.answer...) {
 		return r, fmt.Errorf("a conditional write was answered without a verdict")
 	}
-	if !r.Applied && len(cells) > 0 {
-		for i := range cells {
-			s.rows = append(s.rows, cells[i].v)
+	if !r.Applied && len(present) > 0 {
+		for i := range present {
+			s.rows = append(s.rows, present[i].v)
 		}
 		r.Row = s.rows
 	}

@@ -104,20 +104,20 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		return nil
 	}
 	if st.Pattern().Atomic != schemas.AtomicNone {
-		return st.Named(s.together(ctx, st, parts))
+		return st.Named(s.atomicBatch(ctx, st, parts))
 	}
-	return st.Named(s.apart(ctx, st, parts))
+	return st.Named(s.separateBatch(ctx, st, parts))
 }
 
 // together applies all parts, which are of one HBase row, at once.
-func (s *session) together(ctx context.Context, st *statement, parts []drivers.Call) error {
+func (s *session) atomicBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	e := s.edit(0, st.parts[parts[0].Part].table)
 	for i := range parts {
 		if err := s.join(e, st.parts[parts[i].Part], parts[i].Args); err != nil {
 			return err
 		}
 	}
-	e.fold()
+	e.mergeChanges()
 	_, err := s.slot.apply(ctx, e, nil, &s.store.wal)
 	return err
 }
@@ -140,7 +140,7 @@ func (s *session) join(e *edit, part *statement, args []drivers.Value) error {
 
 // apart applies the parts one after another, or, where the pattern says how
 // many, some at once: those of one row still in their order.
-func (s *session) apart(ctx context.Context, st *statement, parts []drivers.Call) error {
+func (s *session) separateBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	steps, err := s.plan(st, parts)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (s *session) apart(ctx context.Context, st *statement, parts []drivers.Call
 	if n == 1 || s.ordered(steps) {
 		for i := range steps {
 			if err := s.run(ctx, s.slot, &steps[i]); err != nil {
-				return partly(err, i, len(steps))
+				return partialError(err, i, len(steps))
 			}
 		}
 		return nil
@@ -175,7 +175,7 @@ func (s *session) apart(ctx context.Context, st *statement, parts []drivers.Call
 	wg.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return partly(err, int(done.Load()), len(steps))
+			return partialError(err, int(done.Load()), len(steps))
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value
 	b.none = false
 	b.lower = append(b.lower[:0], b.prefix...)
 	b.upper = append(b.upper[:0], b.prefix...)
-	b.upper = behind(b.upper, parts, n)
+	b.upper = keyAfter(b.upper, parts, n)
 	if n == 0 {
 		b.upper = b.upper[:0]
 	}
@@ -34,12 +34,12 @@ func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value
 		return nil
 	}
 	if p.From != nil && !args[st.At.From].IsNull() {
-		if err := b.end(parts, n, args[st.At.From], !parts[n].desc, p.From.Open); err != nil {
+		if err := b.narrowTo(parts, n, args[st.At.From], !parts[n].desc, p.From.Open); err != nil {
 			return err
 		}
 	}
 	if p.To != nil && !args[st.At.To].IsNull() {
-		if err := b.end(parts, n, args[st.At.To], parts[n].desc, p.To.Open); err != nil {
+		if err := b.narrowTo(parts, n, args[st.At.To], parts[n].desc, p.To.Open); err != nil {
 			return err
 		}
 	}
@@ -51,12 +51,12 @@ func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value
 
 // end narrows the range at its first end, or its last, to keys from v on: a
 // closed end keeps the keys with v itself.
-func (b *bounds) end(parts []keyPart, n int, v drivers.Value, first, open bool) (err error) {
+func (b *bounds) narrowTo(parts []keyPart, n int, v drivers.Value, first, open bool) (err error) {
 	if b.scratch, err = parts[n].append(append(b.scratch[:0], b.prefix...), v); err != nil {
 		return err
 	}
 	if first == open { // the bound lies behind the keys with v
-		b.scratch = behind(b.scratch, parts, n+1)
+		b.scratch = keyAfter(b.scratch, parts, n+1)
 		if len(b.scratch) == 0 {
 			b.none = b.none || first
 			return nil
@@ -80,7 +80,7 @@ func (b *bounds) after(st *statement, parts []keyPart, n int, vs []drivers.Value
 		return err
 	}
 	if !st.backward && !over {
-		b.scratch = behind(b.scratch, parts, n+len(vs))
+		b.scratch = keyAfter(b.scratch, parts, n+len(vs))
 		if len(b.scratch) == 0 {
 			b.none = true
 			return nil

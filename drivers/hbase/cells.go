@@ -106,7 +106,7 @@ func (a *answer) next() (c cell, stamp uint64, ok bool, err error) {
 }
 
 // got returns the cells that the call, a get or an increment, was answered with.
-func (c *call) got() answer {
+func (c *call) resultCells() answer {
 	a := answer{behind: c.block}
 	switch r := c.response.(type) {
 	case *pb.GetResponse:
@@ -118,8 +118,8 @@ func (c *call) got() answer {
 }
 
 // each calls take with the cells that the call was answered with.
-func (c *call) each(take func(c cell, stamp uint64) error) error {
-	for a := c.got(); ; {
+func (c *call) eachCell(take func(c cell, stamp uint64) error) error {
+	for a := c.resultCells(); ; {
 		cl, stamp, ok, err := a.next()
 		if err != nil || !ok {
 			return err

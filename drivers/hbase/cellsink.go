@@ -41,12 +41,12 @@ func (k *cellSink) take(c cell, _ uint64) (more bool, err error) {
 func (k *cellSink) end() (bool, error) { return true, nil }
 
 // again goes on behind the last cell that was taken.
-func (k *cellSink) again() {
+func (k *cellSink) restartRow() {
 	k.skipRow = append(k.skipRow[:0], k.last.row...)
 	k.skip = append(append(k.skip[:0], k.last.qualifier...), 0)
 }
 
-func (k *cellSink) left() uint32 { return 0 }
+func (k *cellSink) rowLimit() uint32 { return 0 }
 
 // yieldCell yields the row that a cell is.
 func (k *cellSink) yieldCell(c cell) (more bool, err error) {
@@ -78,8 +78,8 @@ func (r *reading) emitBackward(kept []cell) error {
 	return nil
 }
 
-// getBelow keeps the cells of r.key below r.prefixes.
-func (r *reading) getBelow(whole bool) error {
+// getPrefixes keeps the cells of r.key below r.prefixes.
+func (r *reading) getPrefixes(whole bool) error {
 	st := r.st
 	r.sorted = append(r.sorted[:0], r.prefixes...)
 	slices.SortFunc(r.sorted, bytes.Compare)
@@ -99,7 +99,7 @@ func (r *reading) getBelow(whole bool) error {
 	if err := r.slot.sendBatched(r.ctx); err != nil {
 		return err
 	}
-	return c.each(r.cells.keepCell)
+	return c.eachCell(r.cells.keepCell)
 }
 
 func (k *cellSink) keepCell(c cell, _ uint64) error {
@@ -107,8 +107,8 @@ func (k *cellSink) keepCell(c cell, _ uint64) error {
 	return nil
 }
 
-// emitBelow yields the kept cells below one prefix.
-func (r *reading) emitBelow(prefix []byte, whole bool) error {
+// emitPrefix yields the kept cells below one prefix.
+func (r *reading) emitPrefix(prefix []byte, whole bool) error {
 	kept := r.cells.kept
 	from := sort.Search(len(kept), func(i int) bool { return bytes.Compare(kept[i].qualifier, prefix) >= 0 })
 	to := from

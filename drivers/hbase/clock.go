@@ -25,9 +25,9 @@ func nextStamp() uint64 {
 }
 
 // process keeps elements of lists apart that two processes append in the same nanosecond.
-var process = rand.Uint32()
+var processTag = rand.Uint32()
 
 // appendListKey appends what follows a list's name in the qualifier of an element.
 func appendListKey(dst []byte, stamp uint64) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, stamp), process)
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, stamp), processTag)
 }

@@ -18,8 +18,8 @@ const (
 	hbaseNamespace = "default"
 	// maxRegions bounds pre_split.
 	maxRegions = 1000
-	// lookEvery is how often the master is asked whether it is done.
-	lookEvery = 20 * time.Millisecond
+	// pollInterval is how often the master is asked whether it is done.
+	pollInterval = 20 * time.Millisecond
 	// tableTimeout bounds the creation or removal of one table.
 	tableTimeout = 2 * time.Minute
 )
@@ -107,7 +107,7 @@ func (s *Store) await(ctx context.Context, name string) error {
 		if _, ok := there[name]; ok || err != nil {
 			return err
 		}
-		if err := sleep(ctx, lookEvery); err != nil {
+		if err := sleep(ctx, pollInterval); err != nil {
 			return fmt.Errorf("table %s, which another client creates: %w", name, err)
 		}
 	}
@@ -185,7 +185,7 @@ func (s *Store) procedure(ctx context.Context, id uint64) error {
 			}
 			return nil
 		}
-		if err := sleep(ctx, lookEvery); err != nil {
+		if err := sleep(ctx, pollInterval); err != nil {
 			return err
 		}
 	}

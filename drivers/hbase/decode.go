@@ -166,9 +166,9 @@ func (k *rowSink) take(c cell, stamp uint64) (bool, error) {
 	return true, k.decoder.take(c, stamp)
 }
 
-func (k *rowSink) again() { k.key = nil }
+func (k *rowSink) restartRow() { k.key = nil }
 
-func (k *rowSink) left() uint32 {
+func (k *rowSink) rowLimit() uint32 {
 	if k.reading.left < 0 || k.reading.left >= maxFetch {
 		return 0
 	}

@@ -28,7 +28,7 @@ func (st *statement) searches() bool {
 		if p.Scope == schemas.ScopeCell || len(p.By) == len(t.key) && len(t.statics) == 0 {
 			return false
 		}
-		if p.From == nil && p.To == nil && len(t.statics) == 0 && t.alone(len(p.By)) {
+		if p.From == nil && p.To == nil && len(t.statics) == 0 && t.isWideRow(len(p.By)) {
 			return false
 		}
 		return p.Scope != schemas.ScopeRow
@@ -137,7 +137,7 @@ func (f *finder) removeElements() error {
 	if err := f.slot.send(f.ctx); err != nil {
 		return err
 	}
-	err := c.each(func(c cell, _ uint64) error {
+	err := c.eachCell(func(c cell, _ uint64) error {
 		for _, w := range st.lists {
 			if !bytes.HasPrefix(c.qualifier, append([]byte(w.name), elements)) {
 				continue
@@ -147,7 +147,7 @@ func (f *finder) removeElements() error {
 				return err
 			}
 			if slices.ContainsFunc(f.args[w.at].Elems(), v.Equal) {
-				from := e.name("")
+				from := e.beginQualifier("")
 				e.arena = append(e.arena, c.qualifier...)
 				e.delete(family, from)
 			}
@@ -179,8 +179,8 @@ func (f *foundRows) end() (bool, error) {
 	return true, f.delete()
 }
 
-func (f *foundRows) again()       {}
-func (f *foundRows) left() uint32 { return 0 }
+func (f *foundRows) restartRow()      {}
+func (f *foundRows) rowLimit() uint32 { return 0 }
 
 // delete deletes the rows, by one request to each region server.
 func (f *foundRows) delete() error {
@@ -225,7 +225,7 @@ type foundCells struct {
 }
 
 func (f *foundCells) take(c cell, _ uint64) (bool, error) {
-	from := f.edit.name("")
+	from := f.edit.beginQualifier("")
 	f.edit.arena = append(f.edit.arena, c.qualifier...)
 	f.edit.delete(f.st.table.family, from)
 	if len(f.edit.ops) < maxDeletes {
@@ -235,8 +235,8 @@ func (f *foundCells) take(c cell, _ uint64) (bool, error) {
 }
 
 func (f *foundCells) end() (bool, error) { return true, nil }
-func (f *foundCells) again()             {}
-func (f *foundCells) left() uint32       { return 0 }
+func (f *foundCells) restartRow()        {}
+func (f *foundCells) rowLimit() uint32   { return 0 }
 
 // delete deletes the cells at once.
 func (f *foundCells) delete() error {

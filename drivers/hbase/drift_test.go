@@ -108,7 +108,7 @@ func TestDrift(t *testing.T) {
 	defer cancel()
 	got := differences()
 	for !slices.Equal(got, expected) { // the master takes its time
-		if err := sleep(ctx, lookEvery); err != nil {
+		if err := sleep(ctx, pollInterval); err != nil {
 			t.Fatalf("found\n  %s\nexpected\n  %s", strings.Join(got, "\n  "), strings.Join(expected, "\n  "))
 		}
 		got = differences()

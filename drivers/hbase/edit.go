@@ -70,7 +70,7 @@ func (e *edit) reset(table []byte) {
 
 // name begins a qualifier; what is appended to the arena until the next op
 // belongs to it.
-func (e *edit) name(s string) int {
+func (e *edit) beginQualifier(s string) int {
 	at := len(e.arena)
 	e.arena = append(e.arena, s...)
 	return at
@@ -87,7 +87,7 @@ func (e *edit) putStamped(family string, from int, stamp uint64, v drivers.Value
 }
 
 // mark writes a cell without a value.
-func (e *edit) mark(family string, from int) {
+func (e *edit) putMarker(family string, from int) {
 	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), marker: true})
 }
 
@@ -107,7 +107,7 @@ func (e *edit) qualifier(o *op) []byte { return e.arena[o.from:o.to] }
 
 // fold leaves of several changes of one cell the last, and of several
 // additions their sum: in one edit HBase knows no order.
-func (e *edit) fold() {
+func (e *edit) mergeChanges() {
 	slices.SortStableFunc(e.ops, func(a, b op) int {
 		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(e.qualifier(&a), e.qualifier(&b)), cmp.Compare(kindOf(a), kindOf(b)))
 	})

@@ -136,5 +136,5 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	if err != nil {
 		return nil, err
 	}
-	return l.with(families), nil
+	return l.withFamilies(families), nil
 }

@@ -105,7 +105,7 @@ func decodeKey(parts []keyPart, src []byte, vals []drivers.Value, buf []byte) ([
 
 // behind turns a key, of n columns, into the smallest key behind it and behind
 // all that begin with it; empty is none.
-func behind(key []byte, parts []keyPart, n int) []byte {
+func keyAfter(key []byte, parts []keyPart, n int) []byte {
 	if n > 0 && n == len(parts) && parts[n-1].raw {
 		return append(key, 0) // longer values begin with it and are others
 	}

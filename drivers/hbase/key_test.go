@@ -97,7 +97,7 @@ func TestRawKeys(t *testing.T) {
 			t.Errorf("text %q does not come behind the lesser one before", c.text)
 		}
 		before = key
-		if next := behind(bytes.Clone(key), tb.row, 1); bytes.Compare(next, key) <= 0 || string(next) != c.key+"\x00" {
+		if next := keyAfter(bytes.Clone(key), tb.row, 1); bytes.Compare(next, key) <= 0 || string(next) != c.key+"\x00" {
 			t.Errorf("behind row key %q is %q", key, next)
 		}
 		got := make([]drivers.Value, 1)

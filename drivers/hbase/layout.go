@@ -41,7 +41,7 @@ func (t *table) wide() bool { return len(t.rest) > 0 }
 
 // alone reports whether the first n columns of the primary key are an HBase row
 // that holds all rows below them.
-func (t *table) alone(n int) bool { return t.wide() && n == len(t.row) }
+func (t *table) isWideRow(n int) bool { return t.wide() && n == len(t.row) }
 
 // layout is where a schema lies in HBase.
 type layout struct {

@@ -11,12 +11,12 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// keepCells is up to which size in bytes a line keeps its buffer of cells.
-const keepCells = 4 << 20
+// maxKeptCells is up to which size in bytes a line keeps its buffer of cells.
+const maxKeptCells = 4 << 20
 
-// kinds are the mutations that an edit is made of, each with its actions: one
+// mutationKinds are the mutations that an edit is made of, each with its actions: one
 // is enough in nearly all.
-var kinds = [...]struct {
+var mutationKinds = [...]struct {
 	mutation pb.MutationProto_MutationType
 	actions  []action
 }{
@@ -30,7 +30,7 @@ func (sl *slot) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Dur
 	c := sl.request("", e.table, e.row)
 	c.mutate.begin()
 	c.cells = c.cellsBuf[:0]
-	for _, k := range kinds {
+	for _, k := range mutationKinds {
 		n := 0
 		for i := range e.ops {
 			if o := &e.ops[i]; slices.Contains(k.actions, o.action) {
@@ -80,11 +80,11 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition, d *
 		if err != nil {
 			return false, err
 		}
-		sl.forget()
+		sl.dropLargeBuffer()
 		if m.n == 1 {
 			return condition == nil || m.response.GetProcessed(), nil
 		}
-		retry, err := sl.refused(ctx, m)
+		retry, err := sl.checkMulti(ctx, m)
 		if err != nil {
 			return false, err
 		}
@@ -95,9 +95,9 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition, d *
 }
 
 // forget lets go of cells that were sent, if they are large.
-func (sl *slot) forget() {
+func (sl *slot) dropLargeBuffer() {
 	c := sl.call
-	if c.cells = nil; cap(c.cellsBuf) > keepCells {
+	if c.cells = nil; cap(c.cellsBuf) > maxKeptCells {
 		c.cellsBuf = nil
 	}
 }
@@ -107,7 +107,7 @@ var errMulti = errors.New("HBase's answer to a change of one row says nothing of
 // refused looks into the answer to several mutations at once: there the
 // exception of the region stands, which gohbase does not see. If the region has
 // moved or is busy, a get of the same row lets gohbase find it and wait for it.
-func (sl *slot) refused(ctx context.Context, m *mutateCall) (retry bool, err error) {
+func (sl *slot) checkMulti(ctx context.Context, m *mutateCall) (retry bool, err error) {
 	results := m.several.GetRegionActionResult()
 	if len(results) != 1 {
 		return false, fmt.Errorf("%w: %w", drivers.ErrUnknown, errMulti)

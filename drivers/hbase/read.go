@@ -11,7 +11,7 @@ import (
 )
 
 // narrow reads rows that are HBase rows, or the static columns of partitions.
-func (r *reading) narrow() error {
+func (r *reading) readRows() error {
 	st := r.st
 	r.rows.reading, r.rows.key, r.rows.static = r, nil, st.Pattern().Static
 	r.staticOf = nil
@@ -103,7 +103,7 @@ func (r *reading) getOne(parts []keyPart) error {
 
 // yieldGot yields the row that a Get has returned.
 func (r *reading) yieldGot(c *call) error {
-	for a := c.got(); ; {
+	for a := c.resultCells(); ; {
 		cl, stamp, ok, err := a.next()
 		if err != nil {
 			return err
@@ -147,7 +147,7 @@ func (r *reading) getElement() error {
 	}
 	d := &r.rows.decoder
 	d.begin(&st.view, r.vals)
-	if err := c.each(d.take); err != nil {
+	if err := c.eachCell(d.take); err != nil {
 		return err
 	}
 	d.finish()
@@ -172,7 +172,7 @@ const maxGets = 256
 // getMany yields the rows of a list of keys, in its order.
 func (r *reading) getMany(parts []keyPart) error {
 	list := r.args[r.st.At.In].Elems()
-	together, send := maxGets, r.sendTogether
+	together, send := maxGets, r.sendMulti
 	if n := r.st.Pattern().Parallel; n > 0 {
 		together, send = n, r.sendParallel
 	}
@@ -181,7 +181,7 @@ func (r *reading) getMany(parts []keyPart) error {
 	for len(list) > 0 {
 		n := min(together, len(list))
 		for i, v := range list[:n] {
-			if err := r.readyGet(i, parts, append(fixed, v)); err != nil {
+			if err := r.prepareGet(i, parts, append(fixed, v)); err != nil {
 				return err
 			}
 		}
@@ -198,8 +198,8 @@ func (r *reading) getMany(parts []keyPart) error {
 	return nil
 }
 
-// readyGet puts the key of get number i together.
-func (r *reading) readyGet(i int, parts []keyPart, vals []drivers.Value) error {
+// prepareGet puts the key of get number i together.
+func (r *reading) prepareGet(i int, parts []keyPart, vals []drivers.Value) error {
 	if err := r.rowKey(parts, vals); err != nil {
 		return err
 	}
@@ -211,8 +211,8 @@ func (r *reading) readyGet(i int, parts []keyPart, vals []drivers.Value) error {
 	return nil
 }
 
-// sendTogether sends the first n gets in one request to each region server.
-func (r *reading) sendTogether(n int) error {
+// sendMulti sends the first n gets in one request to each region server.
+func (r *reading) sendMulti(n int) error {
 	ctx, stop := r.slot.timeout.start(r.ctx)
 	calls := make([]hrpc.Call, n)
 	for i, g := range r.gets[:n] {

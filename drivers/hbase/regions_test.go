@@ -174,7 +174,7 @@ func awaitRegions(t *testing.T, st *Store, want int64) {
 			return
 		}
 		if err == nil {
-			err = sleep(ctx, settleEvery)
+			err = sleep(ctx, settleInterval)
 		}
 		if err != nil {
 			t.Fatalf("%d regions, expected %d: %v", l.regions, want, err)

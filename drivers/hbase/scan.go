@@ -13,9 +13,9 @@ type sink interface {
 	take(c cell, stamp uint64) (more bool, err error)
 	end() (more bool, err error)
 	// again tells that the row at hand will come anew, from its first cell.
-	again()
+	restartRow()
 	// left is how many more HBase rows the sink wants; 0 is no limit.
-	left() uint32
+	rowLimit() uint32
 }
 
 // scanner reads a range of HBase rows, region by region.
@@ -60,7 +60,7 @@ func (s *scanner) run(ctx context.Context, table []byte) error {
 // resume goes on behind the last row that was read whole, with a new scanner.
 func (s *scanner) resume() {
 	if s.open {
-		s.sink.again()
+		s.sink.restartRow()
 		s.r.start, s.r.skipStart = append(s.r.start[:0], s.at...), false
 		s.open = false
 	} else if len(s.at) > 0 {
@@ -76,7 +76,7 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 			return false, err
 		}
 		c := s.slot.request("Scan", table, s.key())
-		s.r.limit = s.sink.left()
+		s.r.limit = s.sink.rowLimit()
 		if step == 0 {
 			c.asScan(&s.r)
 		} else {
@@ -108,7 +108,7 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 			}
 		}
 		if !inRegion {
-			return s.beyond(region.StartKey(), region.StopKey()), nil
+			return s.nextRegion(region.StartKey(), region.StopKey()), nil
 		}
 		if s.r.limit == 0 || s.rows == 0 {
 			return true, nil
@@ -156,7 +156,7 @@ func (s *scanner) results(c *call) (more bool, err error) {
 }
 
 // beyond moves on to the next region and reports whether none is left.
-func (s *scanner) beyond(first, last []byte) (done bool) {
+func (s *scanner) nextRegion(first, last []byte) (done bool) {
 	if s.r.reversed {
 		if len(first) == 0 || len(s.r.stop) > 0 && bytes.Compare(s.r.stop, first) >= 0 {
 			return true
@@ -180,14 +180,14 @@ func (s *scanner) key() []byte {
 		}
 		return s.r.start
 	}
-	return before(s.r.start)
+	return keyBefore(s.r.start)
 }
 
 // lastKey is behind every row that there is.
 var lastKey = bytes.Repeat([]byte{0xFF}, 64)
 
 // before returns a key so close before another one that no region begins between them.
-func before(key []byte) []byte {
+func keyBefore(key []byte) []byte {
 	last := len(key) - 1
 	if key[last] == 0 {
 		return key[:last]

@@ -57,7 +57,7 @@ func (f *fakeServer) send(c *call) error {
 		e.row = append(e.row, row...)
 		for ; f.cell < f.cells && n < f.step; n++ {
 			e.ops = e.ops[:0]
-			e.put("m", e.name(fmt.Sprint("c", f.cell)), drivers.Text(row))
+			e.put("m", e.beginQualifier(fmt.Sprint("c", f.cell)), drivers.Text(row))
 			c.block = e.appendCell(c.block, &e.ops[0])
 			f.cell++
 			in++
@@ -117,8 +117,8 @@ func (k *collector) end() (bool, error) {
 	return len(k.got) != k.stop, nil
 }
 
-func (k *collector) again()       { k.row, k.anews = nil, k.anews+1 }
-func (k *collector) left() uint32 { return 0 }
+func (k *collector) restartRow()      { k.row, k.anews = nil, k.anews+1 }
+func (k *collector) rowLimit() uint32 { return 0 }
 
 // TestScanner reads rows that come in pieces, from a server that loses its
 // scanners between any two of them: each row comes once, and whole.
@@ -172,17 +172,17 @@ func TestFold(t *testing.T) {
 	var e edit
 	e.reset([]byte("t"))
 	e.row = []byte("r")
-	e.put("m", e.name("b"), drivers.Text("1"))
-	e.put("m", e.name("a"), drivers.Text("2"))
-	e.delete("m", e.name("b"))
-	e.put("data", e.name("a"), drivers.Text("3"))
-	e.delete("m", e.name("a"))
-	e.put("m", e.name("a"), drivers.Text("4"))
-	e.add("n", e.name("a"), 2)
-	e.add("n", e.name("b"), 5)
-	e.add("n", e.name("a"), 3)
+	e.put("m", e.beginQualifier("b"), drivers.Text("1"))
+	e.put("m", e.beginQualifier("a"), drivers.Text("2"))
+	e.delete("m", e.beginQualifier("b"))
+	e.put("data", e.beginQualifier("a"), drivers.Text("3"))
+	e.delete("m", e.beginQualifier("a"))
+	e.put("m", e.beginQualifier("a"), drivers.Text("4"))
+	e.add("n", e.beginQualifier("a"), 2)
+	e.add("n", e.beginQualifier("b"), 5)
+	e.add("n", e.beginQualifier("a"), 3)
 	e.deleteAll("n")
-	e.fold()
+	e.mergeChanges()
 	var got []string
 	for i := range e.ops {
 		o := &e.ops[i]
@@ -195,13 +195,13 @@ func TestFold(t *testing.T) {
 	large := drivers.Blob(make([]byte, maxCell))
 	e.reset([]byte("t"))
 	e.row = []byte("r")
-	e.put("m", e.name("a"), large)
+	e.put("m", e.beginQualifier("a"), large)
 	if err := e.check(); !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("a cell of 10 MiB and its key: %v", err)
 	}
 	e.ops = e.ops[:0]
 	for i := range 27 {
-		e.put("m", e.name(fmt.Sprint(i)), drivers.Blob(large.Raw()[:maxCell-100]))
+		e.put("m", e.beginQualifier(fmt.Sprint(i)), drivers.Blob(large.Raw()[:maxCell-100]))
 	}
 	if err := e.check(); !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("270 MB in one request: %v", err)

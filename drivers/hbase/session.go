@@ -134,9 +134,9 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	*r = reading{session: s, ctx: ctx, st: st, args: args, yield: yield, left: st.Limit(args)}
 	switch {
 	case st.table.wide() && !st.Pattern().Static:
-		err = r.wide()
+		err = r.readCells()
 	default:
-		err = r.narrow()
+		err = r.readRows()
 	}
 	if r.yielded != nil {
 		return r.yielded
@@ -193,7 +193,7 @@ func (r *reading) readStatics() (err error) {
 	if err := sl.send(r.ctx); err != nil {
 		return err
 	}
-	if err := c.each(r.static.take); err != nil {
+	if err := c.eachCell(r.static.take); err != nil {
 		return err
 	}
 	r.static.finish()

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// settleEvery is how often Settle asks how far compactions are.
-const settleEvery = 200 * time.Millisecond
+// settleInterval is how often Settle asks how far compactions are.
+const settleInterval = 200 * time.Millisecond
 
 // Settle implements drivers.Settler: it has the regions of this store's
 // namespace write what they hold in memory to files, and waits until none of
@@ -51,22 +51,22 @@ func (s *Store) settle(ctx context.Context) error {
 				quiet = -1
 			}
 		}
-		if err := sleep(ctx, settleEvery); err != nil {
+		if err := sleep(ctx, settleInterval); err != nil {
 			return err
 		}
 	}
-	return s.reported(ctx)
+	return s.awaitReports(ctx)
 }
 
 // reported waits until each region server has reported to the master once more,
 // which they do every three seconds: Observe tells what they reported.
-func (s *Store) reported(ctx context.Context) error {
-	before, err := s.reports(ctx)
+func (s *Store) awaitReports(ctx context.Context) error {
+	before, err := s.reportTimes(ctx)
 	if err != nil {
 		return err
 	}
 	for {
-		now, err := s.reports(ctx)
+		now, err := s.reportTimes(ctx)
 		if err != nil {
 			return err
 		}
@@ -77,14 +77,14 @@ func (s *Store) reported(ctx context.Context) error {
 		if len(before) == 0 {
 			return nil
 		}
-		if err := sleep(ctx, settleEvery); err != nil {
+		if err := sleep(ctx, settleInterval); err != nil {
 			return err
 		}
 	}
 }
 
 // reports returns when each region server last reported, by its own clock.
-func (s *Store) reports(ctx context.Context) (map[string]uint64, error) {
+func (s *Store) reportTimes(ctx context.Context) (map[string]uint64, error) {
 	status, err := s.status(ctx)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ func TestSentTwice(t *testing.T) {
 			return nil
 		}), time.Minute)
 		e := edit{table: []byte("t"), row: []byte("r")}
-		e.put("m", e.name("q"), drivers.Text("v"))
+		e.put("m", e.beginQualifier("q"), drivers.Text("v"))
 		sl.encode(&e, nil, &(&Store{settings: &settings{}}).wal)
 		sl.call.once = c.once
 		err := sl.send(t.Context())

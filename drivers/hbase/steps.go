@@ -89,7 +89,7 @@ func (s *session) plan(st *statement, parts []drivers.Call) ([]step, error) {
 	}
 	for i := range s.steps {
 		if s.steps[i].search == nil {
-			s.edits[s.steps[i].edit].fold()
+			s.edits[s.steps[i].edit].mergeChanges()
 		}
 	}
 	return s.steps, nil
@@ -161,7 +161,7 @@ func (s *session) ordered(steps []step) bool {
 var rowSeed = maphash.MakeSeed()
 
 // partly is the error of a batch some of whose steps were carried out.
-func partly(err error, done, of int) error {
+func partialError(err error, done, of int) error {
 	if done == 0 || errors.Is(err, drivers.ErrUnknown) {
 		return err
 	}

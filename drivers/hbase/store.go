@@ -76,7 +76,7 @@ func openStore(ctx context.Context, o drivers.Options) (*Store, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, set.connectTimeout)
 	defer cancel()
-	if err := knock(ctx, set.contact); err != nil {
+	if err := dialAny(ctx, set.contact); err != nil {
 		return nil, fmt.Errorf("ZooKeeper of HBase at %s: %w: %w", strings.Join(set.contact, ", "), drivers.ErrUnreachable, err)
 	}
 	s := &Store{settings: set, namespace: o.Namespace, layouts: make(map[string]*layout), tables: make(map[*schemas.Table]*table)}
@@ -103,7 +103,7 @@ func openStore(ctx context.Context, o drivers.Options) (*Store, error) {
 }
 
 // knock dials ZooKeeper's nodes: gohbase itself would wait for them for ever.
-func knock(ctx context.Context, contact []string) (err error) {
+func dialAny(ctx context.Context, contact []string) (err error) {
 	var d net.Dialer
 	for _, addr := range contact {
 		conn, derr := d.DialContext(ctx, "tcp", addr)

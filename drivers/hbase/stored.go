@@ -42,13 +42,13 @@ func (l *layout) stored() *schemas.Schema {
 	for _, r := range l.roots {
 		families[r.name] = r.families
 	}
-	return l.with(families)
+	return l.withFamilies(families)
 }
 
 // with returns, in canonical form, what of the layout's schema is there: HBase
 // tables with their families. A family that is not the schema's is a table
 // called "root:family", of which nothing but the key is known.
-func (l *layout) with(families map[string]map[string]familySettings) *schemas.Schema {
+func (l *layout) withFamilies(families map[string]map[string]familySettings) *schemas.Schema {
 	own := schemas.Canonical(l.schema)
 	there := &schemas.Schema{Name: own.Name, File: own.File}
 	known := make(map[string]bool) // "HBase table:family"

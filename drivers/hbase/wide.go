@@ -11,7 +11,7 @@ import (
 const maxStoreLimit = 1000
 
 // wide reads rows that are cells of wide HBase rows.
-func (r *reading) wide() error {
+func (r *reading) readCells() error {
 	st := r.st
 	r.cells.reading, r.cells.row, r.cells.skipRow = r, nil, r.cells.skipRow[:0]
 	r.staticOf = nil
@@ -119,7 +119,7 @@ func (r *reading) valueFilter() *pb.Filter {
 
 // takeAll gives the cells of a get to the sink.
 func (r *reading) takeAll(c *call) error {
-	for a := c.got(); ; {
+	for a := c.resultCells(); ; {
 		cl, stamp, ok, err := a.next()
 		if err != nil || !ok {
 			return err
@@ -148,7 +148,7 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 		if r.cells.skip, err = appendKey(r.cells.skip[:0], st.table.rest, after[n:]); err != nil {
 			return err
 		}
-		r.cells.skip = behind(r.cells.skip, st.table.rest, len(after)-n)
+		r.cells.skip = keyAfter(r.cells.skip, st.table.rest, len(after)-n)
 	}
 	r.setRange(&r.bounds)
 	s := &r.scan.r
@@ -182,11 +182,11 @@ func (r *reading) wideMany(list []drivers.Value) error {
 			}
 			r.prefixes = append(r.prefixes, r.rest[at:len(r.rest):len(r.rest)])
 		}
-		if err := r.getBelow(whole); err != nil {
+		if err := r.getPrefixes(whole); err != nil {
 			return err
 		}
 		for i := range n {
-			if err := r.emitBelow(r.prefixes[i], whole); err != nil {
+			if err := r.emitPrefix(r.prefixes[i], whole); err != nil {
 				return err
 			}
 			if r.left == 0 {

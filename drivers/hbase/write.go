@@ -94,7 +94,7 @@ var errNoSum = errors.New("HBase's answer to an increment lacks the new value")
 
 // added returns the new value of a column from the answer to an increment.
 func (s *session) added(st *statement, w operand) (n int64, err error) {
-	for a := s.slot.call.got(); ; {
+	for a := s.slot.call.resultCells(); ; {
 		c, _, ok, err := a.next()
 		if err != nil {
 			return 0, err
@@ -129,7 +129,7 @@ func (st *statement) put(e *edit, args []drivers.Value) (err error) {
 		return nil
 	}
 	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && !p.Static {
-		e.mark(family, e.name(markerName))
+		e.putMarker(family, e.beginQualifier(markerName))
 	}
 	for _, w := range st.write {
 		if err := st.putColumn(e, family, w, args); err != nil {
@@ -145,7 +145,7 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 	if w.column.Type.Collection() {
 		return st.putElements(e, family, w.column, args, w.arg)
 	}
-	at := e.name(w.column.Name)
+	at := e.beginQualifier(w.column.Name)
 	switch {
 	case kind == schemas.Delete:
 		e.delete(family, at)
@@ -172,7 +172,7 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 func (st *statement) putElements(e *edit, family string, c *schemas.Column, args []drivers.Value, arg int) error {
 	kind, t := st.Pattern().Kind, c.Type
 	if kind != schemas.Append && kind != schemas.Remove { // the collection's own cell ends what was there
-		e.putStamped(family, e.name(c.Name), nextStamp(), drivers.Value{})
+		e.putStamped(family, e.beginQualifier(c.Name), nextStamp(), drivers.Value{})
 	}
 	if kind == schemas.Delete || args[arg].IsNull() {
 		return nil
@@ -194,7 +194,7 @@ func (st *statement) putElements(e *edit, family string, c *schemas.Column, args
 			return errNullElement
 		}
 		stamp := nextStamp()
-		from := e.name(c.Name)
+		from := e.beginQualifier(c.Name)
 		e.arena = append(e.arena, elements)
 		var err error
 		switch {
@@ -239,7 +239,7 @@ func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
 		e.deleteAll(t.family)
 		return nil
 	}
-	at := e.name("")
+	at := e.beginQualifier("")
 	if e.arena, err = appendKey(e.arena, t.rest, args[len(t.row):len(t.key)]); err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
 		}
 		e.add(t.family, at, v.Int64())
 	case len(t.columns) == 0:
-		e.mark(t.family, at)
+		e.putMarker(t.family, at)
 	case len(st.write) == 0:
 		e.put(t.family, at, drivers.Value{})
 	default:
