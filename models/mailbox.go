@@ -79,6 +79,8 @@ type Bound interface {
 //     nothing where the engine's atomicity allows it; a missing message makes
 //     the whole call ErrNotFound.
 //   - Folders and accounts of others are never touched.
+//   - An error from a yield ends the call. The call returns it wrapped, so that a
+//     caller compares with errors.Is. The optional interfaces below do the same.
 type Mailbox interface {
 	// CreateUser creates an account with the folders named, the first of them
 	// its inbox. ErrExists if the address is taken, where the engine can tell.

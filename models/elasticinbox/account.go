@@ -121,7 +121,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 		t := m.tallyOf(n.label)
 		info := models.FolderInfo{Name: n.name, Known: models.KnowMessages | models.KnowUnread, Messages: t.messages, Unread: t.unread}
 		if err := yield(info); err != nil {
-			return err
+			return failed("folders", a, err)
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 			}
 			fill(&m.entry, r)
 			if err := yield(&m.entry); err != nil {
-				return err
+				return failed("list", f.Account, err)
 			}
 			limit--
 		}

@@ -96,7 +96,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 	}
 	for _, x := range found {
 		if err := yield(models.FolderInfo{Name: x.name, Known: models.KnowMessages, Messages: x.messages}); err != nil {
-			return err
+			return failed("folders", a, err)
 		}
 	}
 	return nil
@@ -148,7 +148,7 @@ func (m *mailbox) Subscriptions(ctx context.Context, a *models.Account, yield fu
 	}
 	for _, f := range folders {
 		if err := yield(f); err != nil {
-			return err
+			return failed("subscriptions", a, err)
 		}
 	}
 	return nil

@@ -132,7 +132,6 @@ type mailbox struct {
 	buffer  []byte // one chunk, of content that is not in memory or of a message that moves
 	entry   models.Entry
 	yield   func(*models.Entry) error
-	stopped error            // what the caller's yield said
 	held    []byte           // a chunk that is being copied
 	counts  [2]drivers.Value // of the mailbox row: lastUID, messageCount
 	unseen  int64            // messages counted so far

@@ -26,13 +26,8 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 	if !after.IsZero() {
 		from = drivers.Bigint(uidOf(after))
 	}
-	m.yield, m.stopped = yield, nil
-	err := m.s.Read(ctx, m.page, m.with(key(f), from, drivers.Bigint(int64(limit))), m.onRow)
-	m.yield = nil
-	if m.stopped != nil {
-		return m.stopped
-	}
-	if err != nil {
+	m.yield = yield
+	if err := m.s.Read(ctx, m.page, m.with(key(f), from, drivers.Bigint(int64(limit))), m.onRow); err != nil {
 		return failed("list", f.Account, err)
 	}
 	return nil
@@ -45,8 +40,7 @@ func (m *mailbox) row(row []drivers.Value) error {
 		Known:  known,
 		Date:   row[1].Time(), Size: row[2].Int64(), Seen: row[3].Bool(),
 	}
-	m.stopped = m.yield(&m.entry)
-	return m.stopped
+	return m.yield(&m.entry)
 }
 
 // Stats implements models.Mailbox: the total from the mailbox row, the unread

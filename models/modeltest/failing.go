@@ -155,20 +155,19 @@ func testStopEarly(t *testing.T, s *suite) {
 	for range 5 {
 		tw.deliver(d.Message(), in)
 	}
-	n := 0
-	err := tw.got.List(tw.ctx, in.got, models.Handle{}, 25, func(*models.Entry) error {
-		if n++; n == 3 {
-			return errBroken
-		}
-		return nil
-	})
-	if !errors.Is(err, errBroken) || n != 3 {
-		t.Errorf("list stopped at 3: error is %v after %d entries", err, n)
-	}
-	if err := tw.got.Folders(tw.ctx, a.got, func(models.FolderInfo) error { return errBroken }); !errors.Is(err, errBroken) {
-		t.Errorf("folders stopped: error is %v", err)
-	}
 	h := tw.live(in)[0].got
+	for name, read := range readers(tw, a, h, d.From.Address) {
+		n := 0
+		err := read(func() error {
+			if n++; n == 2 {
+				return errBroken
+			}
+			return nil
+		})
+		if !errors.Is(err, errBroken) || err == errBroken || n != 2 {
+			t.Errorf("%s stopped at 2: got error %v after %d, want %q wrapped", name, err, n, errBroken)
+		}
+	}
 	if _, err := tw.got.Attachment(tw.ctx, in.got, h, "f", brokenWriter{}); !errors.Is(err, errBroken) {
 		t.Errorf("attachment to a broken writer: error is %v", err)
 	}
@@ -176,6 +175,54 @@ func testStopEarly(t *testing.T, s *suite) {
 		t.Errorf("raw to a broken writer: error is %v", err)
 	}
 	tw.check()
+}
+
+// readers returns the calls of a model that yield. Each of them has at least two
+// things to yield: two folders, subscriptions and viewers of h, and messages of
+// one sender.
+func readers(tw *twin, a *account, h models.Handle, sender string) map[string]func(yield func() error) error {
+	in, now := a.folders[0].got, tw.clock.now()
+	rs := map[string]func(yield func() error) error{
+		"list": func(yield func() error) error {
+			return tw.got.List(tw.ctx, in, models.Handle{}, 25, func(*models.Entry) error { return yield() })
+		},
+		"folders": func(yield func() error) error {
+			return tw.got.Folders(tw.ctx, a.got, func(models.FolderInfo) error { return yield() })
+		},
+	}
+	if s, ok := tw.got.(models.SenderSearcher); ok {
+		for name, f := range map[string]*models.Folder{"by sender in a folder": in, "by sender": nil} {
+			rs[name] = func(yield func() error) error {
+				return s.BySender(tw.ctx, f, sender, 25, func(*models.Entry) error { return yield() })
+			}
+		}
+	}
+	if s, ok := tw.got.(models.Slicer); ok {
+		rs["slice"] = func(yield func() error) error {
+			return s.Slice(tw.ctx, in, now.Add(-time.Hour), now.Add(time.Hour), 25, func(*models.Entry) error { return yield() })
+		}
+	}
+	if s, ok := tw.got.(models.Seer); ok {
+		for _, who := range []string{"bob", "cat"} {
+			if err := s.Seen(tw.ctx, in, h, tw.at(who)); err != nil {
+				tw.t.Fatalf("seen by %s: %v", who, err)
+			}
+		}
+		rs["seen by"] = func(yield func() error) error {
+			return s.SeenBy(tw.ctx, in, h, func(string) error { return yield() })
+		}
+	}
+	if s, ok := tw.got.(models.Subscriber); ok {
+		for _, folder := range []string{"INBOX", "Work"} {
+			if err := s.Subscribe(tw.ctx, a.got, folder, true); err != nil {
+				tw.t.Fatalf("subscribe to %s: %v", folder, err)
+			}
+		}
+		rs["subscriptions"] = func(yield func() error) error {
+			return s.Subscriptions(tw.ctx, a.got, func(string) error { return yield() })
+		}
+	}
+	return rs
 }
 
 type brokenWriter struct{}

@@ -81,7 +81,7 @@ func (r *reference) Folders(ctx context.Context, a *models.Account, yield func(m
 	for _, f := range r.account(a).folders {
 		s := stats(f)
 		if err := yield(models.FolderInfo{Name: f.name, Known: s.Known, Messages: s.Messages, Unread: s.Unread}); err != nil {
-			return err
+			return fmt.Errorf("folders of %s: %w", a.Address, err)
 		}
 	}
 	return nil
@@ -149,7 +149,7 @@ func yieldAll(es []*refEntry, yield func(*models.Entry) error) error {
 	for _, e := range es {
 		entry := e.entry()
 		if err := yield(&entry); err != nil {
-			return err
+			return fmt.Errorf("message %x: %w", entry.Handle[:8], err)
 		}
 	}
 	return nil

@@ -172,7 +172,7 @@ func (r *reference) Subscriptions(ctx context.Context, a *models.Account, yield 
 	defer r.mu.Unlock()
 	for _, s := range r.account(a).subs {
 		if err := yield(s); err != nil {
-			return err
+			return fmt.Errorf("subscriptions of %s: %w", a.Address, err)
 		}
 	}
 	return ctx.Err()
@@ -236,7 +236,7 @@ func (r *reference) SeenBy(ctx context.Context, f *models.Folder, h models.Handl
 	}
 	for _, who := range e.state.seenBy {
 		if err := yield(who); err != nil {
-			return err
+			return fmt.Errorf("seen by %s: %w", who, err)
 		}
 	}
 	return ctx.Err()
