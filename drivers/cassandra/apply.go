@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// pollInterval is how often a condition of the cluster is looked at again.
+// pollInterval is the time between two checks of a condition of the cluster.
 const pollInterval = 20 * time.Millisecond
 
 // table is a table of an applied schema.
@@ -20,15 +20,15 @@ type table struct {
 	*schemas.Table
 	keyspace  string
 	qualified string          // its name in statements
-	indexed   map[string]bool // columns that have an index of their own
-	// conditional: some pattern writes to the table by compare-and-set.
+	indexed   map[string]bool // the columns that have an index of their own
+	// conditional is true if some pattern writes to the table by compare-and-set.
 	conditional bool
-	options     map[string]string // what hints may set, as it is
+	options     map[string]string // the table's present values of the options that hints can set
 }
 
-// Apply implements drivers.Store. Two clients may apply one schema at once: all
-// statements say IF NOT EXISTS and go to one node, so that no two nodes create a
-// table each; and what is there in the end is read back and compared.
+// Apply implements drivers.Store. Two clients may apply one schema at the same
+// time: all statements say IF NOT EXISTS and go to the same node, so that no two
+// nodes each create a table. At the end Apply reads the keyspace and compares it.
 func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
@@ -66,7 +66,7 @@ func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 	return nil
 }
 
-// know makes a table one that patterns can be prepared for.
+// addApplied records a table, so that patterns can be prepared for it.
 func (s *Store) addApplied(d *definition, td tableDefinition, sch *schemas.Schema, options map[string]string) {
 	t := &table{
 		Table: td.table, keyspace: d.keyspace, qualified: quote(d.keyspace) + "." + quote(td.name),
@@ -81,7 +81,7 @@ func (s *Store) addApplied(d *definition, td tableDefinition, sch *schemas.Schem
 	s.applied.Store(td.table, t)
 }
 
-// create runs statements, and returns what is there afterwards: all of it.
+// create runs the statements and returns the keyspace as it is afterwards.
 func (s *Store) create(ctx context.Context, d *definition, missing []string) (*liveKeyspace, error) {
 	for _, stmt := range missing {
 		if err := s.alter(ctx, stmt); err != nil {
@@ -97,7 +97,7 @@ func (s *Store) create(ctx context.Context, d *definition, missing []string) (*l
 	}
 	missing, err = d.missing(there)
 	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("it was created and is not there: somebody else drops it; missing: %s", missing[0])
+		err = fmt.Errorf("somebody else dropped it while it was being created; missing: %s", missing[0])
 	}
 	if err != nil {
 		return nil, err
@@ -105,8 +105,8 @@ func (s *Store) create(ctx context.Context, d *definition, missing []string) (*l
 	return there, s.awaitIndexes(ctx, d)
 }
 
-// missing returns the statements that create what is not there, or an error if
-// something else is.
+// missing returns the statements that create what the keyspace lacks. It returns
+// an error if the keyspace differs in any other way.
 func (d *definition) missing(there *liveKeyspace) ([]string, error) {
 	if there == nil {
 		return d.statements(), nil
@@ -115,7 +115,7 @@ func (d *definition) missing(there *liveKeyspace) ([]string, error) {
 		return nil, err
 	}
 	if is := there.factor(d.replication.Datacenter); is != strconv.Itoa(d.replication.Factor) {
-		return nil, fmt.Errorf("keyspace %s is there with %s, and replication is to be %d: drop it, or set replication to what it has",
+		return nil, fmt.Errorf("keyspace %s has %s, but replication is to be %d: drop the keyspace, or change the setting",
 			d.keyspace, cqlMap(there.replication), d.replication.Factor)
 	}
 	have, err := there.schema(d.namespace, d.stored.Name)
@@ -133,7 +133,7 @@ func (d *definition) missing(there *liveKeyspace) ([]string, error) {
 			stmts = append(stmts, d.createTable(td))
 		}
 		for _, m := range missing {
-			if t != nil && t.comment != td.comment && m.Table == td.table.Name { // it was made without this index
+			if t != nil && t.comment != td.comment && m.Table == td.table.Name { // it was created without this index
 				return nil, fmt.Errorf("keyspace %s: %w", d.keyspace, drivers.Conflict([]schemas.Difference{m}))
 			}
 		}
@@ -146,12 +146,12 @@ func (d *definition) missing(there *liveKeyspace) ([]string, error) {
 	return stmts, nil
 }
 
-// alterAttempts is how often a change of the schema is tried, which a loaded
-// cluster may take longer for than a request may. All of them can be run twice.
+// alterAttempts is how often a schema change is tried. On a loaded cluster one may
+// take longer than a request's timeout. All schema changes here can be run twice.
 const alterAttempts = 3
 
-// alter runs a statement that changes the schema, always on the same node while
-// that is up. gocql waits until all nodes have heard of the change.
+// alter runs a statement that changes the schema. It uses the same node each time,
+// as long as that node is up. gocql waits until all nodes know of the change.
 func (s *Store) alter(ctx context.Context, stmt string) (err error) {
 	for range alterAttempts {
 		at := ctx
@@ -169,8 +169,8 @@ func (s *Store) alter(ctx context.Context, stmt string) (err error) {
 	return err
 }
 
-// awaitIndexes waits until every node has built the definition's indexes: until
-// then it refuses to answer from them.
+// awaitIndexes waits until every node has built the definition's indexes. A node
+// refuses to read from an index that it has not built.
 func (s *Store) awaitIndexes(ctx context.Context, d *definition) error {
 	want := 0
 	for _, td := range d.tables {
@@ -196,7 +196,7 @@ func (s *Store) awaitIndexes(ctx context.Context, d *definition) error {
 	return nil
 }
 
-// until looks at a condition until it holds.
+// poll checks a condition until it holds.
 func poll(ctx context.Context, holds func() (bool, error)) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -218,5 +218,5 @@ func (s *Store) tableOf(t *schemas.Table) (*table, error) {
 	if found, ok := s.applied.Load(t); ok {
 		return found.(*table), nil
 	}
-	return nil, fmt.Errorf("table %s is not there: apply its schema to this store first", t.Name)
+	return nil, fmt.Errorf("table %s does not exist: apply its schema to this store first", t.Name)
 }

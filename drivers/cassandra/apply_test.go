@@ -337,7 +337,7 @@ func TestForeignReplication(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := st.Apply(t.Context(), s)
-		want := fmt.Sprintf("keyspace %s is there with", keyspace)
+		want := fmt.Sprintf("keyspace %s has", keyspace)
 		switch {
 		case !c.refused && err != nil:
 			t.Errorf("replication %s: %v", c.replication, err)

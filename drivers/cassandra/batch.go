@@ -13,13 +13,13 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// batch is a slot's batch request with room for the values of its entries.
+// batch is a slot's batch request, with buffers for the values of its entries.
 type batch struct {
 	request    *gocql.Batch
 	bindValues []bindValue
 	vals       []any
-	key        []byte // the partition key of the entry at hand
-	before     []byte // of the one before
+	key        []byte // the partition key of the current entry
+	before     []byte // the partition key of the previous entry
 }
 
 // Batch implements drivers.Session.
@@ -61,8 +61,8 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	return nil
 }
 
-// partly is the error of a batch that is not atomic, some parts of which were
-// applied before one was not: what became of all of it is not known.
+// partialError is the error of a batch that is not atomic and stopped at err. If
+// some parts were applied before, the outcome of the batch is unknown.
 func partialError(err error, applied, of int) error {
 	if applied == 0 || errors.Is(err, drivers.ErrUnknown) {
 		return err
@@ -70,8 +70,8 @@ func partialError(err error, applied, of int) error {
 	return fmt.Errorf("%w: %d of %d parts were applied: %w", drivers.ErrUnknown, applied, of, err)
 }
 
-// atOnce sends the parts by themselves, so many at a time as the pattern allows.
-// Their timestamps are in their order, whichever arrives first.
+// parallelBatch sends the parts as separate requests, as many at a time as the
+// pattern allows. Their timestamps follow their order, in whichever order they arrive.
 func (s *session) parallelBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	slots := s.parallelSlots(min(st.Pattern().Parallel, len(parts)))
 	time := s.store.clock.next(int64(len(parts)))
@@ -106,11 +106,12 @@ func (s *session) parallelBatch(ctx context.Context, st *statement, parts []driv
 	return partialError(failed, applied, len(parts))
 }
 
-var errSeveralPartitions = errors.New("its counters lie in several partitions, and Cassandra changes those of one together")
+var errSeveralPartitions = errors.New("its counters are in several partitions, but Cassandra can only change those of one partition together")
 
-// together sends the parts as one batch. If they lie in one partition it is one
-// mutation of one node: atomic and isolated, with no log and up to the largest
-// mutation. Else it is logged first, on two more nodes, and smaller.
+// atomicBatch sends the parts as one batch. A batch within one partition is one
+// mutation: it is atomic and isolated, needs no batch log, and may be as large as
+// the largest mutation. A batch over several partitions is first logged on two more
+// nodes, and its size limit is lower.
 func (s *session) atomicBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	b := &s.batch
 	f := b.fill(s, st, parts)
@@ -127,10 +128,10 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 		most = s.store.limits.batch
 	}
 	if f.size > most {
-		return fmt.Errorf("%d bytes, and the cluster takes %d: %w", f.size, most, drivers.ErrTooLarge)
+		return fmt.Errorf("%d bytes, but the cluster takes at most %d: %w", f.size, most, drivers.ErrTooLarge)
 	}
 	if len(parts) > gocql.BatchSizeMaximum {
-		return fmt.Errorf("%d parts, and a batch takes %d: %w", len(parts), gocql.BatchSizeMaximum, drivers.ErrTooLarge)
+		return fmt.Errorf("%d parts, but a batch takes at most %d: %w", len(parts), gocql.BatchSizeMaximum, drivers.ErrTooLarge)
 	}
 	s.retry.begin()
 	b.request.RetryPolicy(nil)
@@ -147,15 +148,15 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 	return writeError(err, s.retry.uncertain)
 }
 
-// filled is what a batch request was filled with.
+// filled describes the entries of a batch request.
 type filled struct {
 	size       int64
-	partitions int // at least so many changes from one to another, plus one
+	partitions int // 1 if all entries are in one partition; more if not
 	idempotent bool
-	last       int64 // the last timestamp given to rows that nodes stamp too; or 0
+	last       int64 // the last timestamp set on a table whose other writes nodes stamp; 0 if none
 }
 
-// fill makes the parts the entries of the request.
+// fill turns the parts into the entries of the request.
 func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	if b.request == nil {
 		b.request = s.store.session.NewBatch(gocql.LoggedBatch)
@@ -204,13 +205,13 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	return f
 }
 
-// maxCompared bounds the parts that meet compares with each other.
+// maxCompared is the most parts that sameRows compares with each other.
 const maxCompared = 500
 
-// meet reports whether two parts may touch the same row of a table that is also
-// written to conditionally. Then they need timestamps of this store's clock, for
-// their order, and whatever comes next has to wait until nodes' clocks, which
-// count in milliseconds, are past them; else the node stamps them all alike.
+// sameRows reports whether two parts may write the same row of a table that also
+// has conditional writes. Nodes give all parts of a batch the same timestamp, so
+// these parts need timestamps of this store's clock to keep their order. The next
+// write must then wait until the nodes' millisecond clocks have passed them.
 func sameRows(st *statement, parts []drivers.Call) bool {
 	conditional := false
 	for _, p := range st.parts {
@@ -236,8 +237,8 @@ func sameRows(st *statement, parts []drivers.Call) bool {
 	return false
 }
 
-// sharePrefix reports whether the keys of two calls are equal as far as both
-// bind them.
+// sharePrefix reports whether the keys of two calls agree in the columns that both
+// bind.
 func sharePrefix(p, q *statement, a, b []drivers.Value) bool {
 	for k := range min(p.keys, q.keys) {
 		if compare(a[k], b[k]) != 0 {
@@ -247,7 +248,7 @@ func sharePrefix(p, q *statement, a, b []drivers.Value) bool {
 	return true
 }
 
-// done lets go of what belongs to the caller.
+// done drops the references to the caller's values.
 func (b *batch) done() {
 	clear(b.request.Entries)
 	for i := range b.bindValues {

@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// clock gives the timestamps of writes, in microseconds since 1970. Cassandra
-// lets the later timestamp win, a delete over a put of the same one, and the
-// larger of two values: so no two are ever equal, and writes take effect in the
-// order in which this store was asked for them, whichever node they go through.
+// clock makes the timestamps of writes, in microseconds since 1970. No two are
+// equal, so writes take effect in the order in which this store got them, whichever
+// node they go through. With equal timestamps Cassandra would prefer a delete over
+// a put, and the larger of two values.
 //
-// Tables that conditional writes touch are the exception: see
-// [statement.setsTimestamp].
+// Tables with conditional writes are the exception: see [statement.setsTimestamp].
 type clock struct{ last atomic.Int64 }
 
-// next returns the first of n timestamps that follow each other.
+// next returns the first of n consecutive timestamps.
 func (c *clock) next(n int64) int64 {
 	for {
 		last := c.last.Load()
@@ -25,8 +24,8 @@ func (c *clock) next(n int64) int64 {
 	}
 }
 
-// pass waits until a clock that counts in milliseconds is past a timestamp; 0 is
-// none.
+// waitPast waits until a clock that counts milliseconds has passed the timestamp.
+// It does not wait for 0.
 func (c *clock) waitPast(t int64) {
 	if t > 0 {
 		time.Sleep(time.Until(time.UnixMicro(t - t%1000 + 1000)))

@@ -19,20 +19,20 @@ import (
 
 const (
 	defaultPort = 9042
-	// protocol is the newest version that gocql speaks whole. To let it find out
-	// costs a connection.
+	// protocol is the newest version of the native protocol that gocql fully
+	// supports. Letting gocql find it out would cost a connection.
 	protocol = 4
-	// reconnectEvery is how often nodes that are down are tried; gocql's own
-	// minute would be most of a run. The cluster's news of a node that is back
-	// mostly comes first.
+	// reconnectEvery is the time between two attempts to reach a node that is
+	// down. gocql's default of a minute would be most of a run. An event from the
+	// cluster mostly announces the node earlier.
 	reconnectEvery = time.Second
-	// maxStatements bounds what gocql keeps of prepared statements, which are a
-	// few dozen to a schema.
+	// maxStatements is how many prepared statements gocql keeps. A schema has a
+	// few dozen.
 	maxStatements = 10_000
 )
 
-// config returns gocql's configuration. Where it differs from gocql's default,
-// a setting says so, or the line does.
+// config returns gocql's configuration. Every difference from gocql's defaults is
+// a driver setting or has a comment.
 func (s *settings) config(contact []string, auth gocql.Authenticator) (*gocql.ClusterConfig, error) {
 	hosts, port, err := addresses(contact)
 	if err != nil {
@@ -49,10 +49,12 @@ func (s *settings) config(contact []string, auth gocql.Authenticator) (*gocql.Cl
 	c.NumConns = s.connections
 	c.PageSize = s.pageSize
 	c.WriteCoalesceWaitTime = s.writeCoalesce
-	c.DefaultTimestamp = false // statements bring their own: see clock
-	c.RetryPolicy = nil        // those that may be sent twice bring one
+	c.DefaultTimestamp = false // each request has a timestamp from clock
+	c.RetryPolicy = nil        // each idempotent request has a policy of its own
 	c.ReconnectInterval = reconnectEvery
-	c.ReconnectionPolicy = &gocql.ExponentialReconnectionPolicy{MaxRetries: 5, InitialInterval: 50 * time.Millisecond, MaxInterval: reconnectEvery}
+	c.ReconnectionPolicy = &gocql.ExponentialReconnectionPolicy{
+		MaxRetries: 5, InitialInterval: 50 * time.Millisecond, MaxInterval: reconnectEvery,
+	}
 	c.MaxPreparedStmts = maxStatements
 	c.MaxRoutingKeyInfo = maxStatements
 	c.SocketKeepalive = 15 * time.Second
@@ -66,8 +68,8 @@ func (s *settings) config(contact []string, auth gocql.Authenticator) (*gocql.Cl
 	return c, nil
 }
 
-// addresses reads the contacts, each a host or host:port. gocql reaches nodes
-// that it learns of on one port, which is the same for all.
+// addresses parses the contacts, each a host or host:port. All must have the same
+// port: gocql uses one port for all nodes of the cluster.
 func addresses(contact []string) (hosts []string, port int, err error) {
 	if len(contact) == 0 {
 		contact = []string{"127.0.0.1"}
@@ -82,7 +84,8 @@ func addresses(contact []string) (hosts []string, port int, err error) {
 			return nil, 0, fmt.Errorf("contact %q is neither a host nor host:port", c)
 		}
 		if port != 0 && port != int(n) {
-			return nil, 0, fmt.Errorf("contacts %s name different ports; the nodes of a cluster answer on one", strings.Join(contact, ", "))
+			return nil, 0, fmt.Errorf("contacts %s name different ports, but all nodes of a cluster use the same one",
+				strings.Join(contact, ", "))
 		}
 		port = int(n)
 		hosts = append(hosts, net.JoinHostPort(strings.Trim(host, "[]"), p))
@@ -90,7 +93,7 @@ func addresses(contact []string) (hosts []string, port int, err error) {
 	return hosts, port, nil
 }
 
-// sslOptions returns what TLS needs. Certificates are always verified.
+// sslOptions returns the TLS options. The server's certificate is always verified.
 func (s *settings) sslOptions() (*gocql.SslOptions, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.tlsServerName}
 	if s.tlsCA != "" {
@@ -100,7 +103,7 @@ func (s *settings) sslOptions() (*gocql.SslOptions, error) {
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("setting tls_ca: no certificate is in %s", s.tlsCA)
+			return nil, fmt.Errorf("setting tls_ca: %s contains no certificate", s.tlsCA)
 		}
 	}
 	if s.tlsCert != "" {
@@ -113,8 +116,8 @@ func (s *settings) sslOptions() (*gocql.SslOptions, error) {
 	return &gocql.SslOptions{Config: c, EnableHostVerification: true}, nil
 }
 
-// connect opens the gocql session within the time for connecting, for which
-// gocql itself has no bound over all nodes, nor a context.
+// connect opens the gocql session within the time given. gocql itself has no
+// bound over all nodes, and takes no context.
 func connect(ctx context.Context, c *gocql.ClusterConfig, within time.Duration) (*gocql.Session, error) {
 	type opened struct {
 		session *gocql.Session
@@ -134,15 +137,17 @@ func connect(ctx context.Context, c *gocql.ClusterConfig, within time.Duration) 
 			return o.session, nil
 		}
 		if refusedLogin(o.err) {
-			return nil, fmt.Errorf("%s lets nobody in: %w; set %s and %s", strings.Join(c.Hosts, ", "), o.err, userVariable, passwordVariable)
+			return nil, fmt.Errorf("%s refused the login: %w; set %s and %s",
+				strings.Join(c.Hosts, ", "), o.err, userVariable, passwordVariable)
 		}
 		return nil, fmt.Errorf("%w: no Cassandra at %s: %w", drivers.ErrUnreachable, strings.Join(c.Hosts, ", "), o.err)
 	case <-late.C:
-		why = fmt.Errorf("%w: no Cassandra at %s: no answer within %v", drivers.ErrUnreachable, strings.Join(c.Hosts, ", "), within)
+		why = fmt.Errorf("%w: no Cassandra at %s: no answer within %v",
+			drivers.ErrUnreachable, strings.Join(c.Hosts, ", "), within)
 	case <-ctx.Done():
 		why = ctx.Err()
 	}
-	go func() { // whatever comes late is closed
+	go func() { // close a session that opens too late
 		if o := <-done; o.err == nil {
 			o.session.Close()
 		}
@@ -150,8 +155,8 @@ func connect(ctx context.Context, c *gocql.ClusterConfig, within time.Duration) 
 	return nil, why
 }
 
-// refusedLogin reports whether an error is about user and password, of which
-// gocql keeps the text only.
+// refusedLogin reports whether an error is about the user or the password. gocql
+// keeps only the text of such an error.
 func refusedLogin(err error) bool {
 	for _, phrase := range []string{"authentication required", "Provided username", "credentials", "authenticator"} {
 		if strings.Contains(err.Error(), phrase) {
@@ -161,21 +166,21 @@ func refusedLogin(err error) bool {
 	return false
 }
 
-// checkDatacenter finds the datacenter whose nodes are asked.
+// checkDatacenter returns the local datacenter: its nodes get the requests.
 func (n *nodes) checkDatacenter() (string, error) {
 	all := n.datacenters()
 	switch {
 	case n.localDC == "" && len(all) > 1:
-		return "", fmt.Errorf("the cluster has the datacenters %s: say with the setting local_dc which of them is yours", strings.Join(all, ", "))
+		return "", fmt.Errorf("the cluster has the datacenters %s: name yours in the setting local_dc", strings.Join(all, ", "))
 	case n.localDC == "" && len(all) == 1:
 		return all[0], nil
 	case !slices.Contains(all, n.localDC):
-		return "", fmt.Errorf("setting local_dc: the cluster has no datacenter %s, but %s", n.localDC, strings.Join(all, ", "))
+		return "", fmt.Errorf("setting local_dc: the cluster has no datacenter %s; it has %s", n.localDC, strings.Join(all, ", "))
 	}
 	return n.localDC, nil
 }
 
-// discardLogger keeps gocql quiet: what goes wrong comes back as an error.
+// discardLogger discards gocql's log. Failures are returned as errors.
 type discardLogger struct{}
 
 func (discardLogger) Print(...any)          {}

@@ -6,8 +6,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// compileRead writes a read as one statement for each set of bounds that a call
-// may give.
+// compileRead writes one SELECT for each set of bounds that a call may give.
 func (st *statement) compileRead() error {
 	p := st.Pattern()
 	if p.Index != nil {
@@ -17,12 +16,13 @@ func (st *statement) compileRead() error {
 	}
 	for _, c := range st.shape.Filter {
 		if p.Reverse && st.table.indexed[c.Name] {
-			return unsupported("an index on %s is used where there is one, and Cassandra reads against the order through none", c.Name)
+			return unsupported("Cassandra would use the index on %s, and cannot read in reverse order through an index", c.Name)
 		}
 	}
 	st.chooseColumns()
-	// In a scan, partitions that have statics and no row would use the limit up.
-	// A slice of one gives nothing else.
+	// In a scan, a partition with static columns and no row counts towards a
+	// LIMIT, so the driver counts the rows itself. A slice of such a partition
+	// returns nothing else, so there LIMIT is correct.
 	pseudo := p.Kind == schemas.Scan && (st.rowAt >= 0 || st.someOf != nil)
 	st.limited = (p.Limit > 0 || p.LimitArg) && p.In == nil && !pseudo
 	mixed := len(p.After) > 1 && !oneDirection(p.After)
@@ -43,35 +43,35 @@ func (st *statement) compileRead() error {
 	return nil
 }
 
-// useIndex turns a slice through an index into what CQL makes of one: the
-// columns of the primary key are bound, and the last one is a filter that the
-// index answers.
+// useIndex turns a slice through an index into its form in CQL: the columns of the
+// primary key are bound, and the index's last column is a filter.
 func (st *statement) useIndex() error {
 	p, x := st.Pattern(), st.Pattern().Index
 	if !keptIndex(st.table.Table, x) {
-		return unsupported("Cassandra's indexes find equal values of one plain column; none has the order of %s", x.Name)
+		return unsupported("index %s: a Cassandra index finds equal values of one plain column, and has no order", x.Name)
 	}
 	last := len(x.Columns) - 1
 	switch {
 	case len(p.By) <= last:
-		return unsupported("index %s finds rows by its last column, which by does not bind", x.Name)
+		return unsupported("index %s: Cassandra needs its last column, but by does not bind it", x.Name)
 	case p.Reverse:
-		return unsupported("Cassandra reads against the order through no index")
+		return unsupported("Cassandra cannot read in reverse order through an index")
 	case last == 0 && (p.From != nil || p.To != nil || len(p.After) > 0 || p.In != nil):
-		return unsupported("without the partition key, index %s gives rows in no order that could be gone on in", x.Name)
+		return unsupported("index %s without the partition key returns rows in no order, so a read cannot continue after one", x.Name)
 	}
-	// The arguments stay where they are: the filter's stands right behind by's.
+	// The positions of the arguments stay the same: the filter's argument is the
+	// last of those for by.
 	bound := *p
 	bound.By, bound.Filter = p.By[:last], append([]*schemas.Column{p.By[last]}, p.Filter...)
 	if p.In != nil || len(p.Filter) > 0 {
-		return unsupported("index %s beside a list or a filter", x.Name)
+		return unsupported("index %s together with a list or a filter", x.Name)
 	}
 	st.shape, st.At.Filter = &bound, last
 	return nil
 }
 
-// possible reports whether a call can give these bounds and no others. The bound
-// at which reading begins and after are never both used: the closer one is.
+// possible reports whether a call can give exactly these bounds. Of after and the
+// bound at which reading begins, only the closer one is used.
 func (st *statement) possible(with bounds) bool {
 	p := st.shape
 	if with&withFrom != 0 && p.From == nil || with&withTo != 0 && p.To == nil || with&withAfter != 0 && len(p.After) == 0 {
@@ -80,7 +80,7 @@ func (st *statement) possible(with bounds) bool {
 	return with&withAfter == 0 || with&st.startBound() == 0
 }
 
-// start is the bound at which reading begins, where there is an after.
+// startBound returns the bound at which reading begins in a pattern with after.
 func (st *statement) startBound() bounds {
 	if ascending(st.Pattern().After[0], st.Pattern().Reverse) {
 		return withFrom
@@ -88,10 +88,11 @@ func (st *statement) startBound() bounds {
 	return withTo
 }
 
-// compileChain writes a page that goes on after a row in columns of both
-// directions, which no comparison of tuples says in CQL, as a row of reads, one
-// after another until the limit is reached: first the rows that share all but
-// the last of the columns with it, and so on.
+// compileChain compiles a page that continues after a row in columns of mixed
+// direction. CQL has no comparison for it, so the page is a chain of reads, run
+// one after another until the limit is reached. The first one reads the rows that
+// agree with that row in all columns but the last, the next in one column less,
+// and so on.
 func (st *statement) compileChain() {
 	p := st.Pattern()
 	end := (withFrom | withTo) &^ st.startBound()
@@ -115,8 +116,8 @@ func (st *statement) compileChain() {
 	}
 }
 
-// choose decides which columns are selected: the pattern's, and behind them what
-// is needed to put rows in order or to tell whether there is one.
+// chooseColumns sets the columns to select: first those of the pattern, then those
+// that the driver needs to order rows or to see whether a row exists.
 func (st *statement) chooseColumns() {
 	p := st.shape
 	if p.Element != nil {
@@ -133,7 +134,7 @@ func (st *statement) chooseColumns() {
 		return len(columns) - 1
 	}
 	if p.Static {
-		// A distinct selection names the whole partition key.
+		// SELECT DISTINCT must name the whole partition key.
 		for _, c := range st.table.Partition {
 			at(c)
 		}
@@ -151,12 +152,13 @@ func (st *statement) chooseColumns() {
 	st.shape = &selected
 }
 
-// single reports whether in is over a partition column, one read each.
+// readsEach reports whether each element of the list is read by its own SELECT, as
+// the elements are partitions.
 func (st *statement) readsEach() bool {
 	return st.Pattern().In != nil && st.Pattern().Parallel > 0
 }
 
-// selection writes a SELECT; more adds the conditions of the bounds.
+// selection writes a SELECT. The function more adds the conditions of the bounds.
 func (st *statement) selection(more func(b *cql)) *query {
 	p, t := st.shape, st.table
 	b := new(cql)

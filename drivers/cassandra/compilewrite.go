@@ -6,23 +6,24 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// compileWrite writes a write twice: by itself, its timestamp in the request,
-// and as a part of a batch, where each has its own.
+// compileWrite writes two statements for a write. One is sent alone, with its
+// timestamp in the request. The other is part of a batch, with its own timestamp.
 func (st *statement) compileWrite() error {
 	p := st.Pattern()
-	counters := slices.ContainsFunc(slices.Concat(p.Table.Columns, p.Table.Static), func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter })
+	counters := slices.ContainsFunc(slices.Concat(p.Table.Columns, p.Table.Static),
+		func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter })
 	st.counter = counters
 	switch {
 	case p.In != nil:
-		return unsupported("in binds lists of reads only")
+		return unsupported("only a read can bind a list with in")
 	case p.ReturnsNew:
-		return unsupported("no write of Cassandra gives values back")
+		return unsupported("a write in Cassandra returns no values")
 	case p.Kind == schemas.Add && !counters:
-		return unsupported("Cassandra adds to counters only, and %s is a %s", p.Columns[0].Name, p.Columns[0].Type)
+		return unsupported("Cassandra adds only to counters, but column %s is a %s", p.Columns[0].Name, p.Columns[0].Type)
 	case p.Kind == schemas.Put && counters:
-		return unsupported("a row of counters begins with an addition")
+		return unsupported("Cassandra has no put for counters, only add")
 	case p.Kind == schemas.PutIf && !p.Absent && len(p.Columns) == 0:
-		return unsupported("a comparison without a column to set")
+		return unsupported("Cassandra has no conditional write that sets no column")
 	}
 	for with := range bounds(len(st.queries)) {
 		if with&withAfter != 0 || with&withFrom != 0 && p.From == nil || with&withTo != 0 && p.To == nil {
@@ -69,10 +70,10 @@ func (st *statement) mutation(with bounds, timed bool) *query {
 	return st.store.add(q)
 }
 
-// idempotent reports whether a write that is sent twice does what it does once,
-// and which arguments it writes to lists. The elements of a list have keys that
-// the node makes: written twice, they are there twice, also where the list is
-// replaced, since both have one timestamp.
+// idempotent reports whether a write may be sent twice, and which of its arguments
+// are lists. A node makes the keys of a list's elements, so elements that are
+// written twice appear twice. This also holds for a write that replaces the list,
+// because both attempts have the same timestamp.
 func (st *statement) idempotent() (bool, []bind) {
 	p := st.Pattern()
 	if p.Kind == schemas.PutIf || st.counter {

@@ -6,36 +6,36 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// bind says where a bound value of a statement comes from: from the argument at
-// that position, or from one of the sources below.
+// bind says where the value of a bind marker comes from: the argument at that
+// position, or one of the sources below.
 type bind int
 
 const (
-	bindLimit   bind = -1 - iota // how many rows may still come
+	bindLimit   bind = -1 - iota // the number of rows that are still wanted
 	bindTime                     // the write's timestamp
 	bindElement                  // one element of the list that in binds
 )
 
 // query is one CQL statement.
 type query struct {
-	id    int // its number in the store: sessions keep what they need to run it
+	id    int // its number in the store, by which slots keep their calls
 	text  string
 	binds []bind
-	// route are the bound values that are the partition key, by position in
-	// binds; none: any node will do.
+	// route are the positions in binds of the partition key's columns. If it is
+	// empty, any node can take the request.
 	route []int
 
-	idempotent  bool              // it may be sent twice
-	lists       []bind            // what it writes to lists: it may be sent twice if they are empty
-	conditional bool              // a Paxos round
-	columns     []*schemas.Column // what a read selects
+	idempotent  bool              // it may be sent twice, unless lists says otherwise
+	lists       []bind            // the list arguments: it may be sent twice only if they are empty
+	conditional bool              // it is a Paxos round
+	columns     []*schemas.Column // the columns that a read selects
 }
 
 // cql writes one statement.
 type cql struct {
 	strings.Builder
 	binds []bind
-	conds int // conditions so far
+	conds int // the number of conditions so far
 }
 
 func (b *cql) write(words ...string) {
@@ -55,15 +55,14 @@ func (b *cql) cond(text string, binds ...bind) {
 	b.binds = append(b.binds, binds...)
 }
 
-// equal binds columns to the arguments that begin at a position.
+// equal adds a condition for each column. Their arguments begin at position at.
 func (b *cql) equal(cs []*schemas.Column, at int) {
 	for i, c := range cs {
 		b.cond(quote(c.Name)+" = ?", bind(at+i))
 	}
 }
 
-// query ends the statement. Its partition key is the first of its binds that are
-// the arguments (or the element) that key lists.
+// query ends the statement. key lists the binds of the partition key.
 func (b *cql) query(key []bind) *query {
 	q := &query{text: b.String(), binds: b.binds}
 	for _, k := range key {
@@ -77,7 +76,7 @@ func (b *cql) query(key []bind) *query {
 	return q
 }
 
-// bounds are the ends of a range that are given in a call: a null end is none.
+// bounds are the ends of a range that a call gives. A null argument gives none.
 type bounds uint8
 
 const (
@@ -86,10 +85,12 @@ const (
 	withAfter
 )
 
-// ascending reports whether a read with this direction goes up in a column.
+// ascending reports whether a read in this direction sees the column's values
+// ascend.
 func ascending(c *schemas.Column, reverse bool) bool { return c.Desc == reverse }
 
-// relation is the sign of rows strictly behind a value in reading order.
+// relation returns the comparison that holds for rows after a value, in reading
+// order.
 func relation(c *schemas.Column, reverse bool) string {
 	if ascending(c, reverse) {
 		return ">"
@@ -97,7 +98,8 @@ func relation(c *schemas.Column, reverse bool) string {
 	return "<"
 }
 
-// lower and upper are the signs of the ends of a range, which are ends by value.
+// lower and upper return the comparisons for the ends of a range. The ends are by
+// value, whatever the reading order.
 func lower(b *schemas.Bound) string {
 	if b.Open {
 		return ">"
@@ -112,8 +114,8 @@ func upper(b *schemas.Bound) string {
 	return "<="
 }
 
-// ends appends the ends of a range. Beside a tuple they are tuples themselves,
-// since CQL does not mix the two over one column.
+// ends appends the conditions for the ends of a range. CQL does not mix tuples and
+// plain comparisons over one column, so tuple writes them as tuples.
 func (b *cql) ends(p *schemas.Pattern, with bounds, from, to int, tuple bool) {
 	end := func(c *schemas.Column, sign string, at int) {
 		if tuple {
@@ -130,7 +132,7 @@ func (b *cql) ends(p *schemas.Pattern, with bounds, from, to int, tuple bool) {
 	}
 }
 
-// after appends the condition of a page over columns of one direction.
+// after appends the condition of a page. All its columns have one direction.
 func (b *cql) after(p *schemas.Pattern, at int) {
 	var binds []bind
 	var marks []string
@@ -146,8 +148,8 @@ func (b *cql) after(p *schemas.Pattern, at int) {
 	b.cond("("+quoted(p.After)+")"+sign+"("+strings.Join(marks, ", ")+")", binds...)
 }
 
-// oneDirection reports whether all columns are sorted the same way, so that one
-// comparison of tuples says which rows come after one.
+// oneDirection reports whether all columns are sorted the same way. Then one
+// comparison of tuples selects the rows after a row.
 func oneDirection(cs []*schemas.Column) bool {
 	for _, c := range cs {
 		if c.Desc != cs[0].Desc {
@@ -157,8 +159,8 @@ func oneDirection(cs []*schemas.Column) bool {
 	return true
 }
 
-// insert writes an INSERT of the key and columns, whose arguments begin at.
-// Absent makes it conditional.
+// insert writes an INSERT of the key and the columns. The columns' arguments begin
+// at position at. absent makes the INSERT conditional.
 func insert(t *table, p *schemas.Pattern, at int, absent, timed bool) *cql {
 	b := new(cql)
 	b.write("INSERT INTO ", t.qualified, " (", quoted(p.By))
@@ -180,8 +182,8 @@ func insert(t *table, p *schemas.Pattern, at int, absent, timed bool) *cql {
 	return b
 }
 
-// update writes an UPDATE that sets each column to set(column); its arguments
-// begin at.
+// update writes an UPDATE. set returns the assignment for each column, and the
+// columns' arguments begin at position at.
 func update(t *table, p *schemas.Pattern, at int, timed bool, set func(name string) string) *cql {
 	b := new(cql)
 	b.write("UPDATE ", t.qualified)
@@ -201,7 +203,7 @@ func update(t *table, p *schemas.Pattern, at int, timed bool, set func(name stri
 	return b
 }
 
-// remove writes a DELETE of a row, cells, or a range with the ends given.
+// remove writes a DELETE of a row, of columns, or of a range with the given ends.
 func remove(t *table, p *schemas.Pattern, with bounds, from, to int, timed bool) *cql {
 	b := new(cql)
 	b.write("DELETE ")

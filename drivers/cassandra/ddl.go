@@ -7,22 +7,22 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Replication is how many nodes of a datacenter hold each row.
+// Replication is the number of nodes in a datacenter that hold each row.
 type Replication struct {
 	Datacenter string
 	Factor     int
 }
 
-// definition is a schema as CQL: what Apply creates.
+// definition is a schema in CQL, as Apply creates it.
 type definition struct {
 	keyspace    string
 	replication Replication
 	tables      []tableDefinition
 	namespace   string
-	stored      *schemas.Schema // as Inspect tells of it
+	stored      *schemas.Schema // as Inspect will return it
 }
 
-// tableDefinition is one table that is no row header.
+// tableDefinition is a table that is not a row header.
 type tableDefinition struct {
 	table   *schemas.Table
 	name    string // in CQL
@@ -37,7 +37,7 @@ type indexDefinition struct {
 	column *schemas.Column
 }
 
-// define works out what a schema is in CQL.
+// define translates a schema into CQL.
 func define(s *schemas.Schema, namespace string, r Replication) (*definition, error) {
 	d := &definition{replication: r, namespace: namespace}
 	var err error
@@ -47,11 +47,12 @@ func define(s *schemas.Schema, namespace string, r Replication) (*definition, er
 	if d.keyspace, err = Keyspace(namespace, s.Name); err != nil {
 		return nil, err
 	}
-	named := make(map[string]string) // CQL name → what has it
+	named := make(map[string]string) // CQL name → table
 	for _, t := range s.Tables {
 		if t.Header() {
 			if len(t.Hints[engineName]) > 0 {
-				return nil, fmt.Errorf("table %s is only a row header, which Cassandra does not create: give its hints to the tables nested in it", t.Name)
+				return nil, fmt.Errorf("table %s is only a row header and is not created: give its hints to the tables nested in it",
+					t.Name)
 			}
 			continue
 		}
@@ -66,11 +67,12 @@ func define(s *schemas.Schema, namespace string, r Replication) (*definition, er
 		td.indexes = indexesOf(t)
 		d.tables = append(d.tables, td)
 	}
-	indexed := make(map[string]string) // Cassandra names an index once in a keyspace
+	indexed := make(map[string]string) // index → table: an index's name is unique in a keyspace
 	for _, td := range d.tables {
 		for _, x := range td.indexes {
 			if other, taken := indexed[x.name]; taken {
-				return nil, fmt.Errorf("tables %s and %s both have an index %s, which Cassandra takes once in a keyspace: rename one", other, td.table.Name, x.name)
+				return nil, fmt.Errorf("tables %s and %s both have an index %s, but a keyspace can have only one of that name: rename one",
+					other, td.table.Name, x.name)
 			}
 			indexed[x.name] = td.table.Name
 		}
@@ -78,8 +80,8 @@ func define(s *schemas.Schema, namespace string, r Replication) (*definition, er
 	return d, nil
 }
 
-// indexesOf returns the indexes that Cassandra keeps of a table, one for each
-// column that some index ends with: a second one would be the same.
+// indexesOf returns the indexes to create for a table. There is one for each
+// column that is last in some index: a second one would be the same.
 func indexesOf(t *schemas.Table) []indexDefinition {
 	var all []indexDefinition
 	has := make(map[*schemas.Column]bool)
@@ -94,8 +96,8 @@ func indexesOf(t *schemas.Table) []indexDefinition {
 	return all
 }
 
-// CQL returns the statements that create a schema, as cqlsh takes them. They
-// are the ones that Apply runs; without a namespace, as in the keyspace's name.
+// CQL returns the statements that create a schema, in a form that cqlsh accepts.
+// Apply runs the same statements, with the namespace in the keyspace's name.
 func CQL(s *schemas.Schema, r Replication) (string, error) {
 	d, err := define(s, "", r)
 	if err != nil {
@@ -112,7 +114,7 @@ func CQL(s *schemas.Schema, r Replication) (string, error) {
 	return b.String(), nil
 }
 
-// statements returns all that create the definition, in order.
+// statements returns all statements that create the definition, in order.
 func (d *definition) statements() []string {
 	all := []string{d.createKeyspace()}
 	for _, t := range d.tables {
@@ -166,10 +168,11 @@ func (d *definition) createTable(td tableDefinition) string {
 }
 
 func (d *definition) createIndex(td tableDefinition, x indexDefinition) string {
-	return fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s.%s (%s)", quote(x.name), quote(d.keyspace), quote(td.name), quote(x.column.Name))
+	return fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s.%s (%s)",
+		quote(x.name), quote(d.keyspace), quote(td.name), quote(x.column.Name))
 }
 
-// quoted lists columns.
+// quoted returns the columns' quoted names, separated by commas.
 func quoted(cs []*schemas.Column) string {
 	var words []string
 	for _, c := range cs {

@@ -11,13 +11,13 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// owner is whose a keyspace is, as the marks of its tables say.
+// owner says who made a keyspace, by the marks of its tables.
 type owner struct {
 	namespace string
-	foreign   string // a table without a mark, or of another namespace; "" is none
+	foreign   string // a table without a mark, or of another namespace; "" if there is none
 }
 
-// owners returns all keyspaces with mailbench's prefix that have tables.
+// owners returns the owner of each keyspace that has mailbench's prefix and tables.
 func (s *Store) owners(ctx context.Context) (map[string]owner, error) {
 	all := make(map[string]owner)
 	it := s.session.Query("SELECT keyspace_name, table_name, comment FROM system_schema.tables").WithContext(ctx).Iter()
@@ -79,7 +79,8 @@ func (s *Store) Drop(ctx context.Context) error {
 				errs = append(errs, fmt.Errorf("drop keyspace %s: %w", name, err))
 			}
 		case o.foreign != "" && s.namespace != "" && strings.HasPrefix(name, drivers.Prefix+s.namespace+"_"):
-			errs = append(errs, fmt.Errorf("drop keyspace %s: its table %s is %w, so all of it is left", name, o.foreign, drivers.ErrForeign))
+			errs = append(errs, fmt.Errorf("drop keyspace %s: table %s: %w, so the keyspace is left alone",
+				name, o.foreign, drivers.ErrForeign))
 		}
 	}
 	s.applied.Clear()

@@ -23,14 +23,14 @@ type Store struct {
 	version     string
 	durability  drivers.Durability
 	limits      limits
-	server      map[string]string // the cluster's own settings that matter to results
+	server      map[string]string // settings of the cluster that matter to results
 	nodes       *nodes
 	clock       clock
-	statements  atomic.Int32 // how many queries were compiled: each has a number
+	statements  atomic.Int32 // the number of compiled queries; each gets the next number
 
 	session *gocql.Session
 	closed  atomic.Bool
-	calls   atomic.Int64 // under way
+	calls   atomic.Int64 // calls under way
 
 	applied sync.Map // *schemas.Table → *table
 }
@@ -85,7 +85,8 @@ func open(ctx context.Context, o drivers.Options) (_ *Store, err error) {
 	return s, nil
 }
 
-// learn asks the cluster what it is.
+// readCluster reads the cluster's datacenters, version and settings, and checks
+// the store's own settings against them.
 func (s *Store) readCluster(ctx context.Context, wanted drivers.Durability) (err error) {
 	if s.datacenter, err = s.nodes.checkDatacenter(); err != nil {
 		return err
@@ -95,7 +96,8 @@ func (s *Store) readCluster(ctx context.Context, wanted drivers.Durability) (err
 		s.replication.Factor = min(3, s.localNodes())
 	}
 	if have := s.localNodes(); s.replication.Factor > have {
-		return fmt.Errorf("setting replication: datacenter %s has %d nodes, which cannot hold %d replicas of a row", s.datacenter, have, s.replication.Factor)
+		return fmt.Errorf("setting replication: datacenter %s has %d nodes, which cannot hold %d replicas of a row",
+			s.datacenter, have, s.replication.Factor)
 	}
 	if err := s.session.Query("SELECT release_version FROM system.local").WithContext(ctx).Scan(&s.version); err != nil {
 		return fmt.Errorf("ask for the version: %w", err)
@@ -106,13 +108,14 @@ func (s *Store) readCluster(ctx context.Context, wanted drivers.Durability) (err
 	s.limits = limitsOf(s.server)
 	s.durability = s.durabilityClass()
 	if wanted != drivers.DurabilityDefault && wanted != s.durability {
-		return fmt.Errorf("durability %s was asked for, and this cluster gives %s (commitlog_sync %s, replication %d, consistency %s): change the cluster or the settings, or leave it out",
+		return fmt.Errorf("durability %s was asked for, but this cluster gives %s (commitlog_sync %s, replication %d, "+
+			"consistency %s): change the cluster or its settings, or do not ask for a durability",
 			wanted, s.durability, s.server["commitlog_sync"], s.replication.Factor, s.settings.consistency)
 	}
 	return nil
 }
 
-// local returns how many nodes the local datacenter has.
+// localNodes returns the number of nodes in the local datacenter.
 func (s *Store) localNodes() (n int) {
 	for _, h := range s.nodes.all() {
 		if h.DataCenter() == s.datacenter {
@@ -122,10 +125,11 @@ func (s *Store) localNodes() (n int) {
 	return n
 }
 
-// class returns what an acknowledged write survives. A quorum of three replicas
-// or more outlives a minority of them. Below that it is what one commit log
-// gives: synced before the acknowledgement (batch, group), or the operating
-// system's to write within seconds (periodic).
+// durabilityClass returns what an acknowledged write survives. With a quorum of
+// three or more replicas it survives the loss of a minority of them. Otherwise the
+// commit log of one node decides: with commitlog_sync batch or group the node syncs
+// before it acknowledges; with periodic the operating system writes it to disk
+// within seconds.
 func (s *Store) durabilityClass() drivers.Durability {
 	switch s.settings.consistency {
 	case gocql.Quorum, gocql.LocalQuorum, gocql.EachQuorum, gocql.All:
@@ -155,7 +159,8 @@ func (s *Store) Capabilities() drivers.Capabilities {
 	}
 }
 
-// enter begins a call; the caller ends it with leave if it got no error.
+// enter begins a call. If it returns no error, the caller must end the call with
+// leave.
 func (s *Store) enter() error {
 	s.calls.Add(1)
 	if s.closed.Load() {
@@ -167,9 +172,9 @@ func (s *Store) enter() error {
 
 func (s *Store) leave() { s.calls.Add(-1) }
 
-// Close implements drivers.Store. Calls that are under way are waited for, which
-// all end within the time that a request may take; a call made from within a
-// yield is refused, so that the one around it ends.
+// Close implements drivers.Store. It waits for the calls under way, which all end
+// within a request's timeout. A call made from within a yield is refused, so that
+// the read around it can end.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil

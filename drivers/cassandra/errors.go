@@ -11,24 +11,24 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// outcome says what became of a write that was not acknowledged.
+// outcome is the outcome of a write that was not acknowledged.
 type outcome uint8
 
 const (
 	notApplied outcome = iota // refused before any replica was asked
 	tooLarge                  // refused for its size
-	unknown                   // it may have been applied, or be applied later
+	unknown                   // perhaps applied, now or later
 )
 
-// classify tells from an error what became of the write. What is not known to
-// have been refused is unknown: a batch log may be replayed, a hint delivered
-// and a Paxos round finished by somebody else long after a time-out.
+// classify returns the outcome of a write from its error. An outcome is unknown
+// unless the error proves a refusal: long after a time-out the cluster may still
+// replay a batch log, deliver a hint or finish a Paxos round.
 func classify(err error) outcome {
-	for _, before := range []error{
+	for _, refusal := range []error{
 		gocql.ErrNoConnections, gocql.ErrNoStreams, gocql.ErrSessionClosed, gocql.ErrUnavailable,
 		gocql.ErrTooManyStmts, drivers.ErrClosed,
 	} {
-		if errors.Is(err, before) {
+		if errors.Is(err, refusal) {
 			return notApplied
 		}
 	}
@@ -43,17 +43,19 @@ func classify(err error) outcome {
 		}
 		return notApplied
 	case gocql.ErrCodeUnavailable, gocql.ErrCodeOverloaded, gocql.ErrCodeBootstrapping, gocql.ErrCodeCredentials,
-		gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeConfig, gocql.ErrCodeAlreadyExists, gocql.ErrCodeUnprepared:
+		gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeConfig, gocql.ErrCodeAlreadyExists,
+		gocql.ErrCodeUnprepared:
 		return notApplied
 	}
 	return unknown
 }
 
-// sizeRefused reports whether a message is about a limit of size: the protocol
-// has no code for it. The limits are asked of the cluster and checked before
-// anything is sent; these are for clusters that do not tell them.
+// sizeRefused reports whether a message is about a size limit. The protocol has no
+// error code for that. The driver checks the cluster's limits before it sends
+// anything, so this is for clusters that do not show their limits.
 func sizeRefused(msg string) bool {
-	for _, phrase := range []string{"Batch too large", "oversized mutation", "is longer than maximum", "too big", "Mutation of"} {
+	phrases := []string{"Batch too large", "oversized mutation", "is longer than maximum", "too big", "Mutation of"}
+	for _, phrase := range phrases {
 		if strings.Contains(msg, phrase) {
 			return true
 		}
@@ -61,9 +63,8 @@ func sizeRefused(msg string) bool {
 	return false
 }
 
-// writeError wraps the error of a write that was sent. Uncertain says that an
-// earlier attempt at it may have been applied: then its last refusal means
-// nothing.
+// writeError wraps the error of a write that was sent. uncertain is true if an
+// earlier attempt may have been applied; then the last refusal proves nothing.
 func writeError(err error, uncertain bool) error {
 	if err == nil {
 		return nil
@@ -79,7 +80,7 @@ func writeError(err error, uncertain bool) error {
 	return err
 }
 
-// readError wraps the error of a read, or of what is no write of data.
+// readError wraps the error of a read.
 func readError(err error) error {
 	if errors.Is(err, gocql.ErrSessionClosed) {
 		return fmt.Errorf("%w: %w", drivers.ErrClosed, err)
@@ -87,24 +88,22 @@ func readError(err error) error {
 	return err
 }
 
-// retries is the policy of one session's statements that may be sent twice: at
-// once, where a connection was lost or a node turned the request away.
-// What a time-out has decided stays decided, with one exception. No other
-// statement has a policy: counters, list appends and conditional writes are sent
-// once.
+// retries is the retry policy of a slot's idempotent requests. It retries at once
+// if a connection was lost or a node refused the request. After a time-out it
+// retries only one kind of read. Other requests (counters, list appends,
+// conditional writes) have no retry policy, and are sent once.
 //
-// It is the session's own and its session runs one call at a time: it remembers
-// of the call under way what gocql forgets, that a lost attempt may have been
-// applied.
+// Each slot has its own retries and runs one call at a time. So retries can
+// remember, as gocql does not, that a lost attempt of the call may have been applied.
 type retries struct {
 	most, left int
 	uncertain  bool
 }
 
-// begin forgets the call before.
+// begin resets the policy for the next call.
 func (r *retries) begin() { r.left, r.uncertain = r.most, false }
 
-// give lets a request be sent again, or not.
+// allow sets whether a request may be sent again.
 func (r *retries) allow(q *gocql.Query, again bool) {
 	if again = again && r.most > 0; again {
 		q.RetryPolicy(r)
@@ -125,11 +124,12 @@ func (r *retries) GetRetryType(err error) gocql.RetryType {
 	var readTimeout *gocql.RequestErrReadTimeout
 	var refused gocql.RequestError
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, gocql.ErrTimeoutNoResponse):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, gocql.ErrTimeoutNoResponse):
 		return gocql.Rethrow
 	case errors.As(err, &readTimeout):
-		// Enough replicas answered, but the one asked for the data did not: by
-		// now it is known to be slow.
+		// Enough replicas answered, but not the one that was to send the data.
+		// The coordinator now knows that this one is slow.
 		if readTimeout.Received >= readTimeout.BlockFor && readTimeout.DataPresent == 0 {
 			return gocql.Retry
 		}
@@ -141,8 +141,9 @@ func (r *retries) GetRetryType(err error) gocql.RetryType {
 		}
 		return gocql.Rethrow
 	}
-	// The connection was lost, or there was none. The node may be well, and is
-	// asked first; where it has no connections left, gocql goes on to the next.
+	// The connection was lost, or there was none. The node itself may be well, so
+	// it gets the next attempt. If it has no connections left, gocql tries the
+	// next node.
 	r.uncertain = r.uncertain || classify(err) == unknown
 	if r.left > 0 {
 		return gocql.Retry

@@ -10,12 +10,11 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// engineName is the engine's name in the list of engines, in fallbacks and in
-// hints.
+// engineName is the engine's name in the list of engines and in hints.
 const engineName = "cassandra"
 
-// The hints of a table (hints: {cassandra: {NAME: VALUE}}) are options of its
-// CQL table. Those that are maps are written as words: the class, then
+// hintNames are the hints of a table (hints: {cassandra: {NAME: VALUE}}). Each is
+// an option of the CQL table. A map is written as words: first the class, then
 // key=value. Examples:
 //
 //	compaction: LeveledCompactionStrategy sstable_size_in_mb=160
@@ -53,7 +52,7 @@ func readHint(name, value string) (option, error) {
 	switch name {
 	case "compaction", "compression":
 		if len(words) == 0 || strings.Contains(words[0], "=") {
-			return o, fmt.Errorf("%q does not begin with a class; expected one such as LeveledCompactionStrategy or LZ4Compressor", value)
+			return o, fmt.Errorf("%q does not begin with a class such as LeveledCompactionStrategy or LZ4Compressor", value)
 		}
 		o.fields = map[string]string{"class": words[0]}
 		if name == "compression" && value == "none" {
@@ -70,14 +69,14 @@ func readHint(name, value string) (option, error) {
 	case "gc_grace_seconds":
 		n, err := strconv.ParseUint(value, 10, 31)
 		if err != nil {
-			return o, fmt.Errorf("%q is no whole number of seconds", value)
+			return o, fmt.Errorf("%q is not a whole number of seconds", value)
 		}
 		o.number = strconv.FormatUint(n, 10)
 		return o, nil
 	case "bloom_filter_fp_chance":
 		p, err := strconv.ParseFloat(value, 64)
 		if err != nil || p <= 0 || p > 1 {
-			return o, fmt.Errorf("%q is no chance: expected a number above 0 and up to 1 (no filter)", value)
+			return o, fmt.Errorf("%q; expected a number above 0 and up to 1 (no filter)", value)
 		}
 		o.number = strconv.FormatFloat(p, 'g', -1, 64)
 		return o, nil
@@ -104,7 +103,7 @@ func (o option) String() string {
 	return o.name + " = " + cqlMap(o.fields)
 }
 
-// cqlMap writes a map of strings, "class" first.
+// cqlMap writes a map of strings in CQL, with "class" first.
 func cqlMap(fields map[string]string) string {
 	keys := slices.SortedFunc(maps.Keys(fields), func(a, b string) int {
 		switch {

@@ -7,28 +7,29 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// limits are sizes in bytes, of values and keys as mailbench counts them, that
-// are checked before anything is sent.
+// limits are the size limits of writes in bytes. The driver counts keys and values
+// and checks the limits before it sends anything.
 type limits struct {
-	// mutation is what the cluster takes for one partition at once: the
-	// smaller of its largest mutation and its largest request.
+	// mutation is the largest write to one partition: the smaller of the cluster's
+	// largest mutation and its largest request.
 	mutation int64
-	// batch is what it takes for a batch over several partitions.
+	// batch is the largest batch over several partitions.
 	batch int64
 }
 
 const (
-	// Cassandra 5.0's defaults, for a cluster that does not tell its own (4.0
-	// does under other names, and not to every user).
+	// These are the defaults of Cassandra 5.0, for a cluster that does not show its
+	// limits. Cassandra 4.0 has other names for them, and does not show them to
+	// every user.
 	defaultMutation = 16 << 20
 	defaultBatch    = 50 << 10
-	// mutationMargin is kept of a mutation for what is not a value: names of
-	// columns, clusterings, the request's own header.
+	// mutationMargin is the room left in a mutation for column names, clustering
+	// values and the request's header.
 	mutationMargin = 8 << 10
-	// What Cassandra counts beside keys and values, or a little more: of a
-	// partition its deletions and static row, of a row its own timestamps, of a
-	// value and of each element of a collection timestamp, time to live and
-	// deletion time.
+	// Cassandra counts more than keys and values. A partition has deletions and a
+	// static row. A row has timestamps. A value, and each element of a collection,
+	// has a timestamp, a time to live and a deletion time. These numbers are at
+	// least what Cassandra counts.
 	partitionOverhead = 48
 	rowOverhead       = 32
 	valueOverhead     = 24
@@ -49,7 +50,8 @@ func limitsOf(server map[string]string) limits {
 	return l
 }
 
-// sizeSetting reads a size of cassandra.yaml, such as 50KiB; 0 if it is none.
+// sizeSetting reads a size as in cassandra.yaml, such as 50KiB. It returns 0 if v
+// is not a size.
 func sizeSetting(v string) int64 {
 	for _, u := range []struct {
 		suffix string
@@ -65,7 +67,8 @@ func sizeSetting(v string) int64 {
 	return 0
 }
 
-// sizeOf is at least what Cassandra will count of a write, without its partition.
+// sizeOf returns the size of a write without its partition's overhead. It is at
+// least what Cassandra will count.
 func (st *statement) sizeOf(args []drivers.Value) int64 {
 	n := int64(rowOverhead)
 	for i := range args {

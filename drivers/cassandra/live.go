@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// liveKeyspace is a keyspace as system_schema tells of it.
+// liveKeyspace is a keyspace as system_schema describes it.
 type liveKeyspace struct {
 	name        string
 	replication map[string]string
@@ -23,21 +23,24 @@ type liveTable struct {
 	mark    mark
 	marked  bool
 	columns []liveColumn
-	indexes map[string]string // name → column
-	numbers map[string]string // options that are numbers
-	fields  map[string]map[string]string
-	expiry  int // default_time_to_live: the seconds after which rows go, 0 is never
+	indexes map[string]string            // name → column
+	numbers map[string]string            // the options that are numbers
+	fields  map[string]map[string]string // the options that are maps
+	expiry  int                          // default_time_to_live: rows expire after so many seconds; 0 is never
 }
 
 type liveColumn struct {
-	name, kind, typ, order string // kind: partition_key, clustering, static, regular; order: asc, desc, none
-	position               int
+	name, typ string
+	kind      string // partition_key, clustering, static or regular
+	order     string // asc, desc or none
+	position  int
 }
 
-// readKeyspace reads a keyspace; nil is absent.
+// readKeyspace reads a keyspace. It returns nil if the keyspace does not exist.
 func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, error) {
 	k := &liveKeyspace{name: name, tables: make(map[string]*liveTable)}
-	it := s.session.Query("SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
+	it := s.session.Query("SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?", name).
+		WithContext(ctx).Iter()
 	there := it.Scan(&k.replication)
 	if err := it.Close(); err != nil || !there {
 		return nil, err
@@ -54,7 +57,9 @@ func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, e
 			break
 		}
 		t.mark, t.marked = readMark(t.comment)
-		t.numbers = map[string]string{"bloom_filter_fp_chance": strconv.FormatFloat(chance, 'g', -1, 64), "gc_grace_seconds": strconv.Itoa(grace)}
+		t.numbers = map[string]string{
+			"bloom_filter_fp_chance": strconv.FormatFloat(chance, 'g', -1, 64), "gc_grace_seconds": strconv.Itoa(grace),
+		}
 		t.fields = map[string]map[string]string{"caching": caching, "compaction": compaction, "compression": compression}
 		k.tables[table] = t
 	}
@@ -74,7 +79,8 @@ func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, e
 		return nil, err
 	}
 	var index string
-	it = s.session.Query("SELECT table_name, index_name, options FROM system_schema.indexes WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
+	it = s.session.Query("SELECT table_name, index_name, options FROM system_schema.indexes WHERE keyspace_name = ?", name).
+		WithContext(ctx).Iter()
 	for {
 		var options map[string]string
 		if !it.Scan(&table, &index, &options) {
@@ -87,8 +93,8 @@ func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, e
 	return k, it.Close()
 }
 
-// ours reports whether all tables of the keyspace carry mailbench's mark. One
-// without tables is nobody's: a creation that has only begun looks like that.
+// checkMarks returns an error if some table of the keyspace lacks mailbench's mark.
+// A keyspace without tables passes: its creation may have only begun.
 func (k *liveKeyspace) checkMarks() error {
 	for _, name := range slices.Sorted(maps.Keys(k.tables)) {
 		if !k.tables[name].marked {
@@ -98,7 +104,7 @@ func (k *liveKeyspace) checkMarks() error {
 	return nil
 }
 
-// factor returns the replicas in a datacenter.
+// factor returns the number of replicas in a datacenter.
 func (k *liveKeyspace) factor(datacenter string) string {
 	if n := k.replication[datacenter]; n != "" {
 		return n
@@ -106,7 +112,8 @@ func (k *liveKeyspace) factor(datacenter string) string {
 	return k.replication["replication_factor"]
 }
 
-// of returns the columns of a kind in order: of the key by position, others by name.
+// ofKind returns the columns of a kind in order: key columns by position, others by
+// name.
 func (t *liveTable) ofKind(kind string) []liveColumn {
 	var all []liveColumn
 	for _, c := range t.columns {

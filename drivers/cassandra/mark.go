@@ -8,28 +8,28 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// markPrefix begins the comment of each table that mailbench has made. A
-// keyspace is ours if all of its tables have it.
+// markPrefix begins the comment of each table that mailbench created. A keyspace
+// is mailbench's if all of its tables have it.
 const markPrefix = "mailbench "
 
-// mark is the rest of such a comment: what of a table CQL has no way to say.
-// All else is read from the engine's own schema.
+// mark is the rest of such a comment. It holds what CQL cannot say about a table;
+// all else is read from system_schema.
 type mark struct {
 	Namespace string `json:"namespace,omitempty"`
 	Schema    string `json:"schema"`
-	Table     string `json:"table"` // as the schema calls it
-	// In is what the table is nested in, innermost first.
+	Table     string `json:"table"` // its name in the schema
+	// In are the tables that the table is nested in, innermost first.
 	In []ancestor `json:"in,omitempty"`
-	// Types are the columns whose CQL type is not the schema's.
+	// Types are the types of the columns whose CQL type is another.
 	Types map[string]string `json:"types,omitempty"`
-	// Indexes are the columns of those indexes that CQL tells otherwise: that
-	// begin with columns of the primary key (CQL names the last one only, and
-	// finds the rows by all), or share the index of another.
+	// Indexes are the columns of the indexes that look different in CQL. CQL names
+	// only the last column of an index that begins with columns of the primary key.
+	// Two indexes with the same last column are one in CQL.
 	Indexes map[string][]string `json:"indexes,omitempty"`
 }
 
-// ancestor is a table that another is nested in, with the number of its
-// primary key columns. It may be a row header, which is no table in CQL.
+// ancestor is a table that another is nested in. Key is the number of its primary
+// key columns. A row header is an ancestor too, though it has no CQL table.
 type ancestor struct {
 	Table string `json:"table"`
 	Key   int    `json:"key"`
@@ -74,9 +74,9 @@ func (m mark) comment() string {
 	var b strings.Builder
 	b.WriteString(markPrefix)
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // map<text,bigint> stays legible
+	e.SetEscapeHTML(false) // keeps map<text,bigint> readable
 	if err := e.Encode(m); err != nil {
-		panic(err) // strings, numbers and maps of them can always be written
+		panic(err) // strings, numbers and maps of them can always be encoded
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -87,10 +87,10 @@ func readMark(comment string) (m mark, ok bool) {
 	return m, ok && json.Unmarshal([]byte(text), &m) == nil && m.Schema != "" && m.Table != ""
 }
 
-// kept reports whether Cassandra keeps an index of the table: its own are of one
-// plain column and find equal values, in no order of theirs. The columns before
-// that one, if any, are the first of the primary key, with the whole partition
-// key among them: they are bound beside it and cost nothing.
+// keptIndex reports whether Cassandra can keep an index of the table. A Cassandra
+// index is over one plain column; it finds equal values and has no order. The
+// schema's index may have more columns before that one, if they are the first of
+// the primary key and include the whole partition key: a read binds them too.
 func keptIndex(t *schemas.Table, x *schemas.Index) bool {
 	last := len(x.Columns) - 1
 	if c := x.Columns[last]; c.Column.Role != schemas.Plain || c.Desc {

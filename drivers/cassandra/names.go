@@ -8,12 +8,12 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// maxName is the longest name of a keyspace, table or index that Cassandra
-// takes: each is part of a file's name.
+// maxName is the longest name that Cassandra takes for a keyspace, table or index,
+// which are all parts of file names.
 const maxName = 48
 
-// Keyspace returns the keyspace that a schema of that name is applied to:
-// mailbench_<namespace>_<schema>, or mailbench_<schema> without a namespace.
+// Keyspace returns the name of a schema's keyspace: mailbench_<namespace>_<schema>,
+// or mailbench_<schema> without a namespace.
 func Keyspace(namespace, schema string) (string, error) {
 	name := drivers.Prefix
 	if namespace != "" {
@@ -21,24 +21,25 @@ func Keyspace(namespace, schema string) (string, error) {
 	}
 	name += cqlName(schema)
 	if len(name) > maxName {
-		return "", fmt.Errorf("keyspace %s is %d characters long, Cassandra takes %d: give the schema or the namespace a shorter name", name, len(name), maxName)
+		return "", fmt.Errorf("keyspace %s has %d characters, but Cassandra takes at most %d: shorten the schema's name or the namespace",
+			name, len(name), maxName)
 	}
 	return name, nil
 }
 
-// cqlName returns the name of a schema, table or index as Cassandra takes it:
-// letters, digits and underscores, so that "users.folder" is users_folder.
+// cqlName turns the name of a schema, table or index into letters, digits and
+// underscores: "users.folder" becomes users_folder.
 func cqlName(name string) string { return strings.NewReplacer(".", "_", "-", "_").Replace(name) }
 
-// quote returns an identifier as it stands, in double quotes: columns are
-// called "from", "to" and "key", tables JAMES_MESSAGES.
+// quote returns an identifier in double quotes. Some are keywords, as the columns
+// "from", "to" and "key"; others have capitals, as the table JAMES_MESSAGES.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // literal returns a CQL string literal.
 func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// tableName returns what a table is called in CQL. The only table below a row
-// header is the rows that the document speaks of, and has the header's name:
+// tableName returns a table's name in CQL. A table that is alone below a row header
+// has the header's name, because the document gives its rows that name. So
 // ElasticInbox's super column family MessageMetadata is the CQL table
 // "MessageMetadata" with the primary key (key, message, name).
 func tableName(t *schemas.Table) string {
@@ -48,9 +49,9 @@ func tableName(t *schemas.Table) string {
 	return cqlName(t.Name)
 }
 
-// cqlType returns a type as CQL writes it. A timestamp of the schema language
-// counts microseconds, CQL's milliseconds: it is kept as the bigint that it is,
-// which sorts the same way and loses nothing.
+// cqlType returns a type in CQL. A timestamp becomes a bigint: the schema language
+// counts microseconds, but a CQL timestamp only milliseconds. A bigint sorts the
+// same way and loses nothing.
 func cqlType(t schemas.Type) string {
 	switch t.Kind {
 	case schemas.Timestamp:

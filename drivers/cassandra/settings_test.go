@@ -113,9 +113,9 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, s := range map[string]*settings{
-		"tls_ca: open":           {tls: true, tlsCA: filepath.Join(dir, "none.pem")},
-		"no certificate is in":   {tls: true, tlsCA: empty},
-		"tls_cert and tls_key: ": {tls: true, tlsCert: empty, tlsKey: empty},
+		"tls_ca: open":            {tls: true, tlsCA: filepath.Join(dir, "none.pem")},
+		"contains no certificate": {tls: true, tlsCA: empty},
+		"tls_cert and tls_key: ":  {tls: true, tlsCert: empty, tlsKey: empty},
 	} {
 		if _, err := s.config(nil, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
