@@ -16,7 +16,7 @@ import (
 func (r *runner) provenance(started time.Time) *reports.Run {
 	c := r.config
 	run := &reports.Run{
-		Format: reports.Format, Seed: c.Workload.Seed, Command: c.Command, Started: started.UTC().Format(time.RFC3339Nano),
+		Format: reports.Format, Seed: c.Workload.Seed, Command: c.Command, Started: started.UTC().Format(time.RFC3339),
 		Workload: reports.Workload{
 			Name: c.Workload.Name, Text: string(c.Workload.Source), SHA256: digest(c.Workload.Source), Overrides: c.Overrides,
 		},

@@ -58,7 +58,7 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 			File: info.File, Messages: info.Messages, Bytes: info.Bytes, Malformed: info.Malformed, SHA256: info.SHA256,
 		}
 	}
-	r.result.Ended = time.Now().UTC().Format(time.RFC3339Nano)
+	r.result.Ended = time.Now().UTC().Format(time.RFC3339)
 	r.result.Seconds = time.Since(started).Seconds()
 	r.result.Interrupted = ctx.Err() != nil
 	if r.log != nil {
