@@ -147,20 +147,20 @@ func (sc *script) accounts() {
 }
 
 func (sc *script) deliveries() {
-	sc.deliver("1 recipient, no attachment", letter(0), sc.in)
-	sc.deliver("3 recipients, no attachment", letter(1), sc.in, sc.bob.Folders[0], sc.cat.Folders[0])
-	files := letter(2)
+	sc.deliver("1 recipient, no attachment", sample(0), sc.in)
+	sc.deliver("3 recipients, no attachment", sample(1), sc.in, sc.bob.Folders[0], sc.cat.Folders[0])
+	files := sample(2)
 	files.Files = []File{
 		{Name: "a.txt", Type: "text/plain", Encoding: mail.QuotedPrintable, Content: []byte("Grüße\n")},
 		{Name: "b.bin", Encoding: mail.Base64, Content: noise(3000, 2)},
 	}
 	sc.deliver("2 recipients, 2 small attachments", files, sc.in, sc.bob.Folders[0])
-	big := letter(3)
+	big := sample(3)
 	big.Files = []File{{Name: "big.bin", Encoding: mail.Base64, Content: noise(2_416_000, 3)}}
 	sc.deliver("1 recipient, attachment of 2416 KB", big, sc.in)
 	for n := 4; n < 30; n++ {
 		sc.clock.advance(time.Second)
-		if err := sc.mb.Deliver(sc.ctx, letter(n).Message(), []*models.Folder{sc.in}, make([]models.Handle, 1)); err != nil {
+		if err := sc.mb.Deliver(sc.ctx, sample(n).Message(), []*models.Folder{sc.in}, make([]models.Handle, 1)); err != nil {
 			sc.t.Fatalf("deliver: %v", err)
 		}
 	}

@@ -14,33 +14,33 @@ import (
 
 // check compares everything: each account as a login finds it, its folders,
 // their numbers and pages, each message in all its bytes, and the audit.
-func (tw *twin) check() {
-	tw.t.Helper()
-	for _, a := range tw.accounts {
-		tw.checkAccount(a)
+func (diff *differential) check() {
+	diff.t.Helper()
+	for _, a := range diff.accounts {
+		diff.checkAccount(a)
 		for _, f := range a.folders {
-			tw.checkFolder(f, 25)
-			for _, m := range tw.live(f) {
-				tw.checkMessage(m)
+			diff.checkFolder(f, 25)
+			for _, m := range diff.live(f) {
+				diff.checkMessage(m)
 			}
 		}
 	}
-	tw.checkAudit()
+	diff.checkAudit()
 }
 
-func (tw *twin) checkAccount(a *account) {
-	tw.t.Helper()
-	got, err := tw.got.Login(tw.ctx, a.ref.Address)
-	ref, refErr := tw.ref.Login(tw.ctx, a.ref.Address)
-	tw.agree("login "+a.ref.Address, err, refErr)
-	tw.pair(got, ref)
+func (diff *differential) checkAccount(a *account) {
+	diff.t.Helper()
+	got, err := diff.got.Login(diff.ctx, a.ref.Address)
+	ref, refErr := diff.ref.Login(diff.ctx, a.ref.Address)
+	diff.agree("login "+a.ref.Address, err, refErr)
+	diff.pair(got, ref)
 
 	want := map[string]models.FolderInfo{}
-	refErr = tw.ref.Folders(tw.ctx, a.ref, func(i models.FolderInfo) error {
+	refErr = diff.ref.Folders(diff.ctx, a.ref, func(i models.FolderInfo) error {
 		want[i.Name] = i
 		return nil
 	})
-	err = tw.got.Folders(tw.ctx, a.got, func(i models.FolderInfo) error {
+	err = diff.got.Folders(diff.ctx, a.got, func(i models.FolderInfo) error {
 		w, ok := want[i.Name]
 		if !ok {
 			return fmt.Errorf("folder %q is listed twice, or is none of the account's", i.Name)
@@ -48,9 +48,9 @@ func (tw *twin) checkAccount(a *account) {
 		delete(want, i.Name)
 		return equalNumbers(i.Known, models.Stats{Messages: i.Messages, Unread: i.Unread}, models.Stats{Messages: w.Messages, Unread: w.Unread})
 	})
-	tw.agree("folders of "+a.ref.Address, err, refErr)
+	diff.agree("folders of "+a.ref.Address, err, refErr)
 	for name := range want {
-		tw.t.Fatalf("folders of %s: %q is missing", a.ref.Address, name)
+		diff.t.Fatalf("folders of %s: %q is missing", a.ref.Address, name)
 	}
 }
 
@@ -72,26 +72,26 @@ func equalNumbers(known models.Known, got, want models.Stats) error {
 }
 
 // checkFolder compares a folder's numbers and, page by page, its list.
-func (tw *twin) checkFolder(f *folder, page int) {
-	tw.t.Helper()
+func (diff *differential) checkFolder(f *folder, page int) {
+	diff.t.Helper()
 	name := fmt.Sprintf("folder %q of %s", f.ref.Name, f.in.ref.Address)
-	got, err := tw.got.Stats(tw.ctx, f.got)
-	ref, refErr := tw.ref.Stats(tw.ctx, f.ref)
-	tw.agree("stats of "+name, err, refErr)
+	got, err := diff.got.Stats(diff.ctx, f.got)
+	ref, refErr := diff.ref.Stats(diff.ctx, f.ref)
+	diff.agree("stats of "+name, err, refErr)
 	if err := equalNumbers(got.Known, got, ref); err != nil {
-		tw.t.Fatalf("stats of %s: %v", name, err)
+		diff.t.Fatalf("stats of %s: %v", name, err)
 	}
-	want := tw.live(f)
-	entries, err := pages(tw.ctx, tw.got, f.got, page, len(want)+page)
+	want := diff.live(f)
+	entries, err := pages(diff.ctx, diff.got, f.got, page, len(want)+page)
 	if err != nil {
-		tw.t.Fatalf("list %s: %v", name, err)
+		diff.t.Fatalf("list %s: %v", name, err)
 	}
-	tw.checkOrder(fmt.Sprintf("list %s in pages of %d", name, page), entries, want)
+	diff.checkOrder(fmt.Sprintf("list %s in pages of %d", name, page), entries, want)
 }
 
 // checkOrder compares a list, newest first, with what should be in it.
-func (tw *twin) checkOrder(name string, entries []models.Entry, want []message) {
-	tw.t.Helper()
+func (diff *differential) checkOrder(name string, entries []models.Entry, want []message) {
+	diff.t.Helper()
 	if len(entries) != len(want) {
 		var got, wanted []string
 		for _, e := range entries {
@@ -100,32 +100,32 @@ func (tw *twin) checkOrder(name string, entries []models.Entry, want []message) 
 		for _, m := range want {
 			wanted = append(wanted, fmt.Sprintf("%x", m.got[:20]))
 		}
-		tw.t.Fatalf("%s: %d messages: %s\nwant %d: %s", name, len(entries), got, len(want), wanted)
+		diff.t.Fatalf("%s: %d messages: %s\nwant %d: %s", name, len(entries), got, len(want), wanted)
 	}
 	for i, e := range entries {
 		w := want[i]
-		if tw.Order == ByDate && e.Handle != w.got {
+		if diff.Order == ByDate && e.Handle != w.got {
 			// Messages of one date stand in any order among themselves.
 			j := slices.IndexFunc(want, func(m message) bool { return m.got == e.Handle })
-			if j >= 0 && tw.refOf(want[j]).Date.Equal(tw.refOf(w).Date) {
+			if j >= 0 && diff.refOf(want[j]).Date.Equal(diff.refOf(w).Date) {
 				w = want[j]
 			}
 		}
 		if e.Handle != w.got {
-			tw.t.Fatalf("%s: place %d of %d has %x, want %x", name, i, len(want), e.Handle, w.got)
+			diff.t.Fatalf("%s: place %d of %d has %x, want %x", name, i, len(want), e.Handle, w.got)
 		}
-		if err := tw.equalEntry(&e, w); err != nil {
-			tw.t.Fatalf("%s: place %d: %v", name, i, err)
+		if err := diff.equalEntry(&e, w); err != nil {
+			diff.t.Fatalf("%s: place %d: %v", name, i, err)
 		}
 		if slices.ContainsFunc(entries[:i], func(x models.Entry) bool { return x.Handle == e.Handle }) {
-			tw.t.Fatalf("%s: place %d: %x is listed twice", name, i, e.Handle)
+			diff.t.Fatalf("%s: place %d: %x is listed twice", name, i, e.Handle)
 		}
 	}
 }
 
 // refOf returns the message behind a message.
-func (tw *twin) refOf(m message) *refMail {
-	return tw.ref.lookup(m.ref).state.mail
+func (diff *differential) refOf(m message) *refMail {
+	return diff.ref.lookup(m.ref).state.mail
 }
 
 // pages lists a folder in pages. It gives up after max entries.
@@ -154,8 +154,8 @@ func pages(ctx context.Context, mb models.Mailbox, f *models.Folder, page, limit
 }
 
 // equalEntry compares what the model could tell of a message.
-func (tw *twin) equalEntry(e *models.Entry, m message) error {
-	r := tw.ref.lookup(m.ref)
+func (diff *differential) equalEntry(e *models.Entry, m message) error {
+	r := diff.ref.lookup(m.ref)
 	want, ref := r.entry(), r.state.mail
 	switch {
 	case e.Known.Has(models.KnowFrom) && string(e.From) != string(want.From):
@@ -178,65 +178,65 @@ func sameMilli(a, b time.Time) bool {
 }
 
 // checkMessage opens a message and streams all that can be streamed of it.
-func (tw *twin) checkMessage(m message) {
-	tw.t.Helper()
-	r := tw.ref.lookup(m.ref)
+func (diff *differential) checkMessage(m message) {
+	diff.t.Helper()
+	r := diff.ref.lookup(m.ref)
 	want := r.state.mail
-	o := &tw.opened
-	if err := tw.got.Open(tw.ctx, m.in.got, m.got, o); err != nil {
-		tw.t.Fatalf("open %q: %v", want.Subject, err)
+	o := &diff.opened
+	if err := diff.got.Open(diff.ctx, m.in.got, m.got, o); err != nil {
+		diff.t.Fatalf("open %q: %v", want.Subject, err)
 	}
 	if o.Handle != m.got {
-		tw.t.Fatalf("open %q: handle %x, want %x", want.Subject, o.Handle, m.got)
+		diff.t.Fatalf("open %q: handle %x, want %x", want.Subject, o.Handle, m.got)
 	}
-	if err := tw.equalEntry(&o.Entry, m); err != nil {
-		tw.t.Fatalf("open %q: %v", want.Subject, err)
+	if err := diff.equalEntry(&o.Entry, m); err != nil {
+		diff.t.Fatalf("open %q: %v", want.Subject, err)
 	}
 	if o.Flags != r.state.flags {
-		tw.t.Fatalf("open %q: flags %b, want %b", want.Subject, o.Flags, r.state.flags)
+		diff.t.Fatalf("open %q: flags %b, want %b", want.Subject, o.Flags, r.state.flags)
 	}
 	if err := equalContent(o.Body, want.Body.Content); err != nil {
-		tw.t.Fatalf("open %q: body: %v", want.Subject, err)
+		diff.t.Fatalf("open %q: body: %v", want.Subject, err)
 	}
 	attached := map[string]int64{}
 	for _, a := range o.Attachments {
 		attached[a.Name] = a.Size
 	}
 	if len(attached) != len(want.Attachments) || len(o.Attachments) != len(want.Attachments) {
-		tw.t.Fatalf("open %q: %d attachments, want %d", want.Subject, len(o.Attachments), len(want.Attachments))
+		diff.t.Fatalf("open %q: %d attachments, want %d", want.Subject, len(o.Attachments), len(want.Attachments))
 	}
 	for _, p := range want.Attachments {
 		if size, ok := attached[p.Name]; !ok || size != p.Content.Size() {
-			tw.t.Fatalf("open %q: attachment %q: there %v, %d bytes, want %d", want.Subject, p.Name, ok, size, p.Content.Size())
+			diff.t.Fatalf("open %q: attachment %q: there %v, %d bytes, want %d", want.Subject, p.Name, ok, size, p.Content.Size())
 		}
 		w := contentChecker{want: p.Content}
-		n, err := tw.got.Attachment(tw.ctx, m.in.got, m.got, p.Name, &w)
+		n, err := diff.got.Attachment(diff.ctx, m.in.got, m.got, p.Name, &w)
 		if err := w.done(n, err); err != nil {
-			tw.t.Fatalf("attachment %q of %q: %v", p.Name, want.Subject, err)
+			diff.t.Fatalf("attachment %q of %q: %v", p.Name, want.Subject, err)
 		}
 	}
-	if _, err := tw.got.Attachment(tw.ctx, m.in.got, m.got, "no such name", io.Discard); !errors.Is(err, models.ErrNotFound) {
-		tw.t.Fatalf("an attachment that %q has not: error is %v, want %q", want.Subject, err, models.ErrNotFound)
+	if _, err := diff.got.Attachment(diff.ctx, m.in.got, m.got, "no such name", io.Discard); !errors.Is(err, models.ErrNotFound) {
+		diff.t.Fatalf("an attachment that %q has not: error is %v, want %q", want.Subject, err, models.ErrNotFound)
 	}
 	w := contentChecker{want: want.Raw}
-	n, err := tw.got.Raw(tw.ctx, m.in.got, m.got, &w)
+	n, err := diff.got.Raw(diff.ctx, m.in.got, m.got, &w)
 	if errors.Is(err, models.ErrNotOffered) {
 		return
 	}
 	if err := w.done(n, err); err != nil {
-		tw.t.Fatalf("raw %q: %v", want.Subject, err)
+		diff.t.Fatalf("raw %q: %v", want.Subject, err)
 	}
 }
 
 // checkAudit compares the audit with the reference: nothing is broken, and
 // what is there is all there.
-func (tw *twin) checkAudit() models.Audit {
-	tw.t.Helper()
-	got, err := tw.got.Audit(tw.ctx)
-	ref, refErr := tw.ref.Audit(tw.ctx)
-	tw.agree("audit", err, refErr)
-	if err := tw.equalAudit(got, ref); err != nil {
-		tw.t.Fatalf("audit: %v\naudit is %+v", err, got)
+func (diff *differential) checkAudit() models.Audit {
+	diff.t.Helper()
+	got, err := diff.got.Audit(diff.ctx)
+	ref, refErr := diff.ref.Audit(diff.ctx)
+	diff.agree("audit", err, refErr)
+	if err := diff.equalAudit(got, ref); err != nil {
+		diff.t.Fatalf("audit: %v\naudit is %+v", err, got)
 	}
 	return got
 }
@@ -256,10 +256,10 @@ func broken(a models.Audit) []count {
 	}
 }
 
-func (tw *twin) equalAudit(got, want models.Audit) error {
+func (diff *differential) equalAudit(got, want models.Audit) error {
 	counts := append(broken(got), count{"accounts", got.Accounts, want.Accounts},
 		count{"folders", got.Folders, want.Folders}, count{"deleted", got.Deleted, want.Deleted})
-	if !has[models.Labeler](tw.got) {
+	if !has[models.Labeler](diff.got) {
 		// A message that several folders show may count once or for each.
 		counts = append(counts, count{"messages", got.Messages, want.Messages})
 	}
@@ -269,7 +269,7 @@ func (tw *twin) equalAudit(got, want models.Audit) error {
 		}
 	}
 	// How many rows an unreferenced message leaves is the model's affair.
-	if got.Unreferenced < want.Unreferenced || got.Unreferenced > 0 && want.Unreferenced == 0 && !tw.leftovers {
+	if got.Unreferenced < want.Unreferenced || got.Unreferenced > 0 && want.Unreferenced == 0 && !diff.leftovers {
 		return fmt.Errorf("%d unreferenced, want %d messages", got.Unreferenced, want.Unreferenced)
 	}
 	return nil

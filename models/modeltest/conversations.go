@@ -13,31 +13,31 @@ import (
 )
 
 func testBySender(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{}).twin()
-	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
+	diff := s.start(t, models.Options{}).differential()
+	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
 	for n := range 23 {
-		tw.deliver(letter(n).Message(), a.folders[n%2], b.folders[0])
+		diff.deliver(sample(n).Message(), a.folders[n%2], b.folders[0])
 	}
-	tw.delete(a.folders[0], tw.live(a.folders[0])[3])
-	tw.move(a.folders[0], a.folders[1], tw.live(a.folders[0])[4])
-	g := tw.got.(models.SenderSearcher)
+	diff.delete(a.folders[0], diff.live(a.folders[0])[3])
+	diff.move(a.folders[0], a.folders[1], diff.live(a.folders[0])[4])
+	g := diff.got.(models.SenderSearcher)
 	for _, sender := range []string{"ann0@sender.example", "ann3@sender.example", "ann@sender.example", ""} {
 		for _, f := range []*folder{a.folders[0], a.folders[1], b.folders[0]} {
 			for _, limit := range []int{1, 2, 100} {
-				got := entries(t, func(y func(*models.Entry) error) error { return g.BySender(tw.ctx, f.got, sender, limit, y) })
-				tw.checkOrder("by sender", got, tw.mails(f, entries(t, func(y func(*models.Entry) error) error {
-					return tw.ref.BySender(tw.ctx, f.ref, sender, limit, y)
+				got := entries(t, func(y func(*models.Entry) error) error { return g.BySender(diff.ctx, f.got, sender, limit, y) })
+				diff.checkOrder("by sender", got, diff.mails(f, entries(t, func(y func(*models.Entry) error) error {
+					return diff.ref.BySender(diff.ctx, f.ref, sender, limit, y)
 				})))
 			}
 		}
 		// Everywhere, in no order.
-		got := entries(t, func(y func(*models.Entry) error) error { return g.BySender(tw.ctx, nil, sender, 1000, y) })
-		want := entries(t, func(y func(*models.Entry) error) error { return tw.ref.BySender(tw.ctx, nil, sender, 1000, y) })
+		got := entries(t, func(y func(*models.Entry) error) error { return g.BySender(diff.ctx, nil, sender, 1000, y) })
+		want := entries(t, func(y func(*models.Entry) error) error { return diff.ref.BySender(diff.ctx, nil, sender, 1000, y) })
 		if len(got) != len(want) {
 			t.Errorf("by sender %q everywhere: %d messages, want %d", sender, len(got), len(want))
 		}
 	}
-	tw.check()
+	diff.check()
 }
 
 func entries(t *testing.T, list func(yield func(*models.Entry) error) error) []models.Entry {
@@ -56,28 +56,28 @@ func entries(t *testing.T, list func(yield func(*models.Entry) error) error) []m
 }
 
 // mails pairs what the reference listed with the model's handles.
-func (tw *twin) mails(f *folder, es []models.Entry) []message {
+func (diff *differential) mails(f *folder, es []models.Entry) []message {
 	var ms []message
 	for _, e := range es {
-		ms = append(ms, message{f, tw.handles[e.Handle], e.Handle})
+		ms = append(ms, message{f, diff.handles[e.Handle], e.Handle})
 	}
 	return ms
 }
 
 func testSlice(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{}).twin()
-	tw.tick = 0
-	a := tw.user(tw.at("ann"), "INBOX", "Work")
+	diff := s.start(t, models.Options{}).differential()
+	diff.tick = 0
+	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	f := a.folders[0]
 	var at []time.Time
 	for n := range 12 {
 		if n%3 != 2 { // two of each three in one instant
-			tw.clock.advance(time.Minute)
+			diff.clock.advance(time.Minute)
 		}
-		tw.deliver(letter(n).Message(), f)
-		at = append(at, tw.clock.now())
+		diff.deliver(sample(n).Message(), f)
+		at = append(at, diff.clock.now())
 	}
-	tw.deliver(letter(12).Message(), a.folders[1])
+	diff.deliver(sample(12).Message(), a.folders[1])
 	ms := time.Millisecond
 	for _, r := range [][2]time.Time{
 		{at[0], at[11]},
@@ -92,52 +92,52 @@ func testSlice(t *testing.T, s *suite) {
 	} {
 		for _, limit := range []int{1, 3, 100} {
 			got := entries(t, func(y func(*models.Entry) error) error {
-				return tw.got.(models.Slicer).Slice(tw.ctx, f.got, r[0], r[1], limit, y)
+				return diff.got.(models.Slicer).Slice(diff.ctx, f.got, r[0], r[1], limit, y)
 			})
-			want := tw.mails(f, entries(t, func(y func(*models.Entry) error) error {
-				return tw.ref.Slice(tw.ctx, f.ref, r[0], r[1], limit, y)
+			want := diff.mails(f, entries(t, func(y func(*models.Entry) error) error {
+				return diff.ref.Slice(diff.ctx, f.ref, r[0], r[1], limit, y)
 			}))
-			tw.checkOrder(fmt.Sprintf("slice from %v to %v", r[0], r[1]), got, want)
+			diff.checkOrder(fmt.Sprintf("slice from %v to %v", r[0], r[1]), got, want)
 		}
 	}
-	tw.check()
+	diff.check()
 }
 
 func testSeenBy(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{}).twin()
-	f := tw.user(tw.at("ann"), "INBOX").folders[0]
+	diff := s.start(t, models.Options{}).differential()
+	f := diff.user(diff.at("ann"), "INBOX").folders[0]
 	for n := range 3 {
-		tw.deliver(letter(n).Message(), f)
+		diff.deliver(sample(n).Message(), f)
 	}
-	g := tw.got.(models.Seer)
+	g := diff.got.(models.Seer)
 	people := []string{"zoe@example.org", "bob@example.org", "yan@example.org", "amy@example.org", "cat@example.org"}
-	tw.tick = 0 // within one instant, too, order is kept
+	diff.tick = 0 // within one instant, too, order is kept
 	for i, who := range people {
-		for j, m := range tw.live(f) {
+		for j, m := range diff.live(f) {
 			if j == 2 || i < 3 && j == 1 {
 				continue
 			}
-			if err := g.Seen(tw.ctx, f.got, m.got, who); err != nil {
+			if err := g.Seen(diff.ctx, f.got, m.got, who); err != nil {
 				t.Fatalf("seen: %v", err)
 			}
-			if err := tw.ref.Seen(tw.ctx, f.ref, m.ref, who); err != nil {
+			if err := diff.ref.Seen(diff.ctx, f.ref, m.ref, who); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	for _, m := range tw.live(f) {
-		got, want := seenBy(t, tw, g, f.got, m.got), seenBy(t, tw, tw.ref, f.ref, m.ref)
+	for _, m := range diff.live(f) {
+		got, want := seenBy(t, diff, g, f.got, m.got), seenBy(t, diff, diff.ref, f.ref, m.ref)
 		if !slices.Equal(got, want) {
 			t.Errorf("seen by %q, want %q", got, want)
 		}
 	}
-	tw.check()
+	diff.check()
 }
 
-func seenBy(t *testing.T, tw *twin, s models.Seer, f *models.Folder, h models.Handle) []string {
+func seenBy(t *testing.T, diff *differential, s models.Seer, f *models.Folder, h models.Handle) []string {
 	t.Helper()
 	var who []string
-	err := s.SeenBy(tw.ctx, f, h, func(w string) error {
+	err := s.SeenBy(diff.ctx, f, h, func(w string) error {
 		who = append(who, w)
 		return nil
 	})
@@ -181,7 +181,7 @@ func testSharedFolder(t *testing.T, s *suite) {
 	var want []models.Handle
 	for n := range 30 {
 		h := make([]models.Handle, 1)
-		d := letter(n)
+		d := sample(n)
 		d.Date = start.Add(time.Duration(n) * time.Minute) // one order, whatever a model sorts by
 		f.clock.advance(time.Second)
 		if err := mb.Deliver(f.ctx, d.Message(), []*models.Folder{shared[n%3]}, h); err != nil {

@@ -182,17 +182,17 @@ func compareKeys(table *schemas.Table, a, b Row) int {
 // testDamage damages a store in which all is well, and reads the audit.
 func testDamage(t *testing.T, s *suite, d Damage) {
 	f := s.start(t, models.Options{ChunkSize: 1000})
-	tw := f.twin()
-	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
+	diff := f.differential()
+	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
 	for n := range 4 {
-		l := letter(n)
+		l := sample(n)
 		l.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(3500, n)}}
-		tw.deliver(l.Message(), a.folders[n%2], b.folders[0])
+		diff.deliver(l.Message(), a.folders[n%2], b.folders[0])
 	}
-	tw.flag(tw.live(a.folders[0])[0], models.Seen, true)
-	before := tw.checkAudit()
+	diff.flag(diff.live(a.folders[0])[0], models.Seen, true)
+	before := diff.checkAudit()
 	f.harm(d)
-	got, err := tw.got.Audit(tw.ctx)
+	got, err := diff.got.Audit(diff.ctx)
 	if err != nil {
 		t.Fatalf("audit of a damaged store: %v", err)
 	}

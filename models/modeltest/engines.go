@@ -10,21 +10,21 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// lesserEngine is an engine that can do less than the embedded one, which stands
+// limitedEngine is an engine that can do less than the embedded one, which stands
 // in for it.
-type lesserEngine struct {
+type limitedEngine struct {
 	name string
 	as   func(drivers.Store) drivers.Store
 }
 
-func lesserEngines() []lesserEngine {
-	return []lesserEngine{{"cassandra", asCassandra}, {"hbase", asHBase}}
+func limitedEngines() []limitedEngine {
+	return []limitedEngine{{"cassandra", asCassandra}, {"hbase", asHBase}}
 }
 
 // open opens the embedded engine within the other's limits. Those of a value are
 // made smaller, so that what is too large is quickly made.
-func (e lesserEngine) open(t testing.TB, s *schemas.Schema) drivers.Store {
-	st := e.as(openEmbedded(t, s)).(*lesser)
+func (e limitedEngine) open(t testing.TB, s *schemas.Schema) drivers.Store {
+	st := e.as(openEmbedded(t, s)).(*limitedStore)
 	st.caps.MaxCellBytes /= 4
 	st.caps.MaxRowBytes /= 4
 	return st
@@ -37,7 +37,7 @@ func asCassandra(st drivers.Store) drivers.Store {
 	c := st.Capabilities()
 	c.Engine, c.Atomic, c.ReturnsNew, c.PlainIndexes, c.EqualIndexes = "cassandra", schemas.AtomicAll, false, false, true
 	c.MaxCellBytes, c.MaxRowBytes, c.MaxSpreadBytes = 16<<20, 16<<20, 50<<10
-	return &lesser{st, c, func(p *schemas.Pattern) string {
+	return &limitedStore{st, c, func(p *schemas.Pattern) string {
 		switch {
 		case p.Kind == schemas.Add && p.Columns[0].Type.Kind != schemas.Counter:
 			return "only counters are added to"
@@ -59,7 +59,7 @@ func asHBase(st drivers.Store) drivers.Store {
 	c := st.Capabilities()
 	c.Engine, c.Atomic, c.PlainIndexes, c.EqualIndexes = "hbase", schemas.AtomicRow, false, false
 	c.MaxCellBytes = 10 << 20
-	return &lesser{st, c, func(p *schemas.Pattern) string {
+	return &limitedStore{st, c, func(p *schemas.Pattern) string {
 		switch {
 		case p.Index != nil:
 			return "there are no indexes"
@@ -90,18 +90,18 @@ func mixed(batch *schemas.Pattern, sort func(*schemas.Pattern) bool) bool {
 // values: the table, timestamps, lengths.
 const partOverhead = 40
 
-// lesser is a store of which another engine's limits are kept.
-type lesser struct {
+// limitedStore is a store that keeps the limits of another engine.
+type limitedStore struct {
 	drivers.Store
 	caps    drivers.Capabilities
 	refuses func(p *schemas.Pattern) (why string)
 }
 
 // Capabilities implements drivers.Store.
-func (s *lesser) Capabilities() drivers.Capabilities { return s.caps }
+func (s *limitedStore) Capabilities() drivers.Capabilities { return s.caps }
 
 // Prepare implements drivers.Store.
-func (s *lesser) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+func (s *limitedStore) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
 	if why := s.refuses(p); why != "" {
 		return nil, fmt.Errorf("pattern %s: %s: %w", p.Name, why, drivers.ErrUnsupported)
 	}
@@ -112,18 +112,18 @@ func (s *lesser) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.State
 }
 
 // Session implements drivers.Store.
-func (s *lesser) Session() (drivers.Session, error) {
+func (s *limitedStore) Session() (drivers.Session, error) {
 	session, err := s.Store.Session()
-	return &lesserSession{session, &s.caps}, err
+	return &limitedSession{session, &s.caps}, err
 }
 
-type lesserSession struct {
+type limitedSession struct {
 	drivers.Session
 	caps *drivers.Capabilities
 }
 
 // Write implements drivers.Session.
-func (s *lesserSession) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+func (s *limitedSession) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
 	if err := s.fits(st.Pattern(), args); err != nil {
 		return drivers.Result{}, err
 	}
@@ -131,7 +131,7 @@ func (s *lesserSession) Write(ctx context.Context, st drivers.Statement, args []
 }
 
 // Batch implements drivers.Session. Without atomicity its parts go one by one.
-func (s *lesserSession) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
+func (s *limitedSession) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
 	p, total, several := st.Pattern(), int64(0), false
 	for i := range parts {
 		part := p.Parts[parts[i].Part].Pattern
@@ -158,7 +158,7 @@ func (s *lesserSession) Batch(ctx context.Context, st drivers.Statement, parts [
 }
 
 // fits checks the size of a row's cells, and of all that is written to it.
-func (s *lesserSession) fits(p *schemas.Pattern, args []drivers.Value) error {
+func (s *limitedSession) fits(p *schemas.Pattern, args []drivers.Value) error {
 	for _, v := range args {
 		cells := v.Elems()
 		if cells == nil {

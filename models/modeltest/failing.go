@@ -45,40 +45,40 @@ func breakContent(m *mail.Message, hit func() error) *mail.Message {
 
 // testDeliveryFails delivers what cannot be read to its end: it is nowhere.
 func testDeliveryFails(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a, b := tw.user(tw.at("ann"), "INBOX"), tw.user(tw.at("bob"), "INBOX")
-	tw.deliver(letter(0).Message(), a.folders[0], b.folders[0])
-	d := letter(1)
+	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	a, b := diff.user(diff.at("ann"), "INBOX"), diff.user(diff.at("bob"), "INBOX")
+	diff.deliver(sample(0).Message(), a.folders[0], b.folders[0])
+	d := sample(1)
 	d.Text = noise(2500, 1)
 	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(4200, 2)}}
 	broken := breakContent(d.Message(), func() error { return errBroken })
-	err := tw.got.Deliver(tw.ctx, broken, []*models.Folder{a.folders[0].got, b.folders[0].got}, make([]models.Handle, 2))
+	err := diff.got.Deliver(diff.ctx, broken, []*models.Folder{a.folders[0].got, b.folders[0].got}, make([]models.Handle, 2))
 	if !errors.Is(err, errBroken) {
 		t.Fatalf("deliver what cannot be read: error is %v, want %q", err, errBroken)
 	}
-	tw.leftovers = true
-	tw.check()
-	tw.deliver(letter(2).Message(), a.folders[0], b.folders[0])
-	tw.check()
+	diff.leftovers = true
+	diff.check()
+	diff.deliver(sample(2).Message(), a.folders[0], b.folders[0])
+	diff.check()
 }
 
 // testCancelled calls everything with a context that is done: nothing happens.
 func testCancelled(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a := tw.user(tw.at("ann"), "INBOX", "Work")
+	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
-	d := letter(1)
+	d := sample(1)
 	d.Text = noise(3300, 1)
 	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(4200, 2)}}
-	m := tw.deliver(d.Message(), in)[0]
+	m := diff.deliver(d.Message(), in)[0]
 
-	done, cancel := context.WithCancel(tw.ctx)
+	done, cancel := context.WithCancel(diff.ctx)
 	cancel()
 	hs, one := []models.Handle{m.got}, make([]models.Handle, 1)
 	var o models.Opened
 	calls := map[string]func(ctx context.Context, mb models.Mailbox) error{
 		"create user": func(ctx context.Context, mb models.Mailbox) error {
-			_, err := mb.CreateUser(ctx, tw.at("bob"), []string{"INBOX"})
+			_, err := mb.CreateUser(ctx, diff.at("bob"), []string{"INBOX"})
 			return err
 		},
 		"create folder": func(ctx context.Context, mb models.Mailbox) error {
@@ -86,14 +86,14 @@ func testCancelled(t *testing.T, s *suite) {
 			return err
 		},
 		"login": func(ctx context.Context, mb models.Mailbox) error {
-			_, err := mb.Login(ctx, tw.at("ann"))
+			_, err := mb.Login(ctx, diff.at("ann"))
 			return err
 		},
 		"folders": func(ctx context.Context, mb models.Mailbox) error {
 			return mb.Folders(ctx, a.got, func(models.FolderInfo) error { return nil })
 		},
 		"deliver": func(ctx context.Context, mb models.Mailbox) error {
-			return mb.Deliver(ctx, letter(2).Message(), []*models.Folder{in.got}, one)
+			return mb.Deliver(ctx, sample(2).Message(), []*models.Folder{in.got}, one)
 		},
 		"list": func(ctx context.Context, mb models.Mailbox) error {
 			return mb.List(ctx, in.got, models.Handle{}, 25, func(*models.Entry) error { return nil })
@@ -122,41 +122,41 @@ func testCancelled(t *testing.T, s *suite) {
 		},
 	}
 	for name, call := range calls {
-		err := call(done, tw.got)
+		err := call(done, diff.got)
 		if !errors.Is(err, context.Canceled) && !errors.Is(err, models.ErrNotOffered) {
 			t.Errorf("%s with a cancelled context: error is %v, want %q", name, err, context.Canceled)
 		}
 	}
-	tw.leftovers = true
-	tw.check()
+	diff.leftovers = true
+	diff.check()
 
 	// Cancelled while the message is read: all of it is there, or nothing.
-	midway, cancel := context.WithCancel(tw.ctx)
+	midway, cancel := context.WithCancel(diff.ctx)
 	broken := breakContent(d.Message(), func() error { cancel(); return nil })
-	if err := tw.got.Deliver(midway, broken, []*models.Folder{in.got}, one); err == nil {
-		if err := tw.got.Delete(tw.ctx, in.got, one); err != nil {
+	if err := diff.got.Deliver(midway, broken, []*models.Folder{in.got}, one); err == nil {
+		if err := diff.got.Delete(diff.ctx, in.got, one); err != nil {
 			t.Fatalf("delete what was acknowledged: %v", err)
 		}
-		tw.leftovers = true
-		if has[models.Purger](tw.got) {
-			tw.got.(models.Purger).Purge(tw.ctx, a.got, tw.clock.now().Add(time.Hour))
+		diff.leftovers = true
+		if has[models.Purger](diff.got) {
+			diff.got.(models.Purger).Purge(diff.ctx, a.got, diff.clock.now().Add(time.Hour))
 		}
 	}
-	tw.check()
+	diff.check()
 }
 
 // testStopEarly ends lists and streams from the caller's side.
 func testStopEarly(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a := tw.user(tw.at("ann"), "INBOX", "Work")
+	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	in := a.folders[0]
-	d := letter(0)
+	d := sample(0)
 	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(5000, 1)}}
 	for range 5 {
-		tw.deliver(d.Message(), in)
+		diff.deliver(d.Message(), in)
 	}
-	h := tw.live(in)[0].got
-	for name, read := range readers(tw, a, h, d.From.Address) {
+	h := diff.live(in)[0].got
+	for name, read := range readers(diff, a, h, d.From.Address) {
 		n := 0
 		err := read(func() error {
 			if n++; n == 2 {
@@ -168,58 +168,58 @@ func testStopEarly(t *testing.T, s *suite) {
 			t.Errorf("%s stopped at 2: got error %v after %d, want %q wrapped", name, err, n, errBroken)
 		}
 	}
-	if _, err := tw.got.Attachment(tw.ctx, in.got, h, "f", brokenWriter{}); !errors.Is(err, errBroken) {
+	if _, err := diff.got.Attachment(diff.ctx, in.got, h, "f", brokenWriter{}); !errors.Is(err, errBroken) {
 		t.Errorf("attachment to a broken writer: error is %v", err)
 	}
-	if _, err := tw.got.Raw(tw.ctx, in.got, h, brokenWriter{}); !errors.Is(err, errBroken) && !errors.Is(err, models.ErrNotOffered) {
+	if _, err := diff.got.Raw(diff.ctx, in.got, h, brokenWriter{}); !errors.Is(err, errBroken) && !errors.Is(err, models.ErrNotOffered) {
 		t.Errorf("raw to a broken writer: error is %v", err)
 	}
-	tw.check()
+	diff.check()
 }
 
 // readers returns the calls of a model that yield. Each of them has at least two
 // things to yield: two folders, subscriptions and viewers of h, and messages of
 // one sender.
-func readers(tw *twin, a *account, h models.Handle, sender string) map[string]func(yield func() error) error {
-	in, now := a.folders[0].got, tw.clock.now()
+func readers(diff *differential, a *account, h models.Handle, sender string) map[string]func(yield func() error) error {
+	in, now := a.folders[0].got, diff.clock.now()
 	rs := map[string]func(yield func() error) error{
 		"list": func(yield func() error) error {
-			return tw.got.List(tw.ctx, in, models.Handle{}, 25, func(*models.Entry) error { return yield() })
+			return diff.got.List(diff.ctx, in, models.Handle{}, 25, func(*models.Entry) error { return yield() })
 		},
 		"folders": func(yield func() error) error {
-			return tw.got.Folders(tw.ctx, a.got, func(models.FolderInfo) error { return yield() })
+			return diff.got.Folders(diff.ctx, a.got, func(models.FolderInfo) error { return yield() })
 		},
 	}
-	if s, ok := tw.got.(models.SenderSearcher); ok {
+	if s, ok := diff.got.(models.SenderSearcher); ok {
 		for name, f := range map[string]*models.Folder{"by sender in a folder": in, "by sender": nil} {
 			rs[name] = func(yield func() error) error {
-				return s.BySender(tw.ctx, f, sender, 25, func(*models.Entry) error { return yield() })
+				return s.BySender(diff.ctx, f, sender, 25, func(*models.Entry) error { return yield() })
 			}
 		}
 	}
-	if s, ok := tw.got.(models.Slicer); ok {
+	if s, ok := diff.got.(models.Slicer); ok {
 		rs["slice"] = func(yield func() error) error {
-			return s.Slice(tw.ctx, in, now.Add(-time.Hour), now.Add(time.Hour), 25, func(*models.Entry) error { return yield() })
+			return s.Slice(diff.ctx, in, now.Add(-time.Hour), now.Add(time.Hour), 25, func(*models.Entry) error { return yield() })
 		}
 	}
-	if s, ok := tw.got.(models.Seer); ok {
+	if s, ok := diff.got.(models.Seer); ok {
 		for _, who := range []string{"bob", "cat"} {
-			if err := s.Seen(tw.ctx, in, h, tw.at(who)); err != nil {
-				tw.t.Fatalf("seen by %s: %v", who, err)
+			if err := s.Seen(diff.ctx, in, h, diff.at(who)); err != nil {
+				diff.t.Fatalf("seen by %s: %v", who, err)
 			}
 		}
 		rs["seen by"] = func(yield func() error) error {
-			return s.SeenBy(tw.ctx, in, h, func(string) error { return yield() })
+			return s.SeenBy(diff.ctx, in, h, func(string) error { return yield() })
 		}
 	}
-	if s, ok := tw.got.(models.Subscriber); ok {
+	if s, ok := diff.got.(models.Subscriber); ok {
 		for _, folder := range []string{"INBOX", "Work"} {
-			if err := s.Subscribe(tw.ctx, a.got, folder, true); err != nil {
-				tw.t.Fatalf("subscribe to %s: %v", folder, err)
+			if err := s.Subscribe(diff.ctx, a.got, folder, true); err != nil {
+				diff.t.Fatalf("subscribe to %s: %v", folder, err)
 			}
 		}
 		rs["subscriptions"] = func(yield func() error) error {
-			return s.Subscriptions(tw.ctx, a.got, func(string) error { return yield() })
+			return s.Subscriptions(diff.ctx, a.got, func(string) error { return yield() })
 		}
 	}
 	return rs

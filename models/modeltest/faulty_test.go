@@ -10,13 +10,13 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// seer is a test that is there to see a fault.
-type seer struct{ model, rule string }
+// detector is a test that is there to see a fault.
+type detector struct{ model, rule string }
 
-// sees names for each fault of a store the models and rules that must see it.
+// detectors names for each fault of a store the models and rules that must see it.
 // An empty list: no model's schema declares what the fault breaks; drivertest
 // alone can see it.
-var sees = map[string][]seer{
+var detectors = map[string][]detector{
 	"ignores-limit":       {{"james", "pages"}, {"datastax", "pages"}, {"elasticinbox", "pages"}},
 	"reverses-desc":       {{"james", "deliver"}, {"oracle", "deliver"}, {"conversation", "slice"}},
 	"repeats-after":       {{"elasticinbox", "pages"}, {"datastax", "pages while delivering"}},
@@ -62,11 +62,11 @@ const faultEnv = "MAILBENCH_FAULT"
 func TestFaults(t *testing.T) {
 	planted := os.Getenv(faultEnv)
 	for _, f := range faulty.Faults() {
-		seers, ok := sees[f.Name]
+		ds, ok := detectors[f.Name]
 		if !ok {
 			t.Errorf("%s: no model is said to see it", f.Name)
 		}
-		for _, s := range seers {
+		for _, s := range ds {
 			t.Run(f.Name+"/"+s.model, func(t *testing.T) {
 				if planted != "" {
 					s.look(t, f)
@@ -80,7 +80,7 @@ func TestFaults(t *testing.T) {
 }
 
 // look runs the rule that is to see a fault.
-func (s seer) look(t *testing.T, f faulty.Fault) {
+func (s detector) look(t *testing.T, f faulty.Fault) {
 	i := slices.IndexFunc(suites, func(x Suite) bool { return x.Model.Name == s.model })
 	on := suites[i].on(func(t testing.TB, schema *schemas.Schema) drivers.Store {
 		return faulty.Wrap(openEmbedded(t, schema), f)

@@ -10,70 +10,70 @@ import (
 )
 
 func testAccounts(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{}).twin()
-	for _, unknown := range []string{tw.at("nobody"), "ann", ""} {
-		if _, err := tw.got.Login(tw.ctx, unknown); !errors.Is(err, models.ErrNotFound) {
+	diff := s.start(t, models.Options{}).differential()
+	for _, unknown := range []string{diff.at("nobody"), "ann", ""} {
+		if _, err := diff.got.Login(diff.ctx, unknown); !errors.Is(err, models.ErrNotFound) {
 			t.Errorf("login %q: error is %v, want %q", unknown, err, models.ErrNotFound)
 		}
 	}
-	a := tw.user(tw.at("ann"), "INBOX", "Work", "Archive", "Aardvark")
-	tw.deliver(letter(0).Message(), a.folders[0])
-	tw.check()
-	if _, err := tw.createUser(tw.at("ann"), "INBOX", "Other"); !errors.Is(err, models.ErrExists) {
+	a := diff.user(diff.at("ann"), "INBOX", "Work", "Archive", "Aardvark")
+	diff.deliver(sample(0).Message(), a.folders[0])
+	diff.check()
+	if _, err := diff.createUser(diff.at("ann"), "INBOX", "Other"); !errors.Is(err, models.ErrExists) {
 		t.Errorf("create an account twice: error is %v, want %q", err, models.ErrExists)
 	}
-	if _, err := tw.createFolder(a, "Work"); !errors.Is(err, models.ErrExists) {
+	if _, err := diff.createFolder(a, "Work"); !errors.Is(err, models.ErrExists) {
 		t.Errorf("create a folder twice: error is %v, want %q", err, models.ErrExists)
 	}
-	tw.check()
-	f, err := tw.createFolder(a, "Another")
+	diff.check()
+	f, err := diff.createFolder(a, "Another")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tw.deliver(letter(1).Message(), f)
+	diff.deliver(sample(1).Message(), f)
 	// Folder names are an account's own.
-	b := tw.user(tw.at("bob"), "INBOX")
-	if _, err := tw.createFolder(b, "Work"); err != nil {
+	b := diff.user(diff.at("bob"), "INBOX")
+	if _, err := diff.createFolder(b, "Work"); err != nil {
 		t.Errorf("create a folder that another account has: %v", err)
 	}
-	tw.check()
+	diff.check()
 }
 
 // testNeighbours gives accounts and folders names that begin alike, empties
 // them one by one and looks at all the others.
 func testNeighbours(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{}).twin()
-	ann := tw.at("ann")
+	diff := s.start(t, models.Options{}).differential()
+	ann := diff.at("ann")
 	for i, address := range []string{ann, ann + "1", ann[:len(ann)-1], ann + ":1", "b" + ann} {
-		a := tw.user(address, "1", "11", "1:", "2")
+		a := diff.user(address, "1", "11", "1:", "2")
 		for j, f := range a.folders {
 			for n := range 2 + j%2 {
-				tw.deliver(letter(i*20+j*4+n).Message(), f)
+				diff.deliver(sample(i*20+j*4+n).Message(), f)
 			}
 		}
 	}
-	tw.check()
-	for i, a := range tw.accounts {
+	diff.check()
+	for i, a := range diff.accounts {
 		f := a.folders[i%len(a.folders)]
-		tw.flag(tw.live(f)[0], models.Seen, true)
-		tw.checkOthers(a)
-		tw.move(f, a.folders[(i+1)%len(a.folders)], tw.live(f)[0])
+		diff.flag(diff.live(f)[0], models.Seen, true)
+		diff.checkOthers(a)
+		diff.move(f, a.folders[(i+1)%len(a.folders)], diff.live(f)[0])
 		for _, f := range a.folders {
-			tw.delete(f, tw.live(f)...)
+			diff.delete(f, diff.live(f)...)
 		}
-		tw.checkOthers(a)
+		diff.checkOthers(a)
 	}
-	tw.check()
+	diff.check()
 }
 
 // checkOthers compares the folders of all accounts but one.
-func (tw *twin) checkOthers(but *account) {
-	tw.t.Helper()
-	for _, a := range tw.accounts {
+func (diff *differential) checkOthers(but *account) {
+	diff.t.Helper()
+	for _, a := range diff.accounts {
 		if a != but {
-			tw.checkAccount(a)
+			diff.checkAccount(a)
 			for _, f := range a.folders {
-				tw.checkFolder(f, 25)
+				diff.checkFolder(f, 25)
 			}
 		}
 	}
@@ -81,25 +81,25 @@ func (tw *twin) checkOthers(but *account) {
 
 func testPages(t *testing.T, s *suite) {
 	for _, overflow := range []int{0, 7} {
-		tw := s.start(t, models.Options{OverflowAfter: overflow}).twin()
+		diff := s.start(t, models.Options{OverflowAfter: overflow}).differential()
 		sizes := []int{0, 1, 24, 25, 26, 60}
 		var names []string
 		for _, n := range sizes {
 			names = append(names, fmt.Sprint(n))
 		}
-		a := tw.user(tw.at("ann"), names...)
+		a := diff.user(diff.at("ann"), names...)
 		for i, f := range a.folders {
 			for n := range sizes[i] {
-				tw.deliver(letter(n).Message(), f)
+				diff.deliver(sample(n).Message(), f)
 			}
 			for _, page := range []int{1, 7, 25, 26, 60, 100} {
-				tw.checkFolder(f, page)
+				diff.checkFolder(f, page)
 			}
 		}
 		for _, f := range a.folders {
-			tw.checkFolder(f, 25)
+			diff.checkFolder(f, 25)
 		}
-		tw.checkAudit()
+		diff.checkAudit()
 	}
 }
 
@@ -107,17 +107,17 @@ func testPages(t *testing.T, s *suite) {
 // what was there at the start comes once, in order.
 func testPagesWhileDelivering(t *testing.T, s *suite) {
 	for _, overflow := range []int{0, 7} {
-		tw := s.start(t, models.Options{OverflowAfter: overflow}).twin()
-		in := tw.user(tw.at("ann"), "INBOX").folders[0]
+		diff := s.start(t, models.Options{OverflowAfter: overflow}).differential()
+		in := diff.user(diff.at("ann"), "INBOX").folders[0]
 		for n := range 40 {
-			tw.deliver(letter(n).Message(), in)
+			diff.deliver(sample(n).Message(), in)
 		}
-		before := tw.live(in)
+		before := diff.live(in)
 		var seen []models.Handle
 		var after models.Handle
 		for n := 40; ; n += 4 {
 			count := 0
-			err := tw.got.List(tw.ctx, in.got, after, 6, func(e *models.Entry) error {
+			err := diff.got.List(diff.ctx, in.got, after, 6, func(e *models.Entry) error {
 				count++
 				after = e.Handle
 				seen = append(seen, after)
@@ -133,12 +133,12 @@ func testPagesWhileDelivering(t *testing.T, s *suite) {
 				t.Fatalf("pages do not end while deliveries go on: %d entries so far", len(seen))
 			}
 			for i := range 4 {
-				tw.deliver(letter(n+i).Message(), in)
+				diff.deliver(sample(n+i).Message(), in)
 			}
 		}
 		checkPages(t, seen, before)
-		tw.checkFolder(in, 6)
-		tw.checkAudit()
+		diff.checkFolder(in, 6)
+		diff.checkAudit()
 	}
 }
 
@@ -162,18 +162,18 @@ func checkPages(t *testing.T, seen []models.Handle, before []message) {
 
 // testPageAfterGone goes on from a message that is no longer there.
 func testPageAfterGone(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{OverflowAfter: 7}).twin()
-	a := tw.user(tw.at("ann"), "INBOX", "Work")
+	diff := s.start(t, models.Options{OverflowAfter: 7}).differential()
+	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
 	for n := range 30 {
-		tw.deliver(letter(n).Message(), in)
+		diff.deliver(sample(n).Message(), in)
 	}
-	ms := tw.live(in)
-	tw.delete(in, ms[9])
-	tw.move(in, work, ms[19])
+	ms := diff.live(in)
+	diff.delete(in, ms[9])
+	diff.move(in, work, ms[19])
 	for _, gone := range []int{9, 19} {
 		var got []models.Handle
-		err := tw.got.List(tw.ctx, in.got, ms[gone].got, 5, func(e *models.Entry) error {
+		err := diff.got.List(diff.ctx, in.got, ms[gone].got, 5, func(e *models.Entry) error {
 			got = append(got, e.Handle)
 			return nil
 		})
@@ -188,5 +188,5 @@ func testPageAfterGone(t *testing.T, s *suite) {
 			t.Errorf("list after the message that was at place %d: %x, want %x", gone, got, want)
 		}
 	}
-	tw.check()
+	diff.check()
 }

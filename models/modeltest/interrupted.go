@@ -116,7 +116,7 @@ func newVictim(t *testing.T, s *suite) *victim {
 
 // bulky is a message of several chunks.
 func bulky(n int) *mail.Message {
-	d := letter(n)
+	d := sample(n)
 	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(1500, n)}}
 	return d.Message()
 }
@@ -283,8 +283,8 @@ func wrong(a, before models.Audit) string {
 // finds nothing wrong, the operation is done or never was. What it pins is what
 // the package of the model says of interruptions.
 func testInterrupted(t *testing.T, s Suite) {
-	embedded := lesserEngine{"embedded", func(st drivers.Store) drivers.Store { return st }}
-	for _, e := range append(lesserEngines(), embedded) {
+	embedded := limitedEngine{"embedded", func(st drivers.Store) drivers.Store { return st }}
+	for _, e := range append(limitedEngines(), embedded) {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			st, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir() + "/data", Durability: drivers.Process})

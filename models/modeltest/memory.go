@@ -109,34 +109,34 @@ func (w watchedWriter) Write(p []byte) (int, error) {
 }
 
 func testBoundedMemory(t *testing.T, s *suite) {
-	d := letter(0)
+	d := sample(0)
 	d.Files = []File{{Name: "big.bin", Encoding: mail.Base64, Content: noise(bigAttachment, 1)}}
 	m := d.Message()
 	testDeliveryHeap(t, s, m)
 
 	f := s.start(t, models.Options{})
-	tw := f.twin()
-	a, b := tw.user(tw.at("ann"), "INBOX"), tw.user(tw.at("bob"), "INBOX")
+	diff := f.differential()
+	a, b := diff.user(diff.at("ann"), "INBOX"), diff.user(diff.at("bob"), "INBOX")
 	in := a.folders[0]
 	to, hs := []*models.Folder{in.got, b.folders[0].got}, make([]models.Handle, 2)
-	if err := tw.got.Deliver(tw.ctx, m, to, hs); errors.Is(err, drivers.ErrTooLarge) {
+	if err := diff.got.Deliver(diff.ctx, m, to, hs); errors.Is(err, drivers.ErrTooLarge) {
 		t.Logf("n/a: %v", err)
-		tw.leftovers = true
-		tw.check() // it is nowhere
+		diff.leftovers = true
+		diff.check() // it is nowhere
 		return
 	} else if err != nil {
 		t.Fatalf("deliver 25 MB: %v", err)
 	}
 	leastHeap(t, f, "streaming the attachment of", func(mb models.Mailbox, h *heap) {
 		w := contentChecker{want: m.Attachments[0].Content}
-		n, err := mb.Attachment(tw.ctx, in.got, hs[0], "big.bin", watchedWriter{&w, h})
+		n, err := mb.Attachment(diff.ctx, in.got, hs[0], "big.bin", watchedWriter{&w, h})
 		if err := w.done(n, err); err != nil {
 			t.Fatalf("attachment of 18 MB: %v", err)
 		}
 	})
 	leastHeap(t, f, "streaming", func(mb models.Mailbox, h *heap) {
 		w := contentChecker{want: m.Raw}
-		n, err := mb.Raw(tw.ctx, to[1], hs[1], watchedWriter{&w, h})
+		n, err := mb.Raw(diff.ctx, to[1], hs[1], watchedWriter{&w, h})
 		if errors.Is(err, models.ErrNotOffered) {
 			return
 		}

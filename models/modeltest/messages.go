@@ -157,10 +157,10 @@ func unparsable(date time.Time, raw []byte) *mail.Message {
 	}
 }
 
-// letter is the n-th of a series of small messages. Their dates run through
+// sample is the n-th of a series of small messages. Their dates run through
 // the day in an order that is not the order of n, so that a folder sorted by
 // date differs from one sorted by delivery.
-func letter(n int) Draft {
+func sample(n int) Draft {
 	return Draft{
 		Date:    start.Add(-24*time.Hour + time.Duration(n*617%1440)*time.Minute + time.Duration(n/1440)*time.Second),
 		From:    mail.Address{Name: "Ann Sender", Address: fmt.Sprintf("ann%d@sender.example", n%5)},

@@ -11,268 +11,268 @@ import (
 )
 
 func testFlags(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{}).twin()
-	in := tw.user(tw.at("ann"), "INBOX").folders[0]
+	diff := s.start(t, models.Options{}).differential()
+	in := diff.user(diff.at("ann"), "INBOX").folders[0]
 	for n := range 3 {
-		tw.deliver(letter(n).Message(), in)
+		diff.deliver(sample(n).Message(), in)
 	}
-	m := tw.live(in)[1]
+	m := diff.live(in)[1]
 	for _, flag := range []models.Flag{models.Seen, models.Answered, models.Flagged} {
 		for _, on := range []bool{false, true, true, false, false, true} {
-			tw.flag(m, flag, on)
-			tw.checkFolder(in, 25)
-			tw.checkMessage(m)
-			tw.checkAudit()
+			diff.flag(m, flag, on)
+			diff.checkFolder(in, 25)
+			diff.checkMessage(m)
+			diff.checkAudit()
 		}
 	}
-	tw.check()
+	diff.check()
 }
 
 func testMove(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a := tw.user(tw.at("ann"), "INBOX", "Work", "Archive")
+	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	a := diff.user(diff.at("ann"), "INBOX", "Work", "Archive")
 	in, work, archive := a.folders[0], a.folders[1], a.folders[2]
 	for n := range 8 {
-		d := letter(n)
+		d := sample(n)
 		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(n*700, n)}}
-		tw.deliver(d.Message(), in)
+		diff.deliver(d.Message(), in)
 	}
-	ms := tw.live(in)
+	ms := diff.live(in)
 	for i, flag := range []models.Flag{models.Seen, models.Answered, models.Flagged} {
-		tw.flag(ms[i], flag, true)
+		diff.flag(ms[i], flag, true)
 	}
-	moved, _ := tw.move(in, work, ms[0])
-	tw.check()
-	tw.move(in, work, ms[1:5]...)
-	tw.check()
+	moved, _ := diff.move(in, work, ms[0])
+	diff.check()
+	diff.move(in, work, ms[1:5]...)
+	diff.check()
 
 	// One message that is not there, and none of them moves.
-	if _, err := tw.move(in, archive, ms[5], ms[0], ms[6]); !errors.Is(err, models.ErrNotFound) {
+	if _, err := diff.move(in, archive, ms[5], ms[0], ms[6]); !errors.Is(err, models.ErrNotFound) {
 		t.Errorf("move with one message gone: error is %v", err)
 	}
-	tw.check()
-	tw.move(work, archive, moved[0])
-	tw.move(in, archive, ms[5:]...)
-	tw.check()
+	diff.check()
+	diff.move(work, archive, moved[0])
+	diff.move(in, archive, ms[5:]...)
+	diff.check()
 
 	// A move to where it is leaves it there; the newest stays so in every order.
-	moved, _ = tw.move(archive, archive, tw.live(archive)[0])
-	tw.checkMessage(moved[0])
-	if st, err := tw.got.Stats(tw.ctx, archive.got); err != nil || st.Known.Has(models.KnowMessages) && st.Messages != 4 {
+	moved, _ = diff.move(archive, archive, diff.live(archive)[0])
+	diff.checkMessage(moved[0])
+	if st, err := diff.got.Stats(diff.ctx, archive.got); err != nil || st.Known.Has(models.KnowMessages) && st.Messages != 4 {
 		t.Errorf("after a move to the same folder: %d messages, want 4 (%v)", st.Messages, err)
 	}
-	tw.checkAudit()
+	diff.checkAudit()
 }
 
 // testMoveAndBack moves to and fro in one instant: engines that settle equal
 // timestamps in favour of a delete lose the message here.
 func testMoveAndBack(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{OverflowAfter: 3}).twin()
-	tw.tick = 0
-	a := tw.user(tw.at("ann"), "INBOX", "Work")
+	diff := s.start(t, models.Options{OverflowAfter: 3}).differential()
+	diff.tick = 0
+	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	for n := range 6 {
-		tw.deliver(letter(n).Message(), a.folders[0])
+		diff.deliver(sample(n).Message(), a.folders[0])
 	}
-	m := tw.live(a.folders[0])[2:4]
-	tw.flag(m[0], models.Seen, true)
+	m := diff.live(a.folders[0])[2:4]
+	diff.flag(m[0], models.Seen, true)
 	for range 3 {
-		m, _ = tw.move(a.folders[0], a.folders[1], m...)
-		tw.check()
-		m, _ = tw.move(a.folders[1], a.folders[0], m...)
-		tw.check()
+		m, _ = diff.move(a.folders[0], a.folders[1], m...)
+		diff.check()
+		m, _ = diff.move(a.folders[1], a.folders[0], m...)
+		diff.check()
 	}
 }
 
 func testDelete(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
+	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
 	in := a.folders[0]
 	for n := range 9 {
-		d := letter(n)
+		d := sample(n)
 		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(2500, n)}}
-		tw.deliver(d.Message(), in, b.folders[0])
+		diff.deliver(d.Message(), in, b.folders[0])
 	}
-	ms := tw.live(in)
-	tw.flag(ms[1], models.Seen, true)
-	tw.delete(in, ms[0])
-	tw.check()
-	if err := tw.delete(in, ms[0]); !errors.Is(err, models.ErrNotFound) {
+	ms := diff.live(in)
+	diff.flag(ms[1], models.Seen, true)
+	diff.delete(in, ms[0])
+	diff.check()
+	if err := diff.delete(in, ms[0]); !errors.Is(err, models.ErrNotFound) {
 		t.Errorf("delete twice: error is %v", err)
 	}
-	tw.check()
-	if err := tw.delete(in, ms[3], ms[0], ms[4]); !errors.Is(err, models.ErrNotFound) {
+	diff.check()
+	if err := diff.delete(in, ms[3], ms[0], ms[4]); !errors.Is(err, models.ErrNotFound) {
 		t.Errorf("delete with one message gone: error is %v", err)
 	}
-	tw.check()
-	tw.delete(in, ms[1:5]...)
-	tw.check()
+	diff.check()
+	diff.delete(in, ms[1:5]...)
+	diff.check()
 
 	// Named twice in one call it goes once, or the call finds it missing.
-	err := tw.got.Delete(tw.ctx, in.got, []models.Handle{ms[5].got, ms[5].got})
+	err := diff.got.Delete(diff.ctx, in.got, []models.Handle{ms[5].got, ms[5].got})
 	switch {
 	case err == nil:
-		if err := tw.ref.Delete(tw.ctx, in.ref, []models.Handle{ms[5].ref}); err != nil {
+		if err := diff.ref.Delete(diff.ctx, in.ref, []models.Handle{ms[5].ref}); err != nil {
 			t.Fatal(err)
 		}
 	case !errors.Is(err, models.ErrNotFound):
 		t.Errorf("delete one message twice in a call: %v", err)
 	}
-	tw.check()
-	tw.delete(in, tw.live(in)...)
-	tw.check()
-	for _, m := range tw.live(b.folders[0]) {
-		tw.delete(b.folders[0], m)
+	diff.check()
+	diff.delete(in, diff.live(in)...)
+	diff.check()
+	for _, m := range diff.live(b.folders[0]) {
+		diff.delete(b.folders[0], m)
 	}
-	tw.check()
+	diff.check()
 }
 
 // testMany has more messages than any model takes from its store at a time.
 func testMany(t *testing.T, s *suite) {
 	const many = 270
-	tw := s.start(t, models.Options{}).twin()
-	a := tw.user(tw.at("ann"), "INBOX", "Work")
+	diff := s.start(t, models.Options{}).differential()
+	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
 	for n := range many {
-		tw.deliver(letter(n).Message(), in)
+		diff.deliver(sample(n).Message(), in)
 	}
-	tw.checkFolder(in, 300)
-	tw.checkAudit()
+	diff.checkFolder(in, 300)
+	diff.checkAudit()
 	var moved []message
-	inSteps(tw.live(in), func(ms ...message) error {
-		to, err := tw.move(in, work, ms...)
+	inSteps(diff.live(in), func(ms ...message) error {
+		to, err := diff.move(in, work, ms...)
 		moved = append(moved, to...)
-		tw.checkFolder(in, 300)
+		diff.checkFolder(in, 300)
 		return err
 	})
-	tw.checkFolder(in, 25)
-	tw.checkFolder(work, 100)
-	tw.checkAudit()
-	switch tw.got.(type) {
+	diff.checkFolder(in, 25)
+	diff.checkFolder(work, 100)
+	diff.checkAudit()
+	switch diff.got.(type) {
 	case models.UIDs:
-		tw.expungeUIDs(work, [2]uint64{}, [2]uint64{})
+		diff.expungeUIDs(work, [2]uint64{}, [2]uint64{})
 	case models.Purger:
-		inSteps(moved, func(ms ...message) error { return tw.delete(work, ms...) })
-		tw.checkAudit()
-		tw.clock.advance(time.Hour)
-		if n := tw.purge(a, tw.clock.now()); n != many {
+		inSteps(moved, func(ms ...message) error { return diff.delete(work, ms...) })
+		diff.checkAudit()
+		diff.clock.advance(time.Hour)
+		if n := diff.purge(a, diff.clock.now()); n != many {
 			t.Errorf("purged %d, want %d", n, many)
 		}
 	default:
-		inSteps(moved, func(ms ...message) error { return tw.delete(work, ms...) })
+		inSteps(moved, func(ms ...message) error { return diff.delete(work, ms...) })
 	}
-	tw.check()
+	diff.check()
 }
 
 // testStaleHandles uses handles of messages that are gone: every call says so
 // and nothing changes.
 func testStaleHandles(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{}).twin()
-	a := tw.user(tw.at("ann"), "INBOX", "Work")
+	diff := s.start(t, models.Options{}).differential()
+	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
-	d := letter(0)
+	d := sample(0)
 	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(100, 1)}}
 	for range 4 {
-		tw.deliver(d.Message(), in)
+		diff.deliver(d.Message(), in)
 	}
-	ms := tw.live(in)
-	tw.flag(ms[1], models.Seen, true)
-	tw.delete(in, ms[0])
-	tw.move(in, work, ms[1])
+	ms := diff.live(in)
+	diff.flag(ms[1], models.Seen, true)
+	diff.delete(in, ms[0])
+	diff.move(in, work, ms[1])
 	stale := map[string]models.Handle{"deleted": ms[0].got, "moved": ms[1].got, "zero": {}}
 	for name, h := range stale {
-		for what, err := range callsWith(tw, in, work, h) {
+		for what, err := range callsWith(diff, in, work, h) {
 			if !errors.Is(err, models.ErrNotFound) && !errors.Is(err, models.ErrNotOffered) {
 				t.Errorf("%s with the handle %s: error is %v, want %q", what, name, err, models.ErrNotFound)
 			}
 		}
-		tw.check()
+		diff.check()
 	}
 }
 
 // callsWith makes every call that takes a handle and returns their errors.
-func callsWith(tw *twin, in, to *folder, h models.Handle) map[string]error {
+func callsWith(diff *differential, in, to *folder, h models.Handle) map[string]error {
 	hs, one := []models.Handle{h}, make([]models.Handle, 1)
 	var o models.Opened
-	_, raw := tw.got.Raw(tw.ctx, in.got, h, io.Discard)
-	_, attachment := tw.got.Attachment(tw.ctx, in.got, h, "f", io.Discard)
+	_, raw := diff.got.Raw(diff.ctx, in.got, h, io.Discard)
+	_, attachment := diff.got.Attachment(diff.ctx, in.got, h, "f", io.Discard)
 	errs := map[string]error{
-		"open":       tw.got.Open(tw.ctx, in.got, h, &o),
+		"open":       diff.got.Open(diff.ctx, in.got, h, &o),
 		"raw":        raw,
 		"attachment": attachment,
-		"flag on":    tw.got.Flag(tw.ctx, in.got, h, models.Seen, true),
-		"flag off":   tw.got.Flag(tw.ctx, in.got, h, models.Seen, false),
-		"move":       tw.got.Move(tw.ctx, in.got, to.got, hs, one),
-		"delete":     tw.got.Delete(tw.ctx, in.got, hs),
+		"flag on":    diff.got.Flag(diff.ctx, in.got, h, models.Seen, true),
+		"flag off":   diff.got.Flag(diff.ctx, in.got, h, models.Seen, false),
+		"move":       diff.got.Move(diff.ctx, in.got, to.got, hs, one),
+		"delete":     diff.got.Delete(diff.ctx, in.got, hs),
 	}
-	if l, ok := tw.got.(models.Labeler); ok {
-		_, errs["label on"] = l.Label(tw.ctx, in.got, h, to.got, true)
-		_, errs["label off"] = l.Label(tw.ctx, in.got, h, to.got, false)
+	if l, ok := diff.got.(models.Labeler); ok {
+		_, errs["label on"] = l.Label(diff.ctx, in.got, h, to.got, true)
+		_, errs["label off"] = l.Label(diff.ctx, in.got, h, to.got, false)
 	}
-	if r, ok := tw.got.(models.RangeReader); ok {
-		_, errs["range"] = r.RawRange(tw.ctx, in.got, h, 0, 10, io.Discard)
+	if r, ok := diff.got.(models.RangeReader); ok {
+		_, errs["range"] = r.RawRange(diff.ctx, in.got, h, 0, 10, io.Discard)
 	}
-	if s, ok := tw.got.(models.Seer); ok {
-		errs["seen"] = s.Seen(tw.ctx, in.got, h, "bob@example.org")
-		errs["seen by"] = s.SeenBy(tw.ctx, in.got, h, func(string) error { return nil })
+	if s, ok := diff.got.(models.Seer); ok {
+		errs["seen"] = s.Seen(diff.ctx, in.got, h, "bob@example.org")
+		errs["seen by"] = s.SeenBy(diff.ctx, in.got, h, func(string) error { return nil })
 	}
 	return errs
 }
 
 // testClockStandsStill does everything in one instant.
 func testClockStandsStill(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{OverflowAfter: 7}).twin()
-	tw.tick = 0
-	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
+	diff := s.start(t, models.Options{OverflowAfter: 7}).differential()
+	diff.tick = 0
+	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
 	for n := range 30 {
-		tw.deliver(letter(n).Message(), a.folders[0], b.folders[0])
+		diff.deliver(sample(n).Message(), a.folders[0], b.folders[0])
 	}
-	tw.check()
-	ms := tw.live(a.folders[0])
-	tw.flag(ms[4], models.Seen, true)
-	tw.flag(ms[4], models.Seen, false)
-	tw.flag(ms[5], models.Seen, true)
-	tw.delete(a.folders[0], ms[10:20]...)
-	tw.move(a.folders[0], a.folders[1], ms[:5]...)
-	tw.check()
+	diff.check()
+	ms := diff.live(a.folders[0])
+	diff.flag(ms[4], models.Seen, true)
+	diff.flag(ms[4], models.Seen, false)
+	diff.flag(ms[5], models.Seen, true)
+	diff.delete(a.folders[0], ms[10:20]...)
+	diff.move(a.folders[0], a.folders[1], ms[:5]...)
+	diff.check()
 }
 
 // testClockGoesBack sets the clock back before each delivery: whatever the
 // order is made of, every message has one place in it.
 func testClockGoesBack(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{OverflowAfter: 5}).twin()
-	in := tw.user(tw.at("ann"), "INBOX").folders[0]
+	diff := s.start(t, models.Options{OverflowAfter: 5}).differential()
+	in := diff.user(diff.at("ann"), "INBOX").folders[0]
 	for n := range 24 {
-		tw.clock.advance(time.Duration(n%7-5) * time.Minute)
-		tw.deliver(letter(n).Message(), in)
+		diff.clock.advance(time.Duration(n%7-5) * time.Minute)
+		diff.deliver(sample(n).Message(), in)
 	}
 	for _, page := range []int{1, 4, 25} {
-		tw.checkFolder(in, page)
+		diff.checkFolder(in, page)
 	}
-	tw.check()
+	diff.check()
 }
 
 // testBindAgain works through two processes in turn.
 func testBindAgain(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{OverflowAfter: 5})
-	tw := f.twin()
-	a := tw.user(tw.at("ann"), "INBOX", "Work")
+	diff := f.differential()
+	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	for n := range 4 {
-		tw.deliver(letter(n).Message(), a.folders[0])
+		diff.deliver(sample(n).Message(), a.folders[0])
 	}
 	o := f.opts
 	o.Node += 1 << 16
-	other := tw.through(f.mailboxOf(f.bind(o)))
+	other := diff.through(f.mailboxOf(f.bind(o)))
 	b := other.accounts[0]
 	other.check()
 	for n := 4; n < 20; n += 2 {
-		tw.deliver(letter(n).Message(), a.folders[0])
-		other.deliver(letter(n+1).Message(), b.folders[0])
+		diff.deliver(sample(n).Message(), a.folders[0])
+		other.deliver(sample(n+1).Message(), b.folders[0])
 		moved := other.live(b.folders[0])[1]
 		other.flag(moved, models.Seen, true)
 		other.move(b.folders[0], b.folders[1], moved)
-		tw.checkFolder(a.folders[0], 25)
+		diff.checkFolder(a.folders[0], 25)
 		other.checkFolder(b.folders[0], 25)
 	}
-	tw.check()
+	diff.check()
 	other.check()
 }

@@ -80,23 +80,23 @@ func (s *suite) checkReplicas(t *testing.T, o drivers.Options) {
 }
 
 // fill does a little of everything that every model can do.
-func fill(f *fixture) *twin {
-	tw := f.twin()
-	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("bob"), "INBOX")
+func fill(f *fixture) *differential {
+	diff := f.differential()
+	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
 	for n := range 12 {
-		d := letter(n)
+		d := sample(n)
 		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(n*500, n)}}
-		tw.deliver(d.Message(), a.folders[0], b.folders[0])
+		diff.deliver(d.Message(), a.folders[0], b.folders[0])
 	}
-	ms := tw.live(a.folders[0])
-	tw.flag(ms[0], models.Seen, true)
-	tw.move(a.folders[0], a.folders[1], ms[1:4]...)
-	tw.delete(a.folders[0], ms[5:7]...)
-	return tw
+	ms := diff.live(a.folders[0])
+	diff.flag(ms[0], models.Seen, true)
+	diff.move(a.folders[0], a.folders[1], ms[1:4]...)
+	diff.delete(a.folders[0], ms[5:7]...)
+	return diff
 }
 
-// checkAgain compares all that a twin knows with what another store finds.
-func checkAgain(t *testing.T, s *suite, st drivers.Store, tw *twin) {
+// checkAgain compares all that a differential knows with what another store finds.
+func checkAgain(t *testing.T, s *suite, st drivers.Store, diff *differential) {
 	t.Helper()
 	schema, err := s.Model.Schema()
 	if err != nil {
@@ -106,6 +106,6 @@ func checkAgain(t *testing.T, s *suite, st drivers.Store, tw *twin) {
 		t.Fatal(err)
 	}
 	f := &fixture{t: t, suite: s, ctx: t.Context(), schema: schema, store: st}
-	other := tw.through(f.mailboxOf(f.bind(models.Options{Now: tw.clock.now, ChunkSize: 1000, OverflowAfter: 5})))
+	other := diff.through(f.mailboxOf(f.bind(models.Options{Now: diff.clock.now, ChunkSize: 1000, OverflowAfter: 5})))
 	other.check()
 }

@@ -43,13 +43,13 @@ var boundRandom = sync.OnceFunc(func() {
 func testRandom(t *testing.T, s *suite) {
 	boundRandom()
 	f := s.start(t, models.Options{ChunkSize: 512, OverflowAfter: 4})
-	all := f.twin()
+	all := f.differential()
 	sequence := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		if sequence++; s.shared && sequence > sharedSequences {
 			return // each call is a round trip there
 		}
-		m := &machine{twin: f.twinOf(all.ref, all.got)}
+		m := &machine{differential: f.differentialOf(all.ref, all.got)}
 		m.t = rt
 		for i := range 2 {
 			m.user(m.at(fmt.Sprintf("seq%d-%d", sequence, i)), "INBOX", "Work", "Archive")
@@ -62,7 +62,7 @@ func testRandom(t *testing.T, s *suite) {
 
 // machine is the state of one random sequence.
 type machine struct {
-	*twin
+	*differential
 	n     int // messages made
 	stale []message
 }
@@ -136,7 +136,7 @@ func (m *machine) drawMails(t *rapid.T, limit int) (*folder, []message) {
 
 func (m *machine) randomDeliver(t *rapid.T) {
 	m.t = t
-	d := letter(m.n)
+	d := sample(m.n)
 	m.n++
 	if rapid.Bool().Draw(t, "same date") {
 		d.Date = start

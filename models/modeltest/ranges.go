@@ -11,11 +11,11 @@ import (
 func testRangeReads(t *testing.T, s *suite) {
 	const chunk = 1000
 	f := s.start(t, models.Options{ChunkSize: chunk})
-	tw := f.twin()
-	in := tw.user(tw.at("ann"), "INBOX").folders[0]
+	diff := f.differential()
+	in := diff.user(diff.at("ann"), "INBOX").folders[0]
 	const size = 40*chunk + 500
 	raw := noise(size, 1)
-	m := tw.deliver(unparsable(start, raw), in)[0]
+	m := diff.deliver(unparsable(start, raw), in)[0]
 
 	session, err := f.store.Session()
 	if err != nil {
@@ -45,7 +45,7 @@ func testRangeReads(t *testing.T, s *suite) {
 		want := raw[min(off, size):min(off+n, size)]
 		var b bytes.Buffer
 		meter.Take()
-		got, err := metered.RawRange(tw.ctx, in.got, m.got, off, n, &b)
+		got, err := metered.RawRange(diff.ctx, in.got, m.got, off, n, &b)
 		if err != nil {
 			t.Errorf("%d bytes from %d on: %v", n, off, err)
 			continue
@@ -58,6 +58,6 @@ func testRangeReads(t *testing.T, s *suite) {
 			t.Errorf("%d bytes from %d on: read %d bytes from the store, at most %d are needed", n, off, read, most)
 		}
 	}
-	big := tw.deliver(unparsable(start, noise(400*chunk, 2)), in)[0] // more chunks than are written or deleted at once
-	tw.checkMessage(big)
+	big := diff.deliver(unparsable(start, noise(400*chunk, 2)), in)[0] // more chunks than are written or deleted at once
+	diff.checkMessage(big)
 }

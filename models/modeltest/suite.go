@@ -34,11 +34,11 @@ func (s Suite) Run(t *testing.T) {
 		embedded.run(t, rules())
 		embedded.runDamages(t)
 	})
-	for _, e := range lesserEngines() {
+	for _, e := range limitedEngines() {
 		t.Run("as "+e.name, func(t *testing.T) {
-			lesser := s.on(e.open)
-			lesser.run(t, rules())
-			lesser.runDamages(t)
+			limited := s.on(e.open)
+			limited.run(t, rules())
+			limited.runDamages(t)
 		})
 	}
 	t.Run("calls", func(t *testing.T) { testCalls(t, embedded) })
@@ -51,7 +51,7 @@ func (s Suite) Run(t *testing.T) {
 func (s Suite) RunConcurrent(t *testing.T) {
 	s.complete(t)
 	t.Run("embedded", func(t *testing.T) { s.on(openEmbedded).run(t, concurrent()) })
-	for _, e := range lesserEngines() {
+	for _, e := range limitedEngines() {
 		t.Run("as "+e.name, func(t *testing.T) { s.on(e.open).run(t, concurrent()) })
 	}
 }
@@ -187,7 +187,7 @@ type suite struct {
 	golden string // the folder of the golden files, "" for the model's own
 	faulty bool   // a fault was planted: golden files differ
 	shared bool   // open returns one store again and again
-	worlds int    // how many there have been on it
+	starts int    // how often a rule has begun on it
 }
 
 // domain is where the accounts of a rule have their addresses.
@@ -208,9 +208,9 @@ type fixture struct {
 	clock  *clock
 }
 
-// patience is how long a rule may take: a call that never ends shall fail its
+// ruleTimeout is how long a rule may take: a call that never ends shall fail its
 // rule, and not the whole run. It is far more than any engine needs.
-const patience = 3 * time.Minute
+const ruleTimeout = 3 * time.Minute
 
 // start opens a store and binds the model to it. The clock is the suite's and
 // the node is fixed, so that what is stored is the same in every run.
@@ -219,13 +219,13 @@ const patience = 3 * time.Minute
 // that was deleted cannot be used again on every engine.
 func (s *suite) start(t testing.TB, o models.Options) *fixture {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), ruleTimeout)
 	t.Cleanup(cancel)
 	f := &fixture{t: t, suite: s, domain: "example.org", ctx: ctx, clock: newClock()}
 	o.Node = 1
 	if s.shared {
-		s.worlds++
-		f.domain, o.Node = domain(fmt.Sprintf("%d.example.org", s.worlds)), uint64(s.worlds)
+		s.starts++
+		f.domain, o.Node = domain(fmt.Sprintf("%d.example.org", s.starts)), uint64(s.starts)
 	}
 	schema, err := s.Model.Schema()
 	if err != nil {

@@ -9,58 +9,58 @@ import (
 )
 
 func testUIDs(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{}).twin()
-	a := tw.user(tw.at("ann"), "INBOX", "Work")
+	diff := s.start(t, models.Options{}).differential()
+	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
-	// The twin checks each UID against all that were given before.
+	// The differential checks each UID against all that were given before.
 	for n := range 5 {
-		tw.deliver(letter(n).Message(), in, work)
+		diff.deliver(sample(n).Message(), in, work)
 	}
-	tw.delete(in, tw.live(in)[0])
-	tw.deliver(letter(5).Message(), in)
-	tw.move(in, work, tw.live(in)[0])
-	tw.deliver(letter(6).Message(), in)
-	tw.delete(in, tw.live(in)...)
-	tw.deliver(letter(7).Message(), in)
-	tw.check()
+	diff.delete(in, diff.live(in)[0])
+	diff.deliver(sample(5).Message(), in)
+	diff.move(in, work, diff.live(in)[0])
+	diff.deliver(sample(6).Message(), in)
+	diff.delete(in, diff.live(in)...)
+	diff.deliver(sample(7).Message(), in)
+	diff.check()
 }
 
 // testExpunge expunges ranges of one folder among others: whichever way a
 // store sorts folders, most have a neighbour on either side.
 func testExpunge(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{ChunkSize: 1000}).twin()
-	a := tw.user(tw.at("ann"), "INBOX", "A", "B", "C", "D")
+	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	a := diff.user(diff.at("ann"), "INBOX", "A", "B", "C", "D")
 	for n := range 8 {
-		d := letter(n)
+		d := sample(n)
 		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(2500, n)}}
-		tw.deliver(d.Message(), a.folders...)
+		diff.deliver(d.Message(), a.folders...)
 	}
 	for i, f := range a.folders[:4] {
-		ms := tw.live(f) // newest first: the highest UID stands first
+		ms := diff.live(f) // newest first: the highest UID stands first
 		switch i {
 		case 0: // all
-			tw.expungeUIDs(f, [2]uint64{}, [2]uint64{})
+			diff.expungeUIDs(f, [2]uint64{}, [2]uint64{})
 		case 1: // from the middle, then what is left at either end
-			tw.expunge(f, ms[5], ms[2])
-			tw.checkFolder(f, 25)
-			tw.expunge(f, ms[7], ms[7])
-			tw.expunge(f, ms[0], ms[0])
+			diff.expunge(f, ms[5], ms[2])
+			diff.checkFolder(f, 25)
+			diff.expunge(f, ms[7], ms[7])
+			diff.expunge(f, ms[0], ms[0])
 		case 2: // up to the third newest
-			tw.expungeUIDs(f, [2]uint64{0, tw.got.(models.UIDs).UID(ms[2].got)}, [2]uint64{0, tw.ref.UID(ms[2].ref)})
+			diff.expungeUIDs(f, [2]uint64{0, diff.got.(models.UIDs).UID(ms[2].got)}, [2]uint64{0, diff.ref.UID(ms[2].ref)})
 		case 3: // nothing: the range is empty, or beyond what is there
-			tw.expunge(f, ms[2], ms[5])
-			tw.expungeUIDs(f, [2]uint64{1 << 40, 1 << 41}, [2]uint64{1 << 40, 1 << 41})
+			diff.expunge(f, ms[2], ms[5])
+			diff.expungeUIDs(f, [2]uint64{1 << 40, 1 << 41}, [2]uint64{1 << 40, 1 << 41})
 		}
-		tw.check()
+		diff.check()
 	}
-	tw.deliver(letter(20).Message(), a.folders...)
-	tw.check()
+	diff.deliver(sample(20).Message(), a.folders...)
+	diff.check()
 }
 
 func testSubscriptions(t *testing.T, s *suite) {
-	tw := s.start(t, models.Options{}).twin()
-	a, b := tw.user(tw.at("ann"), "INBOX", "Work"), tw.user(tw.at("ann")+"2", "INBOX")
-	g := tw.got.(models.Subscriber)
+	diff := s.start(t, models.Options{}).differential()
+	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("ann")+"2", "INBOX")
+	g := diff.got.(models.Subscriber)
 	for _, step := range []struct {
 		a      *account
 		folder string
@@ -75,26 +75,26 @@ func testSubscriptions(t *testing.T, s *suite) {
 		{a, "Work", false},
 		{b, "INBOX", false},
 	} {
-		if err := g.Subscribe(tw.ctx, step.a.got, step.folder, step.on); err != nil {
+		if err := g.Subscribe(diff.ctx, step.a.got, step.folder, step.on); err != nil {
 			t.Fatalf("subscribe: %v", err)
 		}
-		if err := tw.ref.Subscribe(tw.ctx, step.a.ref, step.folder, step.on); err != nil {
+		if err := diff.ref.Subscribe(diff.ctx, step.a.ref, step.folder, step.on); err != nil {
 			t.Fatal(err)
 		}
-		for _, a := range tw.accounts {
-			got, want := subscriptions(t, tw, g, a.got), subscriptions(t, tw, tw.ref, a.ref)
+		for _, a := range diff.accounts {
+			got, want := subscriptions(t, diff, g, a.got), subscriptions(t, diff, diff.ref, a.ref)
 			if !slices.Equal(got, want) {
 				t.Errorf("subscriptions of %s: %q, want %q", a.ref.Address, got, want)
 			}
 		}
 	}
-	tw.check()
+	diff.check()
 }
 
-func subscriptions(t *testing.T, tw *twin, s models.Subscriber, a *models.Account) []string {
+func subscriptions(t *testing.T, diff *differential, s models.Subscriber, a *models.Account) []string {
 	t.Helper()
 	var names []string
-	err := s.Subscriptions(tw.ctx, a, func(folder string) error {
+	err := s.Subscriptions(diff.ctx, a, func(folder string) error {
 		names = append(names, folder)
 		return nil
 	})

@@ -41,46 +41,46 @@ func parallel(work func(worker int)) {
 func testWorkers(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{ChunkSize: 1000, OverflowAfter: 5})
 	ref := newReference(s.Traits, f.clock.now)
-	twins := make([]*twin, workers)
-	for i := range twins {
-		twins[i] = f.twinOf(ref, f.mailbox())
-		twins[i].t, twins[i].tick = workerT{t}, 0 // the clock is everybody's
+	diffs := make([]*differential, workers)
+	for i := range diffs {
+		diffs[i] = f.differentialOf(ref, f.mailbox())
+		diffs[i].t, diffs[i].tick = workerT{t}, 0 // the clock is everybody's
 	}
 	parallel(func(w int) {
-		tw := twins[w]
-		a := tw.user(tw.at(fmt.Sprintf("user%d", w)), "INBOX", "Work")
+		diff := diffs[w]
+		a := diff.user(diff.at(fmt.Sprintf("user%d", w)), "INBOX", "Work")
 		in, work := a.folders[0], a.folders[1]
 		for n := range 12 {
-			d := letter(n)
+			d := sample(n)
 			d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(n*300, w*100+n)}}
-			m := tw.deliver(d.Message(), in)[0]
+			m := diff.deliver(d.Message(), in)[0]
 			if n%2 == 0 {
-				tw.flag(m, models.Seen, true)
+				diff.flag(m, models.Seen, true)
 			}
 			if n%3 == 0 {
-				tw.move(in, work, m)
+				diff.move(in, work, m)
 			}
 			if n%5 == 4 {
-				tw.delete(in, tw.live(in)[0])
+				diff.delete(in, diff.live(in)[0])
 			}
-			tw.checkFolder(in, 4)
+			diff.checkFolder(in, 4)
 		}
 	})
 	if t.Failed() {
 		return
 	}
-	all := f.twinOf(ref, f.mailbox())
-	for _, tw := range twins {
-		all.accounts = append(all.accounts, tw.accounts...)
-		for r, g := range tw.handles {
+	all := f.differentialOf(ref, f.mailbox())
+	for _, diff := range diffs {
+		all.accounts = append(all.accounts, diff.accounts...)
+		for r, g := range diff.handles {
 			all.handles[r] = g
 		}
 	}
 	all.check()
 }
 
-// crowd is workers on one folder.
-type crowd struct {
+// oneFolder is workers on one folder.
+type oneFolder struct {
 	*testing.T
 	f        *fixture
 	boxes    []models.Mailbox
@@ -101,7 +101,7 @@ type delivery struct {
 // within so many messages, and counters are told.
 func testWorkersOneFolder(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{OverflowAfter: 9})
-	c := &crowd{T: t, f: f, byWorker: make([][]delivery, workers)}
+	c := &oneFolder{T: t, f: f, byWorker: make([][]delivery, workers)}
 	for range workers {
 		c.boxes = append(c.boxes, f.mailbox())
 	}
@@ -131,11 +131,11 @@ func testWorkersOneFolder(t *testing.T, s *suite) {
 	}
 }
 
-// deliveriesEach is how many messages each worker of a crowd delivers.
+// deliveriesEach is how many messages each worker of a oneFolder delivers.
 const deliveriesEach = 15
 
 // done tells whether a call has done what it should.
-func (c *crowd) done(what string, err error) bool {
+func (c *oneFolder) done(what string, err error) bool {
 	switch {
 	case errors.Is(err, drivers.ErrUnknown) && !c.f.store.Capabilities().InProcess:
 		c.unknown.Add(1)
@@ -145,13 +145,13 @@ func (c *crowd) done(what string, err error) bool {
 	return err == nil
 }
 
-func (c *crowd) deliver() {
+func (c *oneFolder) deliver() {
 	var moment atomic.Int64
 	parallel(func(w int) {
 		for n := range deliveriesEach {
 			h := make([]models.Handle, 1)
 			d := delivery{begin: moment.Add(1)}
-			err := c.boxes[w].Deliver(c.f.ctx, letter(w*deliveriesEach+n).Message(), []*models.Folder{c.in}, h)
+			err := c.boxes[w].Deliver(c.f.ctx, sample(w*deliveriesEach+n).Message(), []*models.Folder{c.in}, h)
 			if c.done("deliver", err) {
 				d.end, d.handle = moment.Add(1), h[0]
 				c.byWorker[w] = append(c.byWorker[w], d)
@@ -162,7 +162,7 @@ func (c *crowd) deliver() {
 
 // checkDelivered looks for each acknowledged message, and that UIDs ascend from
 // one to the next that began after it.
-func (c *crowd) checkDelivered() {
+func (c *oneFolder) checkDelivered() {
 	c.Helper()
 	all := slices.Concat(c.byWorker...)
 	es, err := pages(c.f.ctx, c.boxes[0], c.in, 25, 2*workers*deliveriesEach)
@@ -195,7 +195,7 @@ func (c *crowd) checkDelivered() {
 }
 
 // change changes three of four messages, and says how.
-func (c *crowd) change() (moved, deleted, seen int64) {
+func (c *oneFolder) change() (moved, deleted, seen int64) {
 	var counts [3]atomic.Int64
 	parallel(func(w int) {
 		for n, d := range c.byWorker[w] {
@@ -221,7 +221,7 @@ func (c *crowd) change() (moved, deleted, seen int64) {
 // checkNumbers compares the length of a folder's list, which each call of
 // unknown outcome makes longer or shorter by one at most, and without any its
 // numbers.
-func (c *crowd) checkNumbers(f *models.Folder, want models.Stats) {
+func (c *oneFolder) checkNumbers(f *models.Folder, want models.Stats) {
 	c.Helper()
 	unknown := c.unknown.Load()
 	es, err := pages(c.f.ctx, c.boxes[0], f, 25, 2*workers*deliveriesEach)
