@@ -53,7 +53,7 @@ func TestDistinct(t *testing.T) {
 		hs   []Handle
 		want bool
 	}{{nil, true}, {[]Handle{a}, true}, {[]Handle{a, b, c}, true}, {[]Handle{b, a, b}, false}, {[]Handle{{}, {}}, false}} {
-		if got := s.Distinct(x.hs); got != x.want {
+		if got := s.Distinct(x.hs) == nil; got != x.want {
 			t.Errorf("distinct %v: %v", x.hs, got)
 		}
 	}

@@ -2,24 +2,25 @@ package models
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 )
 
-// Handles is a buffer to look through the handles of one call in.
+// Handles is a buffer for sorting the handles of one call.
 type Handles []Handle
 
-// Distinct reports whether none of hs is named twice: an operation that counts
-// what it removes must not count it again.
-func (s *Handles) Distinct(hs []Handle) bool {
+// Distinct returns ErrNotFound if hs names a message twice. An operation that
+// removes the message finds it missing the second time.
+func (s *Handles) Distinct(hs []Handle) error {
 	if len(hs) < 2 {
-		return true
+		return nil
 	}
 	*s = append((*s)[:0], hs...)
 	slices.SortFunc(*s, func(a, b Handle) int { return bytes.Compare(a[:], b[:]) })
 	for i := 1; i < len(*s); i++ {
 		if (*s)[i] == (*s)[i-1] {
-			return false
+			return fmt.Errorf("a message is named twice: %w", ErrNotFound)
 		}
 	}
-	return true
+	return nil
 }

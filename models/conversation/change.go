@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -75,17 +74,9 @@ func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle,
 	return nil
 }
 
-// distinct refuses a message named twice: it is gone when the second is due.
-func (m *mailbox) distinct(hs []models.Handle) error {
-	if !m.twice.Distinct(hs) {
-		return fmt.Errorf("a message is named twice: %w", models.ErrNotFound)
-	}
-	return nil
-}
-
 // allExist looks for each message before any of them is touched.
 func (m *mailbox) allExist(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	if err := m.distinct(hs); err != nil {
+	if err := m.handles.Distinct(hs); err != nil {
 		return err
 	}
 	for _, h := range hs {

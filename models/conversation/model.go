@@ -98,7 +98,7 @@ type mailbox struct {
 	args       []drivers.Value
 	calls      models.Calls
 	arena      models.Arena
-	twice      models.Handles
+	handles    models.Handles
 	text       []byte // of the message being delivered: content, then attachments
 	recipients []drivers.Value
 	sizes      []drivers.Value // name, size, name, size …

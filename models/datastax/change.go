@@ -2,7 +2,6 @@ package datastax
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -44,14 +43,6 @@ func (m *mailbox) begin() {
 	m.calls.Reset()
 	m.hides.Reset()
 	m.deltas = m.deltas[:0]
-}
-
-// distinct refuses a message named twice: it is gone when the second is due.
-func (m *mailbox) distinct(hs []models.Handle) error {
-	if !m.twice.Distinct(hs) {
-		return fmt.Errorf("a message is named twice: %w", models.ErrNotFound)
-	}
-	return nil
 }
 
 // commit writes what an operation changed: in folders, then in counters. Hides
@@ -106,7 +97,7 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 
 func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) error {
 	m.begin()
-	if err := m.distinct(hs); err != nil {
+	if err := m.handles.Distinct(hs); err != nil {
 		return err
 	}
 	for _, h := range hs {
@@ -129,7 +120,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 
 func (m *mailbox) move(ctx context.Context, from, to *folder, hs, handles []models.Handle) error {
 	m.begin()
-	if err := m.distinct(hs); err != nil {
+	if err := m.handles.Distinct(hs); err != nil {
 		return err
 	}
 	if err := m.look(ctx, to); err != nil {

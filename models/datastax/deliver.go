@@ -3,7 +3,6 @@ package datastax
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -117,11 +116,5 @@ func (m *mailbox) readChunk(c mail.Content, off int64) ([]byte, error) {
 	}
 	buf := &m.window[len(m.calls.List)]
 	*buf = slices.Grow((*buf)[:0], int(n))[:n]
-	if got, err := c.ReadAt(*buf, off); got < len(*buf) {
-		if err == nil || err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, err
-	}
-	return *buf, nil
+	return *buf, mail.ReadFull(c, *buf, off)
 }

@@ -127,16 +127,16 @@ type mailbox struct {
 	*bound
 	s drivers.Session
 
-	args   []drivers.Value
-	calls  models.Calls
-	hides  models.Calls // that come after all shows
-	arena  models.Arena
-	twice  models.Handles
-	deltas []delta
-	text   []byte          // of the body being delivered
-	elems  []drivers.Value // of the set or list that a call is given
-	files  []drivers.Value // its attachments: name, size, name, size …
-	window [window][]byte  // chunks being written, of content that is not in memory
+	args    []drivers.Value
+	calls   models.Calls
+	hides   models.Calls // that come after all shows
+	arena   models.Arena
+	handles models.Handles
+	deltas  []delta
+	text    []byte          // of the body being delivered
+	elems   []drivers.Value // of the set or list that a call is given
+	files   []drivers.Value // its attachments: name, size, name, size …
+	window  [window][]byte  // chunks being written, of content that is not in memory
 
 	found bool // the row that was asked for is there
 	flag  bool // the flag in it

@@ -2,9 +2,7 @@ package elasticinbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -62,8 +60,8 @@ func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw mail.Content) 
 				b = memory[off : off+length]
 			} else {
 				b = m.buffer[n*each:][:length]
-				if err := readAt(raw, b, off); err != nil {
-					return 0, err
+				if err := mail.ReadFull(raw, b, off); err != nil {
+					return 0, fmt.Errorf("read the message to deliver: %w", err)
 				}
 			}
 			sum = models.Checksum(sum, b)
@@ -75,17 +73,6 @@ func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw mail.Content) 
 		}
 	}
 	return sum, nil
-}
-
-func readAt(raw mail.Content, b []byte, off int64) error {
-	n, err := raw.ReadAt(b, off)
-	if n == len(b) {
-		return nil
-	}
-	if err == nil || err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("read the message to deliver: %w", err)
 }
 
 // putMetadata writes the super column and its index entries.
@@ -130,30 +117,26 @@ func (m *mailbox) countMessage(f *models.Folder, msg *mail.Message, sign int64) 
 	m.add(labelOf(f), sign, sign, 0)
 }
 
-// withdraw takes back what a delivery that failed has written, so that it is
-// nowhere, and returns why it failed: with ErrUnknown, if it may be somewhere.
-func (m *mailbox) withdraw(ctx context.Context, why error, msg *mail.Message, f *models.Folder, id [16]byte, counted bool) error {
-	if errors.Is(why, drivers.ErrUnknown) {
-		return why
-	}
-	ctx = context.WithoutCancel(ctx) // that may be why it failed
-	m.reset()
-	message, address := drivers.TimeUUID(id), f.Account.Address
-	m.calls.Add(eraseMessage, drivers.Text(address), message)
-	m.calls.Add(eraseIndex, m.indexKey(address, all), message)
-	m.calls.Add(eraseIndex, m.indexKey(address, labelOf(f)), message)
-	err := m.s.Batch(ctx, m.erase, m.calls.List)
-	if err == nil && counted {
-		m.countMessage(f, msg, -1)
-		err = m.count(ctx, address)
-	}
-	if err == nil {
-		err = m.dropBlocks(ctx, id, m.blocksOf(msg.Raw.Size()))
-	}
-	if err != nil {
-		return fmt.Errorf("%w (%w: taking it back failed: %w)", why, drivers.ErrUnknown, err)
-	}
-	return why
+// withdraw removes what a failed delivery has written, and returns why it failed.
+func (m *mailbox) withdraw(
+	ctx context.Context, why error, msg *mail.Message, f *models.Folder, id [16]byte, counted bool,
+) error {
+	return models.Withdraw(ctx, why, func(ctx context.Context) error {
+		m.reset()
+		message, address := drivers.TimeUUID(id), f.Account.Address
+		m.calls.Add(eraseMessage, drivers.Text(address), message)
+		m.calls.Add(eraseIndex, m.indexKey(address, all), message)
+		m.calls.Add(eraseIndex, m.indexKey(address, labelOf(f)), message)
+		err := m.s.Batch(ctx, m.erase, m.calls.List)
+		if err == nil && counted {
+			m.countMessage(f, msg, -1)
+			err = m.count(ctx, address)
+		}
+		if err == nil {
+			err = m.dropBlocks(ctx, id, m.blocksOf(msg.Raw.Size()))
+		}
+		return err
+	})
 }
 
 // dropBlocks deletes the blocks of a message whose metadata is gone.

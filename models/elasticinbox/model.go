@@ -118,14 +118,15 @@ func (s *statements) byName() map[string]*drivers.Statement {
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b, s: s}
 	// Bound once: a method value made for each call would be an allocation.
-	m.onColumn, m.onID, m.onBlock, m.onCounter = m.column, m.id, m.read, m.counter
-	m.raw = models.NewRawReader(m.fetch)
+	m.onColumn, m.onID, m.onBlock, m.onCounter = m.column, m.id, m.blockRow, m.counter
+	m.RawMessages = models.NewRawMessages("elasticinbox", m.beginRaw, m.fetch)
 	return m
 }
 
 // mailbox is one worker's. Its buffers are used again by each operation.
 type mailbox struct {
 	*bound
+	models.RawMessages
 	s drivers.Session
 
 	args    []drivers.Value
@@ -134,12 +135,10 @@ type mailbox struct {
 	text    []byte          // keys and values made for one operation
 	ids     []drivers.Value // messages to read, or found in an index
 	recs    []record
-	at      int     // the record whose sub-columns are coming
-	tally   []tally // what an operation counts, label by label
-	buffer  []byte  // one window of blocks, of content that is not in memory
-	raw     *models.RawReader
-	reading [16]byte // the message whose blocks raw reads
-	body    appendWriter
+	at      int      // the record whose sub-columns are coming
+	tally   []tally  // what an operation counts, label by label
+	buffer  []byte   // one window of blocks, of content that is not in memory
+	reading [16]byte // the message whose blocks are read
 	entry   models.Entry
 
 	onColumn, onID, onBlock, onCounter func(row []drivers.Value) error

@@ -167,8 +167,8 @@ func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*
 // several reads messages that label f all shows into m.recs. One that is
 // missing, or named twice, makes it ErrNotFound.
 func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	if !m.handles.Distinct(hs) {
-		return models.ErrNotFound
+	if err := m.handles.Distinct(hs); err != nil {
+		return err
 	}
 	m.ids = m.ids[:0]
 	for _, h := range hs {

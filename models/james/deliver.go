@@ -2,9 +2,7 @@ package james
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -78,8 +76,8 @@ func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.F
 			b = memory[off : off+length]
 		} else {
 			b = m.buffer[:length]
-			if err := readAt(raw, b, off); err != nil {
-				return 0, err
+			if err := mail.ReadFull(raw, b, off); err != nil {
+				return 0, fmt.Errorf("read the message to deliver: %w", err)
 			}
 		}
 		sum = models.Checksum(sum, b)
@@ -100,32 +98,15 @@ func (m *mailbox) room(n int64) {
 	}
 }
 
-func readAt(raw mail.Content, b []byte, off int64) error {
-	n, err := raw.ReadAt(b, off)
-	if n == len(b) {
-		return nil
-	}
-	if err == nil || err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("read the message to deliver: %w", err)
-}
-
-// withdraw takes back what a delivery that failed has written, so that it is
-// nowhere, and returns why it failed: with ErrUnknown, if it may be somewhere.
+// withdraw removes what a failed delivery or move has written, and returns why it failed.
 func (m *mailbox) withdraw(ctx context.Context, why error, f *models.Folder, uid int64, counted bool) error {
-	if errors.Is(why, drivers.ErrUnknown) {
-		return why
-	}
-	ctx = context.WithoutCancel(ctx) // that may be why it failed
-	err := m.drop(ctx, f, uid)
-	if err == nil && counted {
-		err = m.countMessages(ctx, f, -1)
-	}
-	if err != nil {
-		return fmt.Errorf("%w (%w: taking it back failed: %w)", why, drivers.ErrUnknown, err)
-	}
-	return why
+	return models.Withdraw(ctx, why, func(ctx context.Context) error {
+		err := m.drop(ctx, f, uid)
+		if err == nil && counted {
+			err = m.countMessages(ctx, f, -1)
+		}
+		return err
+	})
 }
 
 // drop removes one message's row: metadata and data.

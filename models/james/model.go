@@ -108,15 +108,16 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b, s: s}
 	// Bound once: a method value made for each call would be an allocation.
-	m.onRow, m.onRecord, m.onChunk, m.onCopy = m.row, m.record, m.read, m.hold
+	m.onRow, m.onRecord, m.onChunk, m.onCopy = m.row, m.record, m.chunkRow, m.hold
 	m.onNumbers, m.onUnread = m.numbersRow, m.unreadRow
-	m.raw = models.NewRawReader(m.fetch)
+	m.RawMessages = models.NewRawMessages("james", m.beginRaw, m.fetch)
 	return m
 }
 
 // mailbox is one worker's. Its buffers are used again by each operation.
 type mailbox struct {
 	*bound
+	models.RawMessages
 	s drivers.Session
 
 	args    []drivers.Value
@@ -124,12 +125,10 @@ type mailbox struct {
 	handles models.Handles
 	uidList []drivers.Value
 	recs    []record
-	at      int    // the record whose row is coming
-	text    []byte // properties of the messages read or written
-	raw     *models.RawReader
-	reading [2]drivers.Value // mailbox and UID of the message whose chunks raw reads
-	body    appendWriter
-	buffer  []byte // one chunk, of content that is not in memory or of a message that moves
+	at      int              // the record whose row is coming
+	text    []byte           // properties of the messages read or written
+	reading [2]drivers.Value // mailbox and UID of the message whose chunks are read
+	buffer  []byte           // one chunk, of content that is not in memory or of a message that moves
 	entry   models.Entry
 	yield   func(*models.Entry) error
 	held    []byte           // a chunk that is being copied

@@ -41,8 +41,8 @@ func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*
 // several reads the metadata of messages into m.recs, in one multi-get. One
 // that is missing, or named twice, makes it ErrNotFound.
 func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	if !m.handles.Distinct(hs) {
-		return models.ErrNotFound
+	if err := m.handles.Distinct(hs); err != nil {
+		return err
 	}
 	m.text, m.uidList = m.text[:0], m.uidList[:0]
 	m.recs = slices.Grow(m.recs[:0], len(hs))

@@ -33,14 +33,23 @@ func AppendContent(dst []byte, c Content) ([]byte, error) {
 	if b, ok := c.(BytesContent); ok {
 		return append(dst, b...), nil
 	}
-	at, n := len(dst), int(c.Size())
-	dst = append(dst, make([]byte, n)...)
-	got, err := c.ReadAt(dst[at:], 0)
-	if got == n {
-		return dst, nil
+	at := len(dst)
+	dst = append(dst, make([]byte, c.Size())...)
+	if err := ReadFull(c, dst[at:], 0); err != nil {
+		return dst[:at], err
+	}
+	return dst, nil
+}
+
+// ReadFull fills b with the bytes of c from off on. The error is
+// io.ErrUnexpectedEOF if c ends before b is full.
+func ReadFull(c Content, b []byte, off int64) error {
+	n, err := c.ReadAt(b, off)
+	if n == len(b) {
+		return nil
 	}
 	if err == nil || err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return dst[:at], err
+	return err
 }

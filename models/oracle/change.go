@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -50,15 +49,11 @@ func (m *mailbox) wholeRow(row []drivers.Value) error {
 	return nil
 }
 
-// begin starts an operation on messages by their handles. One named twice is
-// gone when the second is due.
+// begin starts an operation on messages. It refuses a message that is named twice.
 func (m *mailbox) begin(hs []models.Handle) error {
 	m.arena.Reset()
 	m.calls.Reset()
-	if !m.twice.Distinct(hs) {
-		return fmt.Errorf("a message is named twice: %w", models.ErrNotFound)
-	}
-	return nil
+	return m.handles.Distinct(hs)
 }
 
 // Delete implements models.Mailbox: all or nothing.

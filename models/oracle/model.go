@@ -102,7 +102,7 @@ type mailbox struct {
 	args    []drivers.Value
 	calls   models.Calls
 	arena   models.Arena
-	twice   models.Handles
+	handles models.Handles
 	key     key
 	text    []byte          // of the message being delivered: recipients and body
 	content []byte          // its attachments that are not in memory
