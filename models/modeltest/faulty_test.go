@@ -52,6 +52,9 @@ var detectors = map[string][]detector{
 	"ignores-contexts":    {{"james", "cancelled"}, {"datastax", "cancelled"}},
 	"emulates-in-silence": {{"oracle", "calls"}, {"conversation", "calls"}},
 	"applies-anything":    {},
+	"inspects-no-order":   {}, // no model inspects a store
+	"inspects-too-little": {},
+	"inspects-no-index":   {},
 }
 
 const faultEnv = "MAILBENCH_FAULT"

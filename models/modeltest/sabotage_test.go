@@ -3,6 +3,7 @@ package modeltest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -29,6 +30,7 @@ var sabotages = []string{
 	"half a move", "the last byte is lost", "a neighbour loses mail", "drift goes unseen",
 	"a label comes alone", "a purge ignores the time", "a restore loses the order", "UIDs are used again",
 	"expunge leaves the last", "a slice is open", "seen by is sorted", "a cancelled context is not seen",
+	"a yield's error is bare",
 }
 
 // TestSuiteSees runs the suite over each saboteur, in a process of its own,
@@ -81,7 +83,9 @@ func expectFailure(t *testing.T, run string, env ...string) (saw []string) {
 	return saw
 }
 
-func (s *saboteur) List(ctx context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+func (s *saboteur) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
+	yield func(*models.Entry) error,
+) error {
 	var es []models.Entry
 	switch s.breaks {
 	case "a page is one too long":
@@ -110,7 +114,10 @@ func (s *saboteur) List(ctx context.Context, f *models.Folder, after models.Hand
 	}
 	for i := range es {
 		if err := yield(&es[i]); err != nil {
-			return err
+			if s.breaks == "a yield's error is bare" {
+				return err
+			}
+			return fmt.Errorf("list: %w", err)
 		}
 	}
 	return nil
@@ -293,7 +300,7 @@ func (s *saboteur) SeenBy(ctx context.Context, f *models.Folder, h models.Handle
 	}
 	for _, w := range who {
 		if err := yield(w); err != nil {
-			return err
+			return fmt.Errorf("seen by: %w", err)
 		}
 	}
 	return nil
