@@ -66,17 +66,18 @@
 //	element         get: a map column
 //	filter          slice, scan: plain columns. An engine that keeps an index
 //	                that begins with one answers from it; else the pattern is emulated.
-//	from, to        slice, delete: "column", "column open" or "column closed" (the default)
+//	from, to        slice: "column", "column open" or "column closed" (the default)
 //	after           slice: the next columns after by (through an index: its
 //	                columns, then what they leave of the primary key)
 //	index, reverse  slice
 //	limit           slice, scan: a number or arg
 //	columns         get, slice, scan: "*" unless it says otherwise.
 //	                put, put-if: all plain columns (with static: all static ones).
-//	                add, append, remove: must be given. delete: given for scope cell.
+//	                add: counters or bigints, must be given.
+//	                append, remove: lists, must be given.
 //	if              put-if: absent, or plain columns
-//	scope           delete: needed nowhere, it follows from by, from, to and
-//	                columns; where it is written down it must agree
+//	scope           delete: row, prefix or partition. It follows from by; where it
+//	                is written down it must agree
 //	returns         add: new, the values after it
 //	static          get, scan, put: the static columns of a partition
 //	parallel        get with in over a partition column, batch with atomic none

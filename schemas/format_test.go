@@ -31,7 +31,6 @@ tables:
   t: {partition: [k text], columns: {v: int}, hints: {hbase: {}}}
 patterns:
   touch: {put: t, columns: []}
-  nothing: {delete: t, by: k, columns: []}
   all: {scan: t, filter: []}
 `))
 }

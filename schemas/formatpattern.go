@@ -67,7 +67,7 @@ func (b *block) body(p *Pattern) {
 	if p.LimitArg {
 		b.text("limit", "arg")
 	}
-	if p.Scope == ScopeCell || !slices.Equal(p.Columns, columnsUnlessSaid(p)) { // a delete of no columns is none of a row
+	if !slices.Equal(p.Columns, columnsUnlessSaid(p)) {
 		b.add("columns", nameList(p.Columns))
 	}
 	if p.Absent {

@@ -36,8 +36,8 @@ func (r *patternReader) writeColumns() {
 			r.Fail(at, "%s: %s writes %s columns; %s is %s", r.where, a(r.Kind), [...]string{Plain: "plain", Static: "static"}[role], c.Name, describe(c))
 		case r.Kind == Add && c.Type.Kind != Counter && c.Type.Kind != Bigint:
 			r.Fail(at, "%s: an add needs counter or bigint columns; %s is %s", r.where, c.Name, describe(c))
-		case (r.Kind == Append || r.Kind == Remove) && !c.Type.Collection():
-			r.Fail(at, "%s: %s needs set, list or map columns; %s is %s", r.where, a(r.Kind), c.Name, describe(c))
+		case (r.Kind == Append || r.Kind == Remove) && c.Type.Kind != List:
+			r.Fail(at, "%s: %s needs list columns; %s is %s", r.where, a(r.Kind), c.Name, describe(c))
 		case (r.Kind == Put || r.Kind == PutIf) && c.Type.Kind == Counter:
 			r.Fail(at, "%s: counter %s cannot be put; expected an add", r.where, c.Name)
 		}
@@ -46,19 +46,7 @@ func (r *patternReader) writeColumns() {
 
 // scope finds what a delete removes from what it binds.
 func (r *patternReader) scope() {
-	switch cols, _ := r.columnsOf("columns"); {
-	case r.has("columns"):
-		r.Scope, r.Columns = ScopeCell, cols
-		if len(r.By) < len(r.order) {
-			r.Fail(r.at("by"), "%s: a delete of columns needs all of %s; not bound: %s", r.where, r.ordering(), names(r.order[len(r.By):]))
-		}
-		for _, c := range cols {
-			if c.Role != Plain {
-				r.Fail(r.atColumn("columns", c), "%s: a delete of columns needs plain columns; %s is %s", r.where, c.Name, describe(c))
-			}
-		}
-	case r.From != nil || r.To != nil:
-		r.Scope = ScopeRange
+	switch {
 	case len(r.By) == len(r.order):
 		r.Scope = ScopeRow
 	case len(r.By) == len(r.Table.Partition):

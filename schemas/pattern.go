@@ -26,11 +26,11 @@ const (
 	// Add adds a signed delta to counter or bigint columns; an absent value
 	// counts as 0. It creates the row if it is absent.
 	Add
-	// Append adds elements to sets, lists (at the end) and maps (key, value,
-	// key, value …) without reading. It creates the row if it is absent.
+	// Append adds elements to the ends of lists without reading them. It
+	// creates the row if it is absent.
 	Append
-	// Remove takes elements out of sets and lists (by value, all equal ones)
-	// and maps (by key). An absent element or row is no error.
+	// Remove takes elements out of lists by value, all equal ones. An absent
+	// element or row is no error.
 	Remove
 	// Delete removes what Scope says. Deleting what is absent is no error.
 	Delete
@@ -56,13 +56,11 @@ type Scope uint8
 // tables are rows of their own and stay.
 const (
 	ScopeRow       Scope = iota // one row
-	ScopeCell                   // the values of Columns in one row
 	ScopePrefix                 // every row below a proper prefix of the clustering key
-	ScopeRange                  // every row of a range (from/to) below by
 	ScopePartition              // every row of one partition, static columns too
 )
 
-var scopeNames = [...]string{"row", "cell", "prefix", "range", "partition"}
+var scopeNames = [...]string{"row", "prefix", "partition"}
 
 // String returns the scope's name in the language.
 func (s Scope) String() string { return scopeNames[s] }
@@ -126,8 +124,8 @@ type Pattern struct {
 	LimitArg bool      // the limit is an argument ("limit: arg")
 
 	// Columns are, for a read, the values of a row in order (key, static and
-	// plain columns); for a put, add, append, remove or cell delete, the
-	// columns it touches. "*" stands for the key, static and plain columns, in
+	// plain columns); for a put, add, append or remove, the columns it
+	// touches. "*" stands for the key, static and plain columns, in
 	// that order and as the table lists them; with static, for the partition
 	// key and the static columns.
 	Columns []*Column
@@ -182,13 +180,8 @@ func (p *Pattern) Args() []Arg {
 	if p.LimitArg {
 		args = append(args, Arg{"limit", Type{Kind: Bigint}})
 	}
-	switch p.Kind {
-	case Put, PutIf, Add:
+	if !p.Kind.Reads() {
 		add(p.Columns...)
-	case Append, Remove:
-		for _, c := range p.Columns {
-			args = append(args, Arg{c.Name, elements(c.Type, p.Kind)})
-		}
 	}
 	add(p.If...)
 	return args
@@ -224,13 +217,4 @@ func (p *Pattern) Places() (at Places) {
 	at.Columns = next
 	at.If = len(p.Args()) - len(p.If)
 	return at
-}
-
-// elements is the type of the elements that an append or remove takes: a
-// removal from a map names keys only.
-func elements(t Type, k PatternKind) Type {
-	if t.Kind == Map && k == Remove {
-		return Type{Kind: List, Elem: t.Key}
-	}
-	return t
 }

@@ -163,8 +163,7 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	}
 	n := 0
 	for i := range parts {
-		p := st.parts[parts[i].Part]
-		n += len(p.timed[p.boundsOf(parts[i].Args)].binds)
+		n += len(st.parts[parts[i].Part].timed.binds)
 	}
 	if cap(b.bindValues) < n {
 		b.bindValues, b.vals = make([]bindValue, n), make([]any, n)
@@ -175,7 +174,7 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	entries, end := b.request.Entries[:0], 0
 	for i := range parts {
 		p, args := st.parts[parts[i].Part], parts[i].Args
-		q := p.timed[p.boundsOf(args)]
+		q := p.timed
 		begin := end
 		for _, from := range q.binds {
 			b.vals[end] = &b.bindValues[end]

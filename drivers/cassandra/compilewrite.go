@@ -25,23 +25,18 @@ func (st *statement) compileWrite() error {
 	case p.Kind == schemas.PutIf && !p.Absent && len(p.Columns) == 0:
 		return unsupported("Cassandra has no conditional write that sets no column")
 	}
-	for with := range bounds(len(st.queries)) {
-		if with&withAfter != 0 || with&withFrom != 0 && p.From == nil || with&withTo != 0 && p.To == nil {
-			continue
-		}
-		st.queries[with] = st.mutation(with, false)
-		if p.Kind != schemas.PutIf && !counters {
-			st.timed[with] = st.mutation(with, true)
-		}
-	}
-	if counters {
-		st.timed = st.queries
+	st.queries[0] = st.mutation(false)
+	switch {
+	case counters:
+		st.timed = st.queries[0]
+	case p.Kind != schemas.PutIf:
+		st.timed = st.mutation(true)
 	}
 	return nil
 }
 
 // mutation writes the statement of a write.
-func (st *statement) mutation(with bounds, timed bool) *query {
+func (st *statement) mutation(timed bool) *query {
 	p, t := st.Pattern(), st.table
 	var b *cql
 	switch p.Kind {
@@ -62,7 +57,7 @@ func (st *statement) mutation(with bounds, timed bool) *query {
 	case schemas.Remove:
 		b = update(t, p, st.At.Columns, timed, func(c string) string { return c + " = " + c + " - ?" })
 	case schemas.Delete:
-		b = remove(t, p, with, st.At.From, st.At.To, timed)
+		b = remove(t, p, timed)
 	}
 	q := b.query(st.partition())
 	q.conditional = p.Kind == schemas.PutIf

@@ -203,19 +203,14 @@ func update(t *table, p *schemas.Pattern, at int, timed bool, set func(name stri
 	return b
 }
 
-// remove writes a DELETE of a row, of columns, or of a range with the given ends.
-func remove(t *table, p *schemas.Pattern, with bounds, from, to int, timed bool) *cql {
+// remove writes a DELETE of the rows that by names.
+func remove(t *table, p *schemas.Pattern, timed bool) *cql {
 	b := new(cql)
-	b.write("DELETE ")
-	if p.Scope == schemas.ScopeCell {
-		b.write(quoted(p.Columns), " ")
-	}
-	b.write("FROM ", t.qualified)
+	b.write("DELETE FROM ", t.qualified)
 	if timed {
 		b.write(" USING TIMESTAMP ?")
 		b.binds = append(b.binds, bindTime)
 	}
 	b.equal(p.By, 0)
-	b.ends(p, with, from, to, false)
 	return b
 }

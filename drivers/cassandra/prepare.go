@@ -23,7 +23,7 @@ type statement struct {
 
 	queries variants     // by the bounds that are given
 	chains  [2][]*query  // a page over columns of both directions: see compileChain
-	timed   variants     // writes as parts of batches, with a timestamp each
+	timed   *query       // a write as a part of a batch, with a timestamp of its own
 	keys    int          // so many arguments are key columns, which are never null
 	out     int          // how many of the selected columns are yielded
 	inAt    int          // the column that in binds, among those selected; -1: no list, or not here
@@ -80,7 +80,7 @@ func (s *Store) prepare(ctx context.Context, st *statement) error {
 // all returns the statement's queries, but for those of its parts.
 func (st *statement) all() []*query {
 	var all []*query
-	for _, qs := range [][]*query{st.queries[:], st.timed[:], st.chains[0], st.chains[1]} {
+	for _, qs := range [][]*query{st.queries[:], {st.timed}, st.chains[0], st.chains[1]} {
 		for _, q := range qs {
 			if q != nil {
 				all = append(all, q)

@@ -38,9 +38,6 @@ func (st *statement) ready(args []drivers.Value) error {
 	if n, most := st.sizeOf(args)+partitionOverhead, st.store.limits.mutation; n > most {
 		return fmt.Errorf("%d bytes, and the cluster takes %d at once: %w", n, most, drivers.ErrTooLarge)
 	}
-	if st.Pattern().Scope == schemas.ScopeRange && st.boundsOf(args) == 0 && len(st.table.Static) > 0 && len(st.Pattern().By) == len(st.table.Partition) {
-		return fmt.Errorf("a range without ends would take the static columns too: give it one")
-	}
 	return nil
 }
 
@@ -54,7 +51,7 @@ func (st *statement) time(n int64) int64 {
 
 // write sends one write.
 func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
-	c := sl.call(st.queries[st.boundsOf(args)])
+	c := sl.call(st.queries[0])
 	err := sl.send(ctx, c, &inputs{args: args, time: time}).Close()
 	c.done()
 	return st.Named(writeError(err, sl.retry.uncertain))

@@ -21,17 +21,6 @@ func deletes(t testing.TB, open Open) {
 		{"drop_x", []any{9}, func(k cell) bool { return false }},
 		{"drop_xy", []any{0, "a"}, func(k cell) bool { return k.x == 0 && k.y == "a" }},
 		{"drop_xy", []any{0, ""}, func(k cell) bool { return k.x == 0 && k.y == "" }},
-		{"drop_range_x", []any{-1, 1}, func(k cell) bool { return k.x >= -1 && k.x <= 1 }},
-		{"drop_range_x", []any{1, -1}, func(k cell) bool { return false }},
-		{"drop_range_x", []any{5, 7}, func(k cell) bool { return false }},
-		{"drop_range_x", []any{nil, nil}, everywhere},
-		{"drop_range_x", []any{nil, 0}, func(k cell) bool { return k.x <= 0 }},
-		{"drop_open_x", []any{-2, 1}, func(k cell) bool { return k.x > -2 && k.x < 1 }},
-		{"drop_open_x", []any{0, 1}, func(k cell) bool { return false }},
-		{"drop_from_x", []any{0}, func(k cell) bool { return k.x >= 0 }},
-		{"drop_to_x", []any{0}, func(k cell) bool { return k.x < 0 }},
-		{"drop_range_y", []any{1, "a", "aa"}, func(k cell) bool { return k.x == 1 && k.y >= "a" && k.y < "aa" }},
-		{"drop_range_z", []any{1, "b", -1, 0}, func(k cell) bool { return k.x == 1 && k.y == "b" && k.z == 0 }},
 		{"drop_all", nil, everywhere},
 	} {
 		a := fmt.Sprint("p", i)
@@ -51,11 +40,6 @@ func deletes(t testing.TB, open Open) {
 		fillGrid(c, a, 0) // and what is put afterwards stays
 		c.expect(where(a, 0, everywhere), "all", a, 0)
 	}
-	c.write("put", "cells", 0, 1, "y", 1, "v", 5)
-	c.write("drop_v", "cells", 0, 1, "y", 1)
-	c.expect([]string{"cells 0 1 y 1 null 5"}, "all", "cells", 0)
-	c.write("put_v", "cells", 0, 1, "y", 1, "again")
-	c.expect([]string{"cells 0 1 y 1 again 5"}, "all", "cells", 0)
 }
 
 // ties is about writes that follow each other at once, within a clock tick of
@@ -72,14 +56,9 @@ func ties(t testing.TB, open Open) {
 		c.write("put_a", "p", k, fmt.Sprint(i))
 		c.expect([]string{row(k, fmt.Sprint(i))}, "several", "p", list{k})
 	}
-	c.write("drop_range", "p", 0, 9)
-	c.write("put_a", "p", 1, "after a range")
-	c.expect([]string{row(1, "after a range")}, "all", "p")
 	c.write("drop_all", "p")
 	c.write("put_a", "p", 2, "after a partition")
 	c.expect([]string{row(2, "after a partition")}, "all", "p")
-	c.write("drop_a", "p", 2)
-	c.write("put_a", "p", 2, "after a cell")
 	c.write("put_a", "p", 2, "z")
 	c.write("put_a", "p", 2, "a") // the smaller value, at the same time
 	c.expect([]string{"2 a"}, "all", "p")

@@ -59,7 +59,7 @@ func parts(c *client) {
 	c.expect([]string{"null"}, "get_a", "parts", 1)
 	c.write("put_ab", "parts", 1, "three", nil)
 	get("parts 1 three null"+tail, 1)
-	c.write("drop_a", "parts", 1)
+	c.write("put_a", "parts", 1, nil)
 	get("parts 1 null null"+tail, 1) // the row stays when its last value goes
 	c.write("put_a", "parts", 2, nil)
 	get("parts 2 null null"+tail, 2) // a put of nothing creates the row
@@ -71,7 +71,6 @@ func parts(c *client) {
 	c.expect(nil, "get", "parts", 1)
 	c.write("drop", "parts", 1)
 	c.write("drop", "nowhere", 1)
-	c.write("drop_a", "parts", 99)
 	c.write("drop_all", "nowhere")
 	c.expect([]string{"2 null"}, "all", "parts")
 	c.write("put_b", "parts", 1, []byte{9})

@@ -29,7 +29,7 @@ func statics(t testing.TB, open Open) {
 
 	// Statics outlive rows, and go with their partition.
 	c.write("drop", "p", 1, 1)
-	c.write("drop_range", "p", 1, 0, 9)
+	c.write("drop", "p", 1, 2)
 	c.expect([]string{"p 1 U 5"}, "title", "p", 1)
 	c.expect(nil, "titled", "p", 1)
 	c.write("put", "p", 1, 3, "c")

@@ -12,7 +12,7 @@ func Faults() []Fault {
 		{Name: "ignores-limit", Doc: "Reads yield all rows, whatever their limit.", rewrite: ignoreLimit},
 		{Name: "reverses-desc", Doc: "Slices over a DESC column, of a key or an index, run the other way round.", rewrite: reverseDesc},
 		{Name: "repeats-after", Doc: "Pages begin with the row they should go on after.", rewrite: repeatAfter},
-		{Name: "closes-open-bounds", Doc: "The rows at the open ends of a range belong to it, in slices and deletes.", rewrite: closeBounds},
+		{Name: "closes-open-bounds", Doc: "The rows at the open ends of a range belong to it.", rewrite: closeBounds},
 		{
 			Name: "filters-late", Doc: "A limit counts the rows that a filter drops.",
 			rewrite: withoutFilter, session: func(s *session) drivers.Session { return &filtersLate{session: s} },
@@ -60,10 +60,6 @@ func Faults() []Fault {
 			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: everySecondBlob()} },
 		},
 		{
-			Name: "keeps-cells", Doc: "Deletes of single columns are acknowledged and never made.",
-			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: cellDeletes} },
-		},
-		{
 			Name: "delete-wins-ties", Doc: "A put right after the delete of its row is lost, as when both get one timestamp.",
 			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: afterDelete()} },
 		},
@@ -91,7 +87,6 @@ func Faults() []Fault {
 			Name: "deletes-children", Doc: "The delete of a row takes the rows of nested tables below it.",
 			beside: childDeletes, session: func(s *session) drivers.Session { return &runsBeside{s} },
 		},
-		{Name: "range-runs-on", Doc: "The delete of a range ignores its upper end.", rewrite: dropUpperEnd},
 		{Name: "prefix-too-short", Doc: "The delete of a key prefix ignores the last column of it.", rewrite: shortenPrefix},
 
 		// Counters and conditions.

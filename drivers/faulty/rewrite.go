@@ -6,37 +6,6 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// places are where groups of a pattern's arguments begin, in the order of
-// schemas.Pattern.Args.
-type places struct{ filter, to, after, limit, columns, cond int }
-
-func placesOf(p *schemas.Pattern) (at places) {
-	n := len(p.By)
-	for _, present := range []bool{p.In != nil, p.Element != nil} {
-		if present {
-			n++
-		}
-	}
-	at.filter = n
-	n += len(p.Filter)
-	if p.From != nil {
-		n++
-	}
-	at.to = n
-	if p.To != nil {
-		n++
-	}
-	at.after = n
-	n += len(p.After)
-	at.limit = n
-	if p.LimitArg {
-		n++
-	}
-	at.columns = n
-	at.cond = len(p.Args()) - len(p.If)
-	return at
-}
-
 // span lists n positions from at on.
 func span(at, n int) []int {
 	drop := make([]int, n)
@@ -47,11 +16,11 @@ func span(at, n int) []int {
 }
 
 func ignoreLimit(p *schemas.Pattern) []int {
-	at := placesOf(p)
+	at := p.Places()
 	arg := p.LimitArg
 	p.Limit, p.LimitArg = 0, false
 	if arg {
-		return span(at.limit, 1)
+		return span(at.Limit, 1)
 	}
 	return nil
 }
@@ -108,7 +77,7 @@ func withoutFilter(p *schemas.Pattern) []int {
 	if len(p.Filter) == 0 {
 		return nil
 	}
-	drop := span(placesOf(p).filter, len(p.Filter))
+	drop := span(p.Places().Filter, len(p.Filter))
 	p.Columns = slices.Concat(p.Columns, p.Filter)
 	p.Filter = nil
 	return drop
@@ -118,19 +87,8 @@ func withoutCondition(p *schemas.Pattern) []int {
 	if p.Kind != schemas.PutIf {
 		return nil
 	}
-	drop := span(placesOf(p).cond, len(p.If))
+	drop := span(p.Places().If, len(p.If))
 	p.Kind, p.If, p.Absent = schemas.Put, nil, false
-	return drop
-}
-
-func dropUpperEnd(p *schemas.Pattern) []int {
-	if p.Kind != schemas.Delete || p.To == nil {
-		return nil
-	}
-	drop := span(placesOf(p).to, 1)
-	if p.To = nil; p.From == nil {
-		p.Scope = wider(p)
-	}
 	return drop
 }
 

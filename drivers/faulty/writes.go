@@ -46,10 +46,6 @@ func toNested(p *schemas.Pattern, _ []drivers.Value) bool { return p.Table.Paren
 
 func toStatics(p *schemas.Pattern, _ []drivers.Value) bool { return p.Static }
 
-func cellDeletes(p *schemas.Pattern, _ []drivers.Value) bool {
-	return p.Kind == schemas.Delete && p.Scope == schemas.ScopeCell && !p.ReturnsNew
-}
-
 func everySecondBlob() func(*schemas.Pattern, []drivers.Value) bool {
 	n := 0
 	return func(p *schemas.Pattern, args []drivers.Value) bool {

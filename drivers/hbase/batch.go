@@ -75,15 +75,14 @@ func (st *statement) rowColumns() int {
 // deletesRow reports whether the statement deletes a family of an HBase row.
 func (st *statement) deletesRow() bool {
 	p := st.Pattern()
-	return p.Kind == schemas.Delete && p.Scope != schemas.ScopeCell && (!st.table.wide() || len(p.By) == len(st.table.row))
+	return p.Kind == schemas.Delete && (!st.table.wide() || len(p.By) == len(st.table.row))
 }
 
 // conditional reports whether the write depends on what is there, though its
 // pattern names no condition: see conditions.
 func (st *statement) conditional() bool {
 	p, t := st.Pattern(), st.table
-	return t.wide() && !p.Static && (p.Kind == schemas.Put && len(p.Columns) == 0 && len(t.columns) > 0 ||
-		p.Kind == schemas.Delete && p.Scope == schemas.ScopeCell)
+	return t.wide() && !p.Static && p.Kind == schemas.Put && len(p.Columns) == 0 && len(t.columns) > 0
 }
 
 // Batch implements drivers.Session.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"sort"
-
 )
 
 // cellSink yields rows that are cells.

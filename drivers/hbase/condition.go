@@ -21,17 +21,15 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 		qualifier := e.qualifier(&e.ops[0])
 		switch {
 		case p.Kind == schemas.Put && len(p.Columns) == 0 && len(t.columns) > 0, p.Kind == schemas.PutIf && p.Absent:
-			return []*pb.Condition{cellIs(e.row, family, qualifier, pb.CompareType_EQUAL, nil)}, nil
-		case p.Kind == schemas.Delete && p.Scope == schemas.ScopeCell:
-			return []*pb.Condition{cellIs(e.row, family, qualifier, pb.CompareType_NOT_EQUAL, nil)}, nil
+			return []*pb.Condition{cellIs(e.row, family, qualifier, nil)}, nil
 		case p.Kind == schemas.PutIf:
 			want := args[st.At.If]
 			if err := checkKind(p.If[0], want.Kind()); err != nil {
 				return nil, err
 			}
-			is := []*pb.Condition{cellIs(e.row, family, qualifier, pb.CompareType_EQUAL, appendValue(nil, want))}
+			is := []*pb.Condition{cellIs(e.row, family, qualifier, appendValue(nil, want))}
 			if want.IsNull() { // so it is in a row that is not there
-				is = append(is, cellIs(e.row, family, qualifier, pb.CompareType_EQUAL, nil))
+				is = append(is, cellIs(e.row, family, qualifier, nil))
 			}
 			return is, nil
 		}
@@ -58,7 +56,7 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 		if nulls == 0 {
 			value = appendValue(nil, args[st.At.If])
 		}
-		return []*pb.Condition{cellIs(e.row, family, []byte(p.If[0].Name), pb.CompareType_EQUAL, value)}, nil
+		return []*pb.Condition{cellIs(e.row, family, []byte(p.If[0].Name), value)}, nil
 	}
 	var all []*pb.Filter
 	for i, at := range st.conds {
@@ -66,7 +64,7 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 	}
 	is := []*pb.Condition{rowIs(e.row, family, allOf(all...))}
 	if nulls == len(p.If) { // so they are in a row that is not there
-		return append(is, cellIs(e.row, family, []byte(markerName), pb.CompareType_EQUAL, nil)), nil
+		return append(is, cellIs(e.row, family, []byte(markerName), nil)), nil
 	}
 	return is, nil
 }
@@ -75,22 +73,22 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 // counting up has made.
 func (st *statement) absent(e *edit, family string) ([]*pb.Condition, error) {
 	if len(st.table.added) == 0 {
-		return []*pb.Condition{cellIs(e.row, family, []byte(markerName), pb.CompareType_EQUAL, nil)}, nil
+		return []*pb.Condition{cellIs(e.row, family, []byte(markerName), nil)}, nil
 	}
 	return nil, fmt.Errorf("table %s has columns that are counted up: %w", st.table.schema.Name, drivers.ErrUnsupported)
 }
 
 // cellIs is the condition that a cell has the value, or that it is absent if
 // that is nil.
-func cellIs(row []byte, family string, qualifier []byte, op pb.CompareType, value []byte) *pb.Condition {
-	return &pb.Condition{Row: row, Family: []byte(family), Qualifier: qualifier, CompareType: op.Enum(), Comparator: equalTo(value)}
+func cellIs(row []byte, family string, qualifier []byte, value []byte) *pb.Condition {
+	return &pb.Condition{Row: row, Family: []byte(family), Qualifier: qualifier, CompareType: pb.CompareType_EQUAL.Enum(), Comparator: equalTo(value)}
 }
 
 // rowIs is the condition that the filter lets a row pass. gohbase's copy of the
 // protocol does not know it, and asks for a condition on a cell beside it,
 // which HBase then does not look at.
 func rowIs(row []byte, family string, f *pb.Filter) *pb.Condition {
-	c := cellIs(row, family, []byte(markerName), pb.CompareType_EQUAL, nil)
+	c := cellIs(row, family, []byte(markerName), nil)
 	b, err := proto.Marshal(f)
 	if err != nil {
 		panic(err) // names and bytes can always be written

@@ -23,12 +23,9 @@ func (st *statement) searches() bool {
 	p, t := st.Pattern(), st.table
 	switch p.Kind {
 	case schemas.Remove:
-		return len(st.lists) > 0
+		return true
 	case schemas.Delete:
-		if p.Scope == schemas.ScopeCell || len(p.By) == len(t.key) && len(t.statics) == 0 {
-			return false
-		}
-		if p.From == nil && p.To == nil && len(t.statics) == 0 && t.isWideRow(len(p.By)) {
+		if len(t.statics) == 0 && (len(p.By) == len(t.key) || t.isWideRow(len(p.By))) {
 			return false
 		}
 		return p.Scope != schemas.ScopeRow
@@ -123,12 +120,11 @@ func (f *finder) statics() (err error) {
 	return err
 }
 
-// removeElements removes elements from collections, lists among them: their
-// elements are found by their values, and those found are deleted. What is
-// appended meanwhile stays.
+// removeElements removes elements from lists: it finds them by their values and
+// deletes those that it found. What is appended meanwhile stays.
 func (f *finder) removeElements() error {
 	st, e := f.st, f.edit(0, f.st.table)
-	if err := st.put(e, f.args); err != nil { // of sets and maps, what is to go is known
+	if err := st.put(e, f.args); err != nil { // its row, and nothing else
 		return err
 	}
 	family, _ := st.family()

@@ -150,7 +150,7 @@ func (st *statement) compileWrite() error {
 		if p.Kind == schemas.Add && !t.wide() && !p.Static && !slices.Contains(t.added, slices.Index(columns, c)) {
 			return fmt.Errorf("column %s is counted up by no pattern of the schema that was applied", c.Name)
 		}
-		if c.Type.Kind == schemas.List && p.Kind == schemas.Remove {
+		if p.Kind == schemas.Remove {
 			st.lists = append(st.lists, wanted{name: c.Name, at: st.At.Columns + i, typ: c.Type})
 			continue
 		}

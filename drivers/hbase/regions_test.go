@@ -78,7 +78,7 @@ patterns:
   some: {get: mail, in: k, columns: [k]}
   with: {slice: mail, by: p, filter: a, limit: arg, columns: [k]}
   scan: {scan: mail, columns: [k]}
-  drop: {delete: mail, by: p, from: k, to: k}
+  drop: {delete: mail, by: p}
 `)
 	l, err := newLayout(prefixOf(st.namespace, s.Name), s)
 	if err != nil {
@@ -137,8 +137,8 @@ patterns:
 	if got := len(w.numbers("scan")); got != 63 {
 		t.Errorf("a scan of all regions yields %d rows, expected 63", got)
 	}
-	w.write("drop", p, drivers.Int(5), drivers.Int(45))
-	expect("what a range leaves", slices.Concat(up[:5], up[46:]), w.numbers("all", p))
+	w.write("drop", p)
+	expect("what a delete leaves", nil, w.numbers("all", p))
 	expect("a neighbour", []int{1000}, w.numbers("all", drivers.Text("p\x00")))
 }
 

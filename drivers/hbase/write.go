@@ -124,7 +124,7 @@ func (st *statement) put(e *edit, args []drivers.Value) (err error) {
 	}
 	p := st.Pattern()
 	family, _ := st.family()
-	if p.Kind == schemas.Delete && p.Scope != schemas.ScopeCell {
+	if p.Kind == schemas.Delete {
 		e.deleteAll(family)
 		return nil
 	}
@@ -146,11 +146,7 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 		return st.putElements(e, family, w.column, args, w.arg)
 	}
 	at := e.beginQualifier(w.column.Name)
-	switch {
-	case kind == schemas.Delete:
-		e.delete(family, at)
-		return nil
-	case kind == schemas.Add && args[w.arg].IsNull():
+	if kind == schemas.Add && args[w.arg].IsNull() {
 		return plan.ErrNullAdd
 	}
 	v := args[w.arg]
@@ -170,21 +166,18 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 
 // putElements puts what the write does to a collection into the edit.
 func (st *statement) putElements(e *edit, family string, c *schemas.Column, args []drivers.Value, arg int) error {
-	kind, t := st.Pattern().Kind, c.Type
-	if kind != schemas.Append && kind != schemas.Remove { // the collection's own cell ends what was there
+	v, t := args[arg], c.Type
+	if st.Pattern().Kind != schemas.Append { // the collection's own cell ends what was there
 		e.putStamped(family, e.beginQualifier(c.Name), nextStamp(), drivers.Value{})
 	}
-	if kind == schemas.Delete || args[arg].IsNull() {
+	if v.IsNull() {
 		return nil
 	}
-	v := args[arg]
-	if kind != schemas.Remove {
-		if err := checkKind(c, v.Kind()); err != nil {
-			return err
-		}
+	if err := checkKind(c, v.Kind()); err != nil {
+		return err
 	}
 	elems, step := v.Elems(), 1
-	if t.Kind == schemas.Map && kind != schemas.Remove {
+	if t.Kind == schemas.Map {
 		if step = 2; len(elems)%2 != 0 {
 			return errOddMap
 		}
@@ -197,23 +190,19 @@ func (st *statement) putElements(e *edit, family string, c *schemas.Column, args
 		from := e.beginQualifier(c.Name)
 		e.arena = append(e.arena, elements)
 		var err error
-		switch {
-		case t.Kind == schemas.List:
+		if t.Kind == schemas.List {
 			if err = kindOfElement(c, *t.Elem, elems[i]); err != nil {
 				return err
 			}
 			e.arena = appendListKey(e.arena, stamp)
 			e.put(family, from, elems[i])
 			continue
-		default:
-			if e.arena, err = elementPart(t).append(e.arena, elems[i]); err != nil {
-				return fmt.Errorf("column %s: %w", c.Name, err)
-			}
 		}
-		switch {
-		case kind == schemas.Remove:
-			e.delete(family, from)
-		case t.Kind == schemas.Set:
+		if e.arena, err = elementPart(t).append(e.arena, elems[i]); err != nil {
+			return fmt.Errorf("column %s: %w", c.Name, err)
+		}
+		switch t.Kind {
+		case schemas.Set:
 			e.putStamped(family, from, stamp, drivers.Value{})
 		default:
 			if err = kindOfElement(c, *t.Elem, elems[i+1]); err != nil {
@@ -244,8 +233,6 @@ func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
 		return err
 	}
 	switch {
-	case p.Kind == schemas.Delete && p.Scope == schemas.ScopeCell:
-		e.put(t.family, at, drivers.Value{}) // if it is there: see conditions
 	case p.Kind == schemas.Delete:
 		e.delete(t.family, at)
 	case p.Kind == schemas.Add:

@@ -192,23 +192,7 @@ func (s *session) setCell(t schemas.Type, value *drivers.Value) error {
 	return op.Finish()
 }
 
-// removeCells takes the elements of v out of the row's collection: those of a
-// list are looked for by value, the others deleted by their key.
-func (s *session) removeCells(f *family, row []byte, col int, v drivers.Value) (err error) {
-	if f.columns[col].Type.Kind == schemas.List {
-		return s.removeFromList(f, row, col, v)
-	}
-	for _, e := range v.Elems() {
-		if s.cellKey, err = f.elementKey(s.cellKey[:0], row, col, e); err != nil {
-			return err
-		}
-		if err := s.batch.Delete(s.cellKey, nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// removeFromList deletes the elements of the row's list that equal one of v's.
 func (s *session) removeFromList(f *family, row []byte, col int, v drivers.Value) error {
 	b := &s.cells
 	b.lower = f.cellsOf(b.lower[:0], row, col)

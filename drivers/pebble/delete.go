@@ -18,25 +18,9 @@ const maxPointDeletes = 1024
 // delete puts a delete into the batch.
 func (s *session) delete(st *statement, args []drivers.Value) (err error) {
 	t, p := st.table, st.Pattern()
-	switch {
-	case p.Scope == schemas.ScopeCell:
-		if s.key, err = st.fam.append(s.key[:0], args); err != nil {
-			return err
-		}
-		if len(st.write) > 0 {
-			if err := s.writeRow(st, args, opDelete, touches); err != nil {
-				return err
-			}
-		}
-		for _, op := range st.cells {
-			if err := s.clearCells(st.fam, s.key, op.col, op.col); err != nil {
-				return err
-			}
-		}
-		return nil
-	case len(p.By) == len(t.key):
+	if len(p.By) == len(t.key) {
 		err = s.deleteRow(t, &t.rows, args)
-	default:
+	} else {
 		err = s.deleteRange(st, args)
 	}
 	if err != nil || p.Scope != schemas.ScopePartition || len(t.statics.columns) == 0 {
@@ -64,7 +48,7 @@ func (s *session) deleteRow(t *table, f *family, args []drivers.Value) (err erro
 	return nil
 }
 
-// deleteRange deletes all rows below a prefix of the key, or in a range.
+// deleteRange deletes all rows below a prefix of the key.
 func (s *session) deleteRange(st *statement, args []drivers.Value) error {
 	t, b := st.table, &s.bounds
 	if err := b.set(st, args, nil); err != nil {

@@ -12,8 +12,8 @@ import (
 // mergerName is stored by Pebble, which opens a store with no other merger.
 const mergerName = "mailbench.columns.v1"
 
-// Merger folds partial puts, adds and deletes of cells into rows, so that none
-// of them reads the row it changes.
+// Merger folds partial puts and adds into rows, so that none of them reads the
+// row it changes.
 func Merger() *pebble.Merger {
 	return &pebble.Merger{
 		Name: mergerName,
@@ -36,8 +36,8 @@ const maxKept = 1 << 20
 type fold struct{ row, spare []byte }
 
 var (
-	_ pebble.DeletableValueMerger = (*fold)(nil)
-	_ io.Closer                   = (*fold)(nil)
+	_ pebble.ValueMerger = (*fold)(nil)
+	_ io.Closer          = (*fold)(nil)
 )
 
 // MergeNewer implements pebble.ValueMerger.
@@ -55,28 +55,21 @@ func (f *fold) merge(older, newer []byte) error {
 	return nil
 }
 
-// Finish implements pebble.ValueMerger.
+// Finish implements pebble.ValueMerger. Once nothing older can come, what is
+// left is a row as a Set would have written it.
 func (f *fold) Finish(includesBase bool) ([]byte, io.Closer, error) {
-	value, _, closer, err := f.DeletableFinish(includesBase)
-	return value, closer, err
-}
-
-// DeletableFinish implements pebble.DeletableValueMerger. Once nothing older
-// can come, what is left is a row as a Set would have written it, or, if no
-// operand created one, no row.
-func (f *fold) DeletableFinish(includesBase bool) (value []byte, remove bool, closer io.Closer, err error) {
 	if len(f.row) == 0 {
-		return nil, false, f, errRow
+		return nil, f, errRow
 	}
 	if !includesBase {
-		return f.row, false, f, nil
+		return f.row, f, nil
 	}
 	out, err := appendRow(f.spare[:0], f.row)
 	if err != nil {
-		return nil, false, f, err
+		return nil, f, err
 	}
 	f.row, f.spare = out, f.row
-	return f.row, f.row[0] == touches, f, nil
+	return f.row, f, nil
 }
 
 // appendRow appends what an operand comes to with nothing older below it: a
@@ -108,7 +101,7 @@ func foldOperands(dst, older, newer []byte) ([]byte, error) {
 	if len(older) == 0 || len(newer) == 0 {
 		return dst, errRow
 	}
-	dst = append(dst, older[0]|newer[0])
+	dst = append(dst, rowByte)
 	older, newer = older[1:], newer[1:]
 	for len(older) > 0 && len(newer) > 0 {
 		a, restA, err := nextEntry(older)

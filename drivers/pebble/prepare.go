@@ -174,9 +174,9 @@ func (st *statement) searches() bool {
 	case schemas.Put, schemas.PutIf:
 		return len(st.cells) > 0
 	case schemas.Remove:
-		return slices.ContainsFunc(st.cells, func(op operand) bool { return st.fam.columns[op.col].Type.Kind == schemas.List })
+		return true
 	case schemas.Delete:
-		return st.Pattern().Scope > schemas.ScopeCell || st.fam.collections > 0
+		return st.Pattern().Scope != schemas.ScopeRow || st.fam.collections > 0
 	}
 	return false
 }

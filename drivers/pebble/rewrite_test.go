@@ -48,8 +48,8 @@ func TestRewrite(t *testing.T) {
 	e.want("uid 7", "tallies", "u")
 
 	row := []any{"u", "f", 1, 1}
-	e.write("drop_subject", row...)
-	e.wrote("taking a cell, which reads nothing", merge)
+	e.write("mark", "u", "f", 1, 1, false)
+	e.wrote("a put of one column, which reads nothing", merge, set) // and its index entry
 	e.write("put", "u", "f", 1, 1, "small", 5, true)
 	e.write("swap", "u", "f", 1, 1, "other", "small")
 	e.wrote("swap", set, set) // the row, and its index entry
@@ -60,9 +60,9 @@ func TestRewrite(t *testing.T) {
 	e.write("swap", "u", "f", 1, 1, "small again", large)
 	e.wrote("swap in a large row", merge, set)
 	e.want("u f 1 1 - small again 5 1", "get", row...)
-	e.write("drop_subject", row...)
-	e.wrote("taking a cell of a row", merge)
-	e.want("u f 1 1 - - 5 1", "get", row...)
+	e.write("mark", "u", "f", 1, 1, false)
+	e.wrote("a put of one column of a row", merge, set)
+	e.want("u f 1 1 - small again 5 0", "get", row...)
 }
 
 // What a large write took does not stay with its session.

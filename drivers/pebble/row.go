@@ -11,7 +11,7 @@ import (
 
 // A row's value, and likewise each operand that is merged into it, is
 //
-//	1 byte     1 if it makes the row exist, 0 if it only takes cells away
+//	1 byte     1: a row without values is not an empty value
 //	entries    in ascending order of column:
 //	  uvarint  position of the column in its family << 2 | op
 //	  uvarint  length of the payload
@@ -26,8 +26,7 @@ const (
 	opBits = 2
 	opMask = 1<<opBits - 1
 
-	touches = 0 // the operand leaves an absent row absent
-	creates = 1
+	rowByte = 1 // the first byte of every row and operand
 )
 
 var errRow = errors.New("corrupt row")

@@ -52,9 +52,7 @@ patterns:
   title: {put: mail, static: true, by: [user, folder]}
   titled: {get: mail, static: true, by: [user, folder], columns: [title]}
   drop: {delete: mail, by: [user, folder, day, id]}
-  drop_subject: {delete: mail, by: [user, folder, day, id], columns: [subject]}
   drop_day: {delete: mail, by: [user, folder, day]}
-  drop_days: {delete: mail, by: [user, folder], from: day}
   drop_folder: {delete: mail, by: [user, folder]}
   put_part: {put: part, by: [user, folder, day, id, n]}
   parts: {slice: part, by: [user, folder, day, id], columns: [n, data]}
@@ -67,8 +65,6 @@ patterns:
   file: {get: post, by: [room, id], element: files}
   see: {append: post, by: [room, id], columns: [seen_by]}
   unsee: {remove: post, by: [room, id], columns: [seen_by]}
-  attach: {append: post, by: [room, id], columns: [files, to]}
-  detach: {remove: post, by: [room, id], columns: [files, to]}
   unpost: {delete: post, by: [room, id]}
   repost: {batch: [unpost, post]}
   postrepost: {batch: [post, unpost, post]}

@@ -117,7 +117,7 @@ func (s *session) apply(st *statement, args []drivers.Value) (err error) {
 	f := st.fam
 	switch st.Pattern().Kind {
 	case schemas.Put, schemas.PutIf:
-		if err := s.writeRow(st, args, opSet, creates); err != nil {
+		if err := s.writeRow(st, args, opSet); err != nil {
 			return err
 		}
 		if err := s.replaceCells(st); err != nil {
@@ -129,11 +129,11 @@ func (s *session) apply(st *statement, args []drivers.Value) (err error) {
 			}
 		}
 	case schemas.Add:
-		if err := s.writeRow(st, args, opAdd, creates); err != nil {
+		if err := s.writeRow(st, args, opAdd); err != nil {
 			return err
 		}
 	case schemas.Append:
-		if err := s.writeRow(st, args, opSet, creates); err != nil {
+		if err := s.writeRow(st, args, opSet); err != nil {
 			return err
 		}
 		for _, op := range st.cells {
@@ -143,7 +143,7 @@ func (s *session) apply(st *statement, args []drivers.Value) (err error) {
 		}
 	case schemas.Remove:
 		for _, op := range st.cells {
-			if err := s.removeCells(f, s.key, op.col, args[op.arg]); err != nil {
+			if err := s.removeFromList(f, s.key, op.col, args[op.arg]); err != nil {
 				return err
 			}
 		}
@@ -170,7 +170,7 @@ func (s *session) replaceCells(st *statement) error {
 
 // writeRow puts the scalar columns of a write into the batch: as the row, if
 // they are all it has, else as an operand to merge into it.
-func (s *session) writeRow(st *statement, args []drivers.Value, op uint64, exists byte) error {
+func (s *session) writeRow(st *statement, args []drivers.Value, op uint64) error {
 	size := 1
 	for _, w := range st.write {
 		tag, v, err := st.entry(w, args, op)
@@ -185,7 +185,7 @@ func (s *session) writeRow(st *statement, args []drivers.Value, op uint64, exist
 		return fmt.Errorf("one atomic write of %d bytes, at most %d fit: %w", n, s.store.maxBatch, drivers.ErrTooLarge)
 	}
 	if st.locks && !st.replaces && len(s.prior) <= rewriteBelow {
-		return s.rewriteRow(st, args, op, exists)
+		return s.rewriteRow(st, args, op)
 	}
 	var kv *pebble.DeferredBatchOp
 	if st.replaces {
@@ -194,7 +194,7 @@ func (s *session) writeRow(st *statement, args []drivers.Value, op uint64, exist
 		kv = s.batch.MergeDeferred(len(s.key), size)
 	}
 	copy(kv.Key, s.key)
-	out := append(kv.Value[:0], exists)
+	out := append(kv.Value[:0], rowByte)
 	for _, w := range st.write {
 		if tag, v, _ := st.entry(w, args, op); v != nil || !st.replaces {
 			out = appendEntryOf(out, tag, v)
@@ -212,8 +212,8 @@ const rewriteBelow = 1 << 10
 
 // rewriteRow sets the row in s.prior to what the write makes of it. The row's
 // lock is held, so nothing has been merged into it since it was read.
-func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64, exists byte) error {
-	operand := append(s.operand[:0], exists)
+func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64) error {
+	operand := append(s.operand[:0], rowByte)
 	for _, w := range st.write {
 		tag, v, err := st.entry(w, args, op)
 		if err != nil {
@@ -221,12 +221,10 @@ func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64, exi
 		}
 		operand = appendEntryOf(operand, tag, v)
 	}
-	prior := s.prior
-	if prior == nil {
-		prior = absent
-	}
 	var err error
-	if s.whole, err = foldOperands(s.whole[:0], prior, operand); err != nil {
+	if s.prior == nil {
+		s.whole = append(s.whole[:0], operand...)
+	} else if s.whole, err = foldOperands(s.whole[:0], s.prior, operand); err != nil {
 		return err
 	}
 	if s.operand, err = appendRow(operand[:0], s.whole); err != nil {
@@ -235,15 +233,10 @@ func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64, exi
 	return s.batch.Set(s.key, s.operand, nil)
 }
 
-var absent = []byte{touches}
-
 // entry returns what a write does to one column: the entry's tag, and its
 // value or nil.
 func (st *statement) entry(w operand, args []drivers.Value, op uint64) (tag uint64, v *drivers.Value, err error) {
 	tag = uint64(w.col) << opBits
-	if op == opDelete {
-		return tag | opDelete, nil, nil
-	}
 	v = &args[w.arg]
 	if v.IsNull() {
 		if op == opAdd {

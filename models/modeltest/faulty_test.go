@@ -32,7 +32,6 @@ var detectors = map[string][]detector{
 	"loses-second-family": {{"james", "deliver"}, {"elasticinbox", "deliver"}},
 	"loses-statics":       {{"datastax", "pages"}, {"conversation", "shared folder"}},
 	"drops-chunk":         {{"james", "chunk seams"}, {"datastax", "chunk seams"}, {"elasticinbox", "range reads"}},
-	"keeps-cells":         {},
 	"delete-wins-ties":    {{"elasticinbox", "flags"}},
 	"truncates":           {{"elasticinbox", "bytes"}, {"oracle", "bytes"}, {"conversation", "bytes"}},
 	"cuts-at-nul":         {{"oracle", "bytes"}, {"conversation", "bytes"}},
@@ -40,7 +39,6 @@ var detectors = map[string][]detector{
 	"replaces-rows":       {{"datastax", "flags"}},
 	"put-merges":          {}, // collections are put into new rows only
 	"deletes-children":    {}, // what is nested goes with its row in every model
-	"range-runs-on":       {},
 	"prefix-too-short":    {{"james", "expunge"}},
 	"retries-adds":        {{"elasticinbox", "deliver"}, {"conversation", "seen by"}},
 	"stale-counters":      {{"james", "deliver"}},
