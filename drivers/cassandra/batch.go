@@ -106,7 +106,8 @@ func (s *session) parallelBatch(ctx context.Context, st *statement, parts []driv
 	return partialError(failed, applied, len(parts))
 }
 
-var errSeveralPartitions = errors.New("its counters are in several partitions, but Cassandra can only change those of one partition together")
+var errSeveralPartitions = errors.New(
+	"its counters are in several partitions, but Cassandra can only change those of one partition together")
 
 // atomicBatch sends the parts as one batch. A batch within one partition is one
 // mutation: it is atomic and isolated, needs no batch log, and may be as large as
@@ -131,7 +132,8 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 		return fmt.Errorf("%d bytes, but the cluster takes at most %d: %w", f.size, most, drivers.ErrTooLarge)
 	}
 	if len(parts) > gocql.BatchSizeMaximum {
-		return fmt.Errorf("%d parts, but a batch takes at most %d: %w", len(parts), gocql.BatchSizeMaximum, drivers.ErrTooLarge)
+		return fmt.Errorf("%d parts, but a batch takes at most %d: %w",
+			len(parts), gocql.BatchSizeMaximum, drivers.ErrTooLarge)
 	}
 	s.retry.begin()
 	b.request.RetryPolicy(nil)
@@ -195,7 +197,8 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 		entries = append(entries, gocql.BatchEntry{Stmt: q.text, Args: b.vals[begin:end:end], Idempotent: repeatable})
 		f.idempotent = f.idempotent && repeatable
 		f.size += p.sizeOf(args)
-		if b.key, b.before = q.partition(b.before[:0], b.bindValues[begin:end]), b.key; i == 0 || !bytes.Equal(b.key, b.before) {
+		b.key, b.before = q.partition(b.before[:0], b.bindValues[begin:end]), b.key
+		if i == 0 || !bytes.Equal(b.key, b.before) {
 			f.partitions++
 			f.size += partitionOverhead
 		}

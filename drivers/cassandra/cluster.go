@@ -171,11 +171,13 @@ func (n *nodes) checkDatacenter() (string, error) {
 	all := n.datacenters()
 	switch {
 	case n.localDC == "" && len(all) > 1:
-		return "", fmt.Errorf("the cluster has the datacenters %s: name yours in the setting local_dc", strings.Join(all, ", "))
+		return "", fmt.Errorf("the cluster has the datacenters %s: name yours in the setting local_dc",
+			strings.Join(all, ", "))
 	case n.localDC == "" && len(all) == 1:
 		return all[0], nil
 	case !slices.Contains(all, n.localDC):
-		return "", fmt.Errorf("setting local_dc: the cluster has no datacenter %s; it has %s", n.localDC, strings.Join(all, ", "))
+		return "", fmt.Errorf("setting local_dc: the cluster has no datacenter %s; it has %s", n.localDC,
+			strings.Join(all, ", "))
 	}
 	return n.localDC, nil
 }

@@ -128,7 +128,8 @@ func golden(t *testing.T, file, got string) {
 		err = os.WriteFile(file, []byte(got), 0o644)
 	} else if err == nil && string(want) != got {
 		beside := file + ".new"
-		err = errors.Join(fmt.Errorf("%s differs; what there is now stands in %s, and go test -update takes it over", file, beside), os.WriteFile(beside, []byte(got), 0o644))
+		err = errors.Join(fmt.Errorf("%s differs; what there is now stands in %s, and go test -update takes it over", file,
+			beside), os.WriteFile(beside, []byte(got), 0o644))
 	}
 	if err != nil {
 		t.Error(err)

@@ -11,9 +11,9 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Stored implements drivers.Store. Cassandra keeps every table, the indexes that
-// kept speaks of, and as settings those options that the hints name, each by
-// itself (compaction.class), and how long rows live.
+// Stored implements drivers.Store. Cassandra keeps every table, the indexes for
+// which keptIndex is true, the options that hints set, each as a setting of its own
+// (compaction.class), and how long rows live.
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 	own, err := stored(sch)
 	if err != nil {
@@ -87,15 +87,16 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	return k.schema(s.namespace, name)
 }
 
-// schema returns the keyspace's tables in canonical form. Those of another
-// namespace or schema whose keyspace has the same name are an error.
+// schema returns the keyspace's tables in canonical form. It returns an error if
+// they are of another schema or namespace whose keyspace has the same name.
 func (k *liveKeyspace) schema(namespace, name string) (*schemas.Schema, error) {
 	tables := make(map[string]*schemas.Table)
 	names := slices.Sorted(maps.Keys(k.tables))
 	for _, n := range names {
 		t := k.tables[n]
 		if t.mark.Schema != name || t.mark.Namespace != namespace {
-			return nil, fmt.Errorf("keyspace %s is of the schema %s in the namespace %q", k.name, t.mark.Schema, t.mark.Namespace)
+			return nil, fmt.Errorf("keyspace %s holds the schema %s in the namespace %q",
+				k.name, t.mark.Schema, t.mark.Namespace)
 		}
 		tables[t.mark.Table] = t.table()
 	}
@@ -103,18 +104,20 @@ func (k *liveKeyspace) schema(namespace, name string) (*schemas.Schema, error) {
 		inner := tables[k.tables[n].mark.Table]
 		for _, in := range k.tables[n].mark.In {
 			outer := tables[in.Table]
-			if outer == nil { // a row header: nothing of it is there but the key of what is nested in it
+			if outer == nil { // a row header, which has no table: its key begins the nested table's
 				key := max(0, in.Key-len(inner.Partition))
-				outer = &schemas.Table{Name: in.Table, Partition: inner.Partition, Clustering: inner.Clustering[:min(key, len(inner.Clustering))]}
+				clustering := inner.Clustering[:min(key, len(inner.Clustering))]
+				outer = &schemas.Table{Name: in.Table, Partition: inner.Partition, Clustering: clustering}
 				tables[in.Table] = outer
 			}
 			inner.Parent, inner = outer, outer
 		}
 	}
-	return schemas.Canonical(&schemas.Schema{Name: name, File: "keyspace " + k.name, Tables: slices.Collect(maps.Values(tables))}), nil
+	return schemas.Canonical(&schemas.Schema{Name: name, File: "keyspace " + k.name,
+		Tables: slices.Collect(maps.Values(tables))}), nil
 }
 
-// table returns the table as the schema calls it, not yet nested in others.
+// table returns the table by its name in the schema. It is not yet nested in others.
 func (t *liveTable) table() *schemas.Table {
 	settings := map[string]string{schemas.ExpirySetting: strconv.Itoa(t.expiry)}
 	for name, number := range t.numbers {
@@ -142,7 +145,7 @@ func (t *liveTable) table() *schemas.Table {
 		x := &schemas.Index{Name: name}
 		for _, c := range cs {
 			column := own.Column(c)
-			if column == nil { // of a form that Apply does not make, such as keys(files)
+			if column == nil { // an index that Apply does not create, such as keys(files)
 				column = &schemas.Column{Name: c}
 			}
 			x.Columns = append(x.Columns, schemas.IndexColumn{Column: column})
@@ -161,8 +164,8 @@ func (t *liveTable) roles(kind string, role schemas.Role) []*schemas.Column {
 	return cs
 }
 
-// typeOf returns a column's type in the schema language. The mark has the type
-// of a column for which CQL has another, as long as nobody has changed that.
+// typeOf returns a column's type in the schema language. If the CQL type is
+// another, the mark has the schema's type, unless somebody changed the column.
 func (t *liveTable) typeOf(c liveColumn) schemas.Type {
 	if own := schemas.TypeOf(t.mark.Types[c.name]); cqlType(own) == c.typ {
 		return own
@@ -170,7 +173,7 @@ func (t *liveTable) typeOf(c liveColumn) schemas.Type {
 	return schemas.TypeOf(c.typ)
 }
 
-// hints writes the table's options as hints.
+// hints returns the table's options in the form of hints.
 func (t *liveTable) hints() map[string]string {
 	hints := maps.Clone(t.numbers)
 	for name, fields := range t.fields {

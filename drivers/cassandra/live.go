@@ -79,8 +79,8 @@ func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, e
 		return nil, err
 	}
 	var index string
-	it = s.session.Query("SELECT table_name, index_name, options FROM system_schema.indexes WHERE keyspace_name = ?", name).
-		WithContext(ctx).Iter()
+	it = s.session.Query("SELECT table_name, index_name, options FROM system_schema.indexes WHERE keyspace_name = ?",
+		name).WithContext(ctx).Iter()
 	for {
 		var options map[string]string
 		if !it.Scan(&table, &index, &options) {

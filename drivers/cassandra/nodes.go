@@ -10,17 +10,17 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// nodes is how gocql chooses the node of a request: a replica of the row
-// (token-aware), of the local datacenter first. It learns the datacenter from
-// the cluster where no setting names it, and sends a request to one node in
-// particular where its context asks for that.
+// nodes is the policy by which gocql chooses the node of a request. It is
+// token-aware: it chooses a replica of the row, those in the local datacenter
+// first. Unless a setting names the local datacenter, it takes that of the first
+// node. A request whose context names a node goes to that node.
 type nodes struct {
-	localDC string // of the settings, or ""
+	localDC string // the setting local_dc, or ""
 
 	session     *gocql.Session
 	partitioner string
-	// policy is set once the nodes are known. gocql connects to them meanwhile,
-	// and tells of those that are up before it tells of all.
+	// policy is set once the nodes are known. gocql reports nodes that are up
+	// even before that.
 	policy atomic.Pointer[gocql.HostSelectionPolicy]
 
 	mu    sync.Mutex
@@ -29,7 +29,7 @@ type nodes struct {
 
 var _ gocql.HostSelectionPolicy = (*nodes)(nil)
 
-// with runs do with the policy, if the nodes are known.
+// with calls do with the policy, if the nodes are known.
 func (n *nodes) with(do func(p gocql.HostSelectionPolicy)) {
 	if p := n.policy.Load(); p != nil {
 		do(*p)
@@ -45,7 +45,8 @@ func (n *nodes) SetPartitioner(name string) {
 	n.with(func(p gocql.HostSelectionPolicy) { p.SetPartitioner(name) })
 }
 
-// AddHosts takes all nodes of the cluster at once, before the first request.
+// AddHosts implements gocql's bulkAddHosts: gocql calls it once with all nodes,
+// before the first request.
 func (n *nodes) AddHosts(hosts []*gocql.HostInfo) {
 	dc := n.localDC
 	if dc == "" && len(hosts) > 0 {
@@ -118,10 +119,10 @@ func (n *nodes) datacenters() []string {
 	return slices.Compact(names)
 }
 
-// onNode is the context key of the node that a request must go to.
+// onNode is the context key for the node that a request must go to.
 type onNode struct{}
 
-// on returns a context whose requests go to one node only.
+// toNode returns a context whose requests go only to the node.
 func toNode(ctx context.Context, h *gocql.HostInfo) context.Context {
 	return context.WithValue(ctx, onNode{}, h)
 }
@@ -136,7 +137,7 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	return (*n.policy.Load()).Pick(q)
 }
 
-// only offers one node, once.
+// only returns an iterator over one node.
 func only(h *gocql.HostInfo) gocql.NextHost {
 	done := false
 	return func() gocql.SelectedHost {
@@ -148,7 +149,7 @@ func only(h *gocql.HostInfo) gocql.NextHost {
 	}
 }
 
-// chosen is a node that was asked for by name.
+// chosen is a node that a context named.
 type chosen gocql.HostInfo
 
 // Info implements gocql.SelectedHost.

@@ -14,22 +14,24 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// observeTimeout bounds an observation, which is made between measurements: a
-// node that does not answer meanwhile is left out of it.
+// observeTimeout bounds an observation, which is made between measurements. Nodes
+// that do not answer in time are not counted.
 const observeTimeout = 2 * time.Second
 
-// serverSettingNames are the node's own settings that matter to results.
+// serverSettingNames are the settings of a node that matter to results.
 var serverSettingNames = []string{
-	"batch_size_fail_threshold", "commitlog_segment_size", "commitlog_sync", "commitlog_sync_period", "compaction_throughput",
-	"concurrent_reads", "concurrent_writes", "key_cache_size", "max_mutation_size", "memtable_allocation_type",
+	"batch_size_fail_threshold", "commitlog_segment_size", "commitlog_sync", "commitlog_sync_period",
+	"compaction_throughput", "concurrent_reads", "concurrent_writes", "key_cache_size", "max_mutation_size",
+	"memtable_allocation_type",
 	"native_transport_max_frame_size", "num_tokens", "paxos_variant", "row_cache_size",
 }
 
-// serverSettings asks one node for its settings. A cluster that does not tell
-// them, or not to this user, has none.
+// serverSettings reads the settings of one node. It returns none if the cluster
+// does not show them, or not to this user.
 func (s *Store) serverSettings(ctx context.Context) (map[string]string, error) {
 	all := make(map[string]string)
-	it := s.session.Query("SELECT name, value FROM system_views.settings WHERE name IN ?", serverSettingNames).WithContext(ctx).Iter()
+	it := s.session.Query("SELECT name, value FROM system_views.settings WHERE name IN ?",
+		serverSettingNames).WithContext(ctx).Iter()
 	var name, value string
 	for it.Scan(&name, &value) {
 		if value != "" && value != "null" {
@@ -38,16 +40,16 @@ func (s *Store) serverSettings(ctx context.Context) (map[string]string, error) {
 	}
 	err := it.Close()
 	var refused gocql.RequestError
-	if errors.As(err, &refused) && (refused.Code() == gocql.ErrCodeInvalid || refused.Code() == gocql.ErrCodeUnauthorized) {
+	if errors.As(err, &refused) && (refused.Code() == gocql.ErrCodeInvalid ||
+		refused.Code() == gocql.ErrCodeUnauthorized) {
 		return all, nil
 	}
 	return all, err
 }
 
-// Observe implements drivers.Observer. What it tells of files and caches is the
-// sum over all nodes that are up, of files only those of applied schemas, in
-// whole MiB. How many bytes were written and how many tombstones there are,
-// Cassandra tells over JMX only.
+// Observe implements drivers.Observer. Sizes are sums over all nodes that are up.
+// The size on disk is that of the applied schemas, which Cassandra reports in whole
+// MiB. Cassandra reports bytes written and tombstones only over JMX.
 func (s *Store) Observe() drivers.Observation {
 	o := drivers.Observation{
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
@@ -65,27 +67,29 @@ func (s *Store) Observe() drivers.Observation {
 			continue
 		}
 		at := toNode(ctx, h)
-		add(&o.DiskBytes, s.sum(at, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage", func(keyspace string, mib int64) int64 {
-			if slices.Contains(ours, keyspace) {
-				return mib << 20
-			}
-			return 0
-		}))
-		add(&o.CacheBytes, s.sum(at, "SELECT name, capacity_bytes FROM system_views.caches", func(_ string, n int64) int64 { return n }))
+		add(&o.DiskBytes, s.sum(at, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage",
+			func(keyspace string, mib int64) int64 {
+				if slices.Contains(ours, keyspace) {
+					return mib << 20
+				}
+				return 0
+			}))
+		add(&o.CacheBytes, s.sum(at, "SELECT name, capacity_bytes FROM system_views.caches",
+			func(_ string, n int64) int64 { return n }))
 		add(&o.CompactionDebt, s.compacting(at))
 	}
 	return o
 }
 
-// add adds what a node tells, if it does.
+// add adds a node's number, unless it is unknown (-1).
 func add(to *int64, n int64) {
 	if n >= 0 {
 		*to = max(*to, 0) + n
 	}
 }
 
-// sum adds up what each row of a view of one node comes to; -1 if it cannot be
-// read.
+// sum adds up a number for each row of one node's virtual table. It returns -1 if
+// the table cannot be read.
 func (s *Store) sum(ctx context.Context, view string, of func(name string, n int64) int64) (total int64) {
 	it := s.session.Query(view).WithContext(ctx).Consistency(gocql.One).Iter()
 	var name string
@@ -99,7 +103,7 @@ func (s *Store) sum(ctx context.Context, view string, of func(name string, n int
 	return total
 }
 
-// compacting returns how many bytes the compactions that run have left.
+// compacting returns how many bytes the running compactions have left.
 func (s *Store) compacting(ctx context.Context) (left int64) {
 	it := s.session.Query("SELECT unit, progress, total FROM system_views.sstable_tasks").WithContext(ctx).Consistency(gocql.One).Iter()
 	var unit string
@@ -115,7 +119,7 @@ func (s *Store) compacting(ctx context.Context) (left int64) {
 	return left
 }
 
-// keyspaces returns those of the schemas that were applied.
+// keyspaces returns the keyspaces of the applied schemas.
 func (s *Store) keyspaces() []string {
 	names := make(map[string]bool)
 	s.applied.Range(func(_, t any) bool {
@@ -125,8 +129,8 @@ func (s *Store) keyspaces() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// effective returns the settings that hold: gocql's, the keyspace's, the
-// tables', and the node's own under server_.
+// effective returns the settings in force: those of gocql, of the keyspace and of
+// the tables, and with the prefix server_ those of a node.
 func (s *Store) effective() map[string]string {
 	e := map[string]string{
 		"consistency":        s.settings.consistency.String(),

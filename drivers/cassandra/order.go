@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// compare compares two values of one key column as Cassandra sorts them. It
-// decides which of two bounds on one column is the closer one: CQL takes one.
+// compare compares two values of a key column in Cassandra's order. CQL takes one
+// bound on a column, so the driver compares two to send the closer one.
 func compare(a, b drivers.Value) int {
 	switch a.Kind() {
 	case schemas.Text, schemas.Blob:
@@ -21,8 +21,9 @@ func compare(a, b drivers.Value) int {
 	return cmp.Compare(a.Int64(), b.Int64())
 }
 
-// compareUUIDs compares by version; those of version 1 by their time and then
-// by the other eight bytes, each signed (TimeUUIDType); others by their bytes.
+// compareUUIDs compares first by version. UUIDs of version 1 are then compared by
+// time and by the last eight bytes as signed bytes, as in TimeUUIDType; others by
+// their bytes.
 func compareUUIDs(a, b [16]byte) int {
 	if v, w := a[6]>>4, b[6]>>4; v != w {
 		return cmp.Compare(v, w)
@@ -40,8 +41,9 @@ func compareUUIDs(a, b [16]byte) int {
 	return 0
 }
 
-// timeOf returns the 60 bits of time of a version 1 UUID, whose low ones stand
-// at the front.
+// timeOf returns the 60-bit time of a version 1 UUID. The UUID begins with the low
+// bits.
 func timeOf(u [16]byte) uint64 {
-	return uint64(binary.BigEndian.Uint16(u[6:])&0x0FFF)<<48 | uint64(binary.BigEndian.Uint16(u[4:]))<<32 | uint64(binary.BigEndian.Uint32(u[:]))
+	high, middle, low := binary.BigEndian.Uint16(u[6:]), binary.BigEndian.Uint16(u[4:]), binary.BigEndian.Uint32(u[:])
+	return uint64(high&0x0FFF)<<48 | uint64(middle)<<32 | uint64(low)
 }

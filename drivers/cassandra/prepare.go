@@ -12,43 +12,43 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// statement is a compiled pattern: its CQL for each set of bounds that a call
-// may give, ready to be run.
+// statement is a compiled pattern. It has a query for each set of bounds that a
+// call may give.
 type statement struct {
 	plan.Plan
 	store *Store
-	shape *schemas.Pattern // the pattern as CQL takes it: what is selected beside its columns, an index as a filter
+	shape *schemas.Pattern // the pattern in CQL's terms: with all selected columns, and an index as a filter
 	table *table
 	args  []schemas.Arg
 
-	queries variants     // by the bounds that are given
-	chains  [2][]*query  // a page over columns of both directions: see compileChain
-	timed   *query       // a write as a part of a batch, with a timestamp of its own
-	keys    int          // so many arguments are key columns, which are never null
-	out     int          // how many of the selected columns are yielded
-	inAt    int          // the column that in binds, among those selected; -1: no list, or not here
-	rowAt   int          // a clustering column: null is no row, but a partition's statics; -1: always a row
-	someOf  []int        // static columns: if all are null, there is no row
-	limited bool         // the statement has the limit; else it is counted here
-	parts   []*statement // of a batch
-	counter bool         // writes counters
+	queries variants     // by the bounds that a call gives
+	chains  [2][]*query  // pages over columns of mixed direction: see compileChain
+	timed   *query       // a write as part of a batch, with its own timestamp
+	keys    int          // the first arguments are this many key columns, which must not be null
+	out     int          // the first columns selected are this many to yield
+	inAt    int          // position among the selected columns of the one that in binds; -1 if not needed
+	rowAt   int          // position of a clustering column that is null if there is no row; -1 if not needed
+	someOf  []int        // positions of static columns: there is no row if all are null
+	limited bool         // the query has a LIMIT; if not, the driver counts the rows
+	parts   []*statement // the parts of a batch
+	counter bool         // it writes counters
 }
 
-// variants are the queries of a statement by the bounds that a call gives.
+// variants are the queries of a statement, by the bounds that a call gives.
 type variants [(withFrom | withTo | withAfter) + 1]*query
 
-// stamps reports whether the write carries a timestamp of the store's clock.
-// Paxos stamps what it writes with the clock of the node that ran it, cut to
-// milliseconds: a plain write just before it, with the microseconds of this
-// clock, would win over it. So all writes of a table that some pattern writes
-// to conditionally are stamped by the node: one and the same for all rows of a
-// partition, as long as it is up.
+// setsTimestamp reports whether the write gets its timestamp from the store's
+// clock. If some pattern writes to the table conditionally, nodes set the
+// timestamps of all its writes. The reason: a Paxos write gets the clock of the
+// node that ran it, cut to milliseconds, so a plain write just before it with this
+// clock's microseconds would win over it. All writes of a partition go to the same
+// node as long as that is up.
 func (st *statement) setsTimestamp() bool {
 	return !st.counter && !st.table.conditional
 }
 
-// Prepare implements drivers.Store. The cluster prepares the statements too, so
-// that what it refuses is known here.
+// Prepare implements drivers.Store. The cluster prepares the queries too, so that
+// Prepare fails if the cluster refuses one.
 func (s *Store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -64,12 +64,13 @@ func (s *Store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statem
 	return st, nil
 }
 
-// errPrepared ends a statement's execution once it is prepared.
+// errPrepared stops gocql after it has prepared a query, before it executes it.
 var errPrepared = errors.New("prepared")
 
 func (s *Store) prepare(ctx context.Context, st *statement) error {
 	for _, q := range st.all() {
-		err := s.session.Bind(q.text, func(*gocql.QueryInfo) ([]any, error) { return nil, errPrepared }).WithContext(ctx).Exec()
+		stop := func(*gocql.QueryInfo) ([]any, error) { return nil, errPrepared }
+		err := s.session.Bind(q.text, stop).WithContext(ctx).Exec()
 		if !errors.Is(err, errPrepared) {
 			return fmt.Errorf("prepare %s: %w", q.text, err)
 		}
@@ -77,7 +78,7 @@ func (s *Store) prepare(ctx context.Context, st *statement) error {
 	return nil
 }
 
-// all returns the statement's queries, but for those of its parts.
+// all returns the statement's queries, without those of its parts.
 func (st *statement) all() []*query {
 	var all []*query
 	for _, qs := range [][]*query{st.queries[:], {st.timed}, st.chains[0], st.chains[1]} {
@@ -111,13 +112,14 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	return st, err
 }
 
-// add numbers a query.
+// add gives a query its number.
 func (s *Store) add(q *query) *query {
 	q.id = int(s.statements.Add(1)) - 1
 	return q
 }
 
-// partition returns the binds that are the partition key, if by binds it whole.
+// partition returns the binds of the partition key, or nil if by does not bind all
+// of it.
 func (st *statement) partition() []bind {
 	n := len(st.table.Partition)
 	if len(st.shape.By) < n {
@@ -147,9 +149,9 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 	switch {
 	case p.Atomic == schemas.AtomicNone:
 	case counters > 0 && counters < len(st.parts):
-		return nil, unsupported("counters are in batches of their own")
+		return nil, unsupported("a batch cannot mix counters with other columns")
 	case counters > 0 && p.Atomic == schemas.AtomicAll:
-		return nil, unsupported("counters of several partitions cannot be changed together: their batches are not logged")
+		return nil, unsupported("counters of several partitions cannot be changed together: a batch of counters is not logged")
 	}
 	return st, nil
 }

@@ -12,14 +12,16 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// checkEvery is after how many rows a long read looks at its context.
+// checkEvery is the number of rows after which a long read checks its context.
 const checkEvery = 256
 
-// errLimitReached ends a read whose limit is reached.
+// errLimitReached stops a read at its limit.
 var errLimitReached = errors.New("enough")
 
 // Read implements drivers.Session.
-func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error) error {
+func (s *session) Read(
+	ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error,
+) error {
 	st, err := s.enter(ctx, stmt)
 	if err != nil {
 		return err
@@ -52,8 +54,8 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	return err
 }
 
-// given returns which bounds a call gives. Of the bound at which reading begins
-// and the row after which it goes on, CQL takes one: the closer.
+// boundsOf returns the bounds that a call gives. If it gives both the bound at
+// which reading begins and a row to continue after, only the closer one is used.
 func (st *statement) boundsOf(args []drivers.Value) bounds {
 	p := st.Pattern()
 	var with bounds
@@ -79,13 +81,15 @@ func (st *statement) boundsOf(args []drivers.Value) bounds {
 		c = -c
 	}
 	if c < 0 || c == 0 && bound.Open {
-		return with // the row lies before the bound: all of the range is after it
+		return with // the whole range is after the row
 	}
 	return with&^start | withAfter
 }
 
-// readRange reads what one statement answers, or several one after another.
-func (s *session) readRange(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
+// readRange reads with one query, or with the queries of a chain one after another.
+func (s *session) readRange(
+	ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error,
+) error {
 	with := st.boundsOf(args)
 	o := inputs{args: args, limit: limit}
 	if st.Pattern().Kind == schemas.Scan {
@@ -114,8 +118,8 @@ func (s *session) readRange(ctx context.Context, st *statement, args []drivers.V
 	return nil
 }
 
-// beyondEnd reports whether the row to go on after lies behind the end of the
-// range already.
+// beyondEnd reports whether the row to continue after is already past the end of
+// the range.
 func (st *statement) beyondEnd(args []drivers.Value) bool {
 	p := st.Pattern()
 	bound, at := p.To, st.At.To
@@ -129,16 +133,20 @@ func (st *statement) beyondEnd(args []drivers.Value) bool {
 	return c > 0 || c == 0 && bound.Open
 }
 
-// stream sends a read and yields its rows as they come.
-func (sl *slot) stream(ctx context.Context, st *statement, c *call, o *inputs, yield func([]drivers.Value) error) (n int64, err error) {
+// stream sends a read and yields its rows as they arrive.
+func (sl *slot) stream(
+	ctx context.Context, st *statement, c *call, o *inputs, yield func([]drivers.Value) error,
+) (n int64, err error) {
 	it := sl.send(ctx, c, o)
 	n, err = sl.drain(ctx, st, c, o, it, yield)
 	c.done()
 	return n, err
 }
 
-// drain yields the rows of an answer, and of its further pages.
-func (sl *slot) drain(ctx context.Context, st *statement, c *call, o *inputs, it *gocql.Iter, yield func([]drivers.Value) error) (n int64, err error) {
+// drain yields the rows of a result, on all its pages.
+func (sl *slot) drain(
+	ctx context.Context, st *statement, c *call, o *inputs, it *gocql.Iter, yield func([]drivers.Value) error,
+) (n int64, err error) {
 	for read := 1; it.Scan(c.dest...); read++ {
 		if read%checkEvery == 0 {
 			if err = ctx.Err(); err != nil {
@@ -161,8 +169,8 @@ func (sl *slot) drain(ctx context.Context, st *statement, c *call, o *inputs, it
 	return n, err
 }
 
-// take moves the columns that were read into the row, and reports whether there
-// is a row.
+// take copies the columns that were read into the row, and reports whether there is
+// a row.
 func (c *call) take(st *statement) bool {
 	for i := range c.results {
 		c.row[i] = c.results[i].v

@@ -7,13 +7,13 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// group are the rows of one element of a list: rows[from:to].
+// group is the rows of one element of a list: rows[from:to].
 type group struct {
 	element  drivers.Value
 	from, to int
 }
 
-// collect reads all rows of a call, which the caller ends with done.
+// collect reads all rows of a call into the slot. The caller must then call c.done.
 func (sl *slot) collect(ctx context.Context, st *statement, c *call, o *inputs) error {
 	sl.rows = sl.rows[:0]
 	it := sl.send(ctx, c, o)
@@ -25,10 +25,12 @@ func (sl *slot) collect(ctx context.Context, st *statement, c *call, o *inputs) 
 	return st.Named(readError(it.Close()))
 }
 
-// readIn reads the rows of a list with one IN. Cassandra gives them in
-// clustering order, each once; they are yielded in the list's order, so all of
-// them are read first.
-func (s *session) readIn(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
+// readIn reads the rows of a list with one IN. Cassandra returns each row once, in
+// clustering order. readIn yields them in the list's order, so it reads all of them
+// first.
+func (s *session) readIn(
+	ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error,
+) error {
 	list := args[st.At.In].Elems()
 	if len(list) == 0 {
 		return nil
@@ -44,8 +46,10 @@ func (s *session) readIn(ctx context.Context, st *statement, args []drivers.Valu
 	return err
 }
 
-// inOrder yields collected rows in the order of the list.
-func (s *session) yieldInListOrder(st *statement, list []drivers.Value, width int, limit int64, yield func([]drivers.Value) error) error {
+// yieldInListOrder yields the collected rows in the order of the list.
+func (s *session) yieldInListOrder(
+	st *statement, list []drivers.Value, width int, limit int64, yield func([]drivers.Value) error,
+) error {
 	s.groups = s.groups[:0]
 	for row := 0; row < len(s.rows); row += width {
 		element := s.rows[row+st.inAt]
@@ -57,7 +61,8 @@ func (s *session) yieldInListOrder(st *statement, list []drivers.Value, width in
 	}
 	slices.SortFunc(s.groups, func(a, b group) int { return compare(a.element, b.element) })
 	for i := range list {
-		at, found := slices.BinarySearchFunc(s.groups, list[i], func(g group, v drivers.Value) int { return compare(g.element, v) })
+		at, found := slices.BinarySearchFunc(s.groups, list[i],
+			func(g group, v drivers.Value) int { return compare(g.element, v) })
 		if !found {
 			continue
 		}
@@ -73,10 +78,12 @@ func (s *session) yieldInListOrder(st *statement, list []drivers.Value, width in
 	return nil
 }
 
-// readPartitions reads the partitions of a list, so many at once as the pattern
-// allows, each with a request to its own replicas. A row is yielded when those
-// before it in the list have been; no more than so many are held.
-func (s *session) readPartitions(ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error) error {
+// readPartitions reads the partitions of a list in parallel, as many at a time as
+// the pattern allows, each with a request to its own replicas. It yields rows in
+// the list's order, and holds the rows of no more partitions than it reads at a time.
+func (s *session) readPartitions(
+	ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error,
+) error {
 	list := args[st.At.In].Elems()
 	slots := s.parallelSlots(min(st.Pattern().Parallel, len(list)))
 	ctx, cancel := context.WithCancel(ctx)
@@ -110,7 +117,7 @@ func (s *session) readPartitions(ctx context.Context, st *statement, args []driv
 		clear(sl.rows)
 		switch {
 		case err != nil:
-			cancel() // those under way are waited for
+			cancel() // the loop still waits for the reads under way
 		case begun < len(list):
 			begin(begun)
 			begun++

@@ -8,16 +8,16 @@ import (
 )
 
 // The pages of a scan begin small and grow as long as they come quickly. A node
-// reads whole rows, also where few columns are asked for, and gives up after 10 s:
-// a page of so many attachments that it cannot be read in time would never be,
-// while one of as many flags comes in milliseconds. Rows do not say which they are.
+// reads whole rows even if the scan selects few columns, and gives up after 10 s.
+// So a large page of attachments might never succeed, but the same number of flags
+// takes milliseconds. The driver cannot see in advance how large rows are.
 const (
-	scanFewer = 50 // the first page has so many times fewer rows than page_size
+	scanFewer = 50 // the first page has page_size divided by this many rows
 	quickPage = 100 * time.Millisecond
 	slowPage  = time.Second
 )
 
-// nextPage returns how many rows the page after one of so many has.
+// nextPage returns the number of rows of the next page.
 func nextPage(rows, most int, took time.Duration) int {
 	switch {
 	case took < quickPage:

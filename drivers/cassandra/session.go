@@ -13,26 +13,27 @@ import (
 
 // session runs statements for one worker.
 type session struct {
-	slot           // of the worker itself
-	slots  []*slot // of requests that are under way at once
+	slot           // for the worker's own requests
+	slots  []*slot // for requests that run in parallel
 	groups []group
 	closed bool
 }
 
-// slot is what one request at a time needs. All is kept from call to call: the
-// requests themselves with their arguments in place, and room for what comes
-// back, so that a call allocates what gocql does and nothing else.
+// slot sends requests for one goroutine, one at a time. It keeps the requests with
+// their values, and buffers for the results, from call to call. So a call allocates
+// only what gocql allocates.
 type slot struct {
 	store  *Store
-	calls  []*call // by number of the query
+	calls  []*call // by the query's number
 	retry  retries
-	rows   []drivers.Value // of a read that is held as a whole
+	rows   []drivers.Value // the rows of a read that collects all
 	batch  batch
-	answer []any      // where the columns of a verdict go
-	done   chan error // where a slot beside the worker's says how it ended
+	answer []any      // the targets for the columns of a conditional write's result
+	done   chan error // a parallel slot sends its outcome here
 }
 
-// call is one query, ready to be sent again and again.
+// call is a query in a slot, with its request and buffers. It can be sent many
+// times.
 type call struct {
 	*query
 	request    *gocql.Query
@@ -60,7 +61,7 @@ func (s *Store) slot() slot {
 	return slot{store: s, retry: retries{most: s.settings.retries}, done: make(chan error, 1)}
 }
 
-// parallelSlots returns n slots beside the worker's own.
+// parallelSlots returns n slots for parallel requests.
 func (s *session) parallelSlots(n int) []*slot {
 	for len(s.slots) < n {
 		sl := s.store.slot()
@@ -76,8 +77,8 @@ func (s *session) Close() error {
 	return nil
 }
 
-// enter checks what every call must. The caller ends the call with
-// s.store.leave if it got no error.
+// enter does the checks that all calls share. If it returns no error, the caller
+// must end the call with s.store.leave.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement) (*statement, error) {
 	st, ok := drivers.Native(stmt).(*statement)
 	switch {
@@ -92,7 +93,7 @@ func (s *session) enter(ctx context.Context, stmt drivers.Statement) (*statement
 	return st, s.store.enter()
 }
 
-// check judges the arguments of a call before anything is sent.
+// check checks the arguments of a call before anything is sent.
 func (st *statement) check(args []drivers.Value) error {
 	if err := st.Takes(len(args)); err != nil {
 		return err
@@ -108,7 +109,7 @@ func (st *statement) check(args []drivers.Value) error {
 	return nil
 }
 
-// call returns what the slot needs to run a query.
+// call returns the slot's call for a query.
 func (sl *slot) call(q *query) *call {
 	for q.id >= len(sl.calls) {
 		sl.calls = append(sl.calls, make([]*call, q.id+1-len(sl.calls))...)
@@ -119,7 +120,8 @@ func (sl *slot) call(q *query) *call {
 	c := &call{
 		query: q, request: sl.store.session.Query(q.text),
 		bindValues: make([]bindValue, len(q.binds)), vals: make([]any, len(q.binds)),
-		results: make([]resultValue, len(q.columns)), dest: make([]any, len(q.columns)), row: make([]drivers.Value, len(q.columns)),
+		results: make([]resultValue, len(q.columns)), dest: make([]any, len(q.columns)),
+		row: make([]drivers.Value, len(q.columns)),
 	}
 	for i := range c.bindValues {
 		c.vals[i] = &c.bindValues[i]
@@ -128,12 +130,12 @@ func (sl *slot) call(q *query) *call {
 		c.results[i] = resultValue{typ: q.columns[i].Type, elems: &c.elems}
 		c.dest[i] = &c.results[i]
 	}
-	// Pages are fetched when they are needed: gocql would read the arguments of
-	// one fetched ahead while the next call overwrites them.
+	// A page must not be fetched ahead: gocql would read the call's values while
+	// the next call overwrites them.
 	c.request.Bind(c.vals...).Prefetch(0)
 	switch {
 	case q.conditional:
-		c.request.NoSkipMetadata() // what comes back depends on the outcome
+		c.request.NoSkipMetadata() // the columns of the result depend on the outcome
 	case q.idempotent && len(q.lists) == 0:
 		sl.retry.allow(c.request, true)
 	}
@@ -141,7 +143,7 @@ func (sl *slot) call(q *query) *call {
 	return c
 }
 
-// inputs is where the bound values of one call come from.
+// inputs are the sources of the values that a call binds.
 type inputs struct {
 	args    []drivers.Value
 	limit   int64
@@ -190,9 +192,9 @@ func (q *query) repeatable(args []drivers.Value) bool {
 	return q.idempotent
 }
 
-// partition appends the partition key as gocql hashes it to find the replicas:
-// the value itself, or each of several with its length before it and a zero
-// behind.
+// partition appends the partition key in the form that gocql hashes to find the
+// replicas. The key of one column is the value itself. In a key of several columns
+// each value has its length before it and a zero byte after it.
 func (q *query) partition(dst []byte, bindValues []bindValue) []byte {
 	if len(q.route) == 1 {
 		return appendValue(dst, bindValues[q.route[0]].v)
@@ -210,7 +212,7 @@ func (q *query) partition(dst []byte, bindValues []bindValue) []byte {
 // maxKeptBytes is the largest buffer that a session keeps from call to call.
 const maxKeptBytes = 64 << 10
 
-// done lets go of what belongs to the caller, or to a response.
+// done drops the references to the caller's values and to the response.
 func (c *call) done() {
 	for i := range c.bindValues {
 		s := &c.bindValues[i]
@@ -229,5 +231,5 @@ func (c *call) done() {
 	}
 }
 
-// clamp makes a limit one that CQL takes.
+// clamp returns a limit as an int, the type of LIMIT in CQL.
 func clamp(n int64) int32 { return int32(min(n, 1<<31-1)) }

@@ -17,27 +17,32 @@ import (
 
 const consistencies = "ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE"
 
-// settingList are the driver settings, with their defaults as they would be
-// written.
+// settingList are the driver settings, with their defaults.
 var settingList = []drivers.Setting{
 	{Name: "consistency", Default: "LOCAL_QUORUM", Doc: "consistency of reads and writes: " + consistencies},
-	{Name: "serial_consistency", Default: "LOCAL_SERIAL", Doc: "of the Paxos rounds of conditional writes: SERIAL or LOCAL_SERIAL"},
-	{Name: "replication", Doc: "replicas of each row in the local datacenter; without it 1 on one node, else 3, or all nodes if they are fewer"},
-	{Name: "local_dc", Doc: "the datacenter whose nodes are asked; without it the only one there is"},
-	{Name: "timeout", Default: "12s", Doc: "of one request: longer than the 10 s that Cassandra itself gives a range read, so that its own verdict comes first"},
-	{Name: "connect_timeout", Default: "5s", Doc: "of connecting to the cluster"},
+	{Name: "serial_consistency", Default: "LOCAL_SERIAL",
+		Doc: "consistency of the Paxos rounds of conditional writes: SERIAL or LOCAL_SERIAL"},
+	{Name: "replication", Doc: "replicas of each row in the local datacenter; by default 3, or all nodes if they are fewer"},
+	{Name: "local_dc", Doc: "datacenter whose nodes get the requests; it can be left out if there is only one"},
+	{Name: "timeout", Default: "12s",
+		Doc: "timeout of a request; longer than Cassandra's own 10 s for a range read, so that Cassandra's answer comes first"},
+	{Name: "connect_timeout", Default: "5s", Doc: "timeout of connecting to the cluster"},
 	{Name: "connections", Default: "2", Doc: "connections to each node"},
-	{Name: "page_size", Default: "1000", Doc: "rows of a page of a long read; a scan of a whole table begins with a fiftieth, and grows up to it while pages come quickly"},
-	{Name: "retries", Default: "2", Doc: "how often an idempotent request is sent again, at once, when its connection is lost or a node turns it away"},
-	{Name: "write_coalesce", Default: "0s", Doc: "how long gocql waits to send several requests with one system call; its own default of 200us triples the latency of a single client"},
-	{Name: "tls", Default: "false", Doc: "true: encrypted, the server's certificate verified"},
-	{Name: "tls_ca", Doc: "file with the certificates of authorities (PEM); without it the system's"},
+	{Name: "page_size", Default: "1000",
+		Doc: "rows in a page of a long read; a scan begins with a fiftieth of it, and its pages grow as long as they come quickly"},
+	{Name: "retries", Default: "2",
+		Doc: "how often an idempotent request is sent again, at once, if its connection is lost or a node refuses it"},
+	{Name: "write_coalesce", Default: "0s",
+		Doc: "how long gocql waits to send several requests in one system call; gocql's default of 200us triples a lone client's latency"},
+	{Name: "tls", Default: "false", Doc: "true encrypts connections and verifies the server's certificate"},
+	{Name: "tls_ca", Doc: "file with the certificates of authorities (PEM); by default the system's"},
 	{Name: "tls_cert", Doc: "file with the client's certificate (PEM)"},
 	{Name: "tls_key", Doc: "file with the key of the client's certificate (PEM)"},
-	{Name: "tls_server_name", Doc: "name that the server's certificate must have, where it is not the contact's"},
+	{Name: "tls_server_name", Doc: "name in the server's certificate, if it is not the contact's"},
 }
 
-// The variables that hold what no flag, file or result does.
+// The environment variables with user and password. No flag, file or result holds
+// these.
 const (
 	userVariable         = "MAILBENCH_CASSANDRA_USER"
 	passwordVariable     = "MAILBENCH_CASSANDRA_PASSWORD"
@@ -45,16 +50,16 @@ const (
 )
 
 var environment = []drivers.Setting{
-	{Name: userVariable, Doc: "user, where the cluster asks for one"},
+	{Name: userVariable, Doc: "user, if the cluster asks for one"},
 	{Name: passwordVariable, Doc: "the user's password"},
-	{Name: passwordFileVariable, Doc: "file that holds the password instead"},
+	{Name: passwordFileVariable, Doc: "file with the password, in place of the password itself"},
 }
 
-// settings are the driver settings, read.
+// settings are the parsed driver settings.
 type settings struct {
 	consistency     gocql.Consistency
 	serial          gocql.SerialConsistency
-	replication     int // 0: by the number of nodes
+	replication     int // 0 means 3, or all nodes if they are fewer
 	localDC         string
 	timeout         time.Duration
 	connectTimeout  time.Duration
@@ -75,7 +80,8 @@ func readSettings(given map[string]string) (*settings, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if _, known := values[name]; !known {
-			return nil, fmt.Errorf("unknown setting %q; expected one of %s", name, strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+			return nil, fmt.Errorf("unknown setting %q; expected one of %s", name,
+				strings.Join(slices.Sorted(maps.Keys(values)), ", "))
 		}
 		values[name] = given[name]
 	}
@@ -125,40 +131,41 @@ func readSettings(given map[string]string) (*settings, error) {
 	if !s.tls {
 		for _, name := range []string{"tls_ca", "tls_cert", "tls_key", "tls_server_name"} {
 			if values[name] != "" {
-				errs = append(errs, fmt.Errorf("setting %s has no use without tls: true", name))
+				errs = append(errs, fmt.Errorf("setting %s needs tls: true", name))
 			}
 		}
 	}
 	if (s.tlsCert == "") != (s.tlsKey == "") {
-		errs = append(errs, errors.New("settings tls_cert and tls_key go together"))
+		errs = append(errs, errors.New("settings tls_cert and tls_key must be given together"))
 	}
 	return s, errors.Join(errs...)
 }
 
 func atLeast(least int, v string, n *int) (err error) {
 	if *n, err = strconv.Atoi(v); err != nil || *n < least {
-		return fmt.Errorf("%q is no number from %d up", v, least)
+		return fmt.Errorf("%q is not a number of at least %d", v, least)
 	}
 	return nil
 }
 
 func duration(least time.Duration, v string, d *time.Duration) (err error) {
 	if *d, err = time.ParseDuration(v); err != nil || *d < least {
-		return fmt.Errorf("%q is no duration from %v up, such as 5s", v, least)
+		return fmt.Errorf("%q is not a duration of at least %v, such as 5s", v, least)
 	}
 	return nil
 }
 
-// authenticator returns user and password from the environment; nil is none.
+// authenticator returns the user and password from the environment, or nil if there
+// are none.
 func authenticator(getenv func(string) string) (gocql.Authenticator, error) {
 	user, password, file := getenv(userVariable), getenv(passwordVariable), getenv(passwordFileVariable)
 	switch {
 	case user == "" && password == "" && file == "":
 		return nil, nil
 	case user == "":
-		return nil, fmt.Errorf("there is a password and no user: set %s too", userVariable)
+		return nil, fmt.Errorf("there is a password but no user: set %s too", userVariable)
 	case password != "" && file != "":
-		return nil, fmt.Errorf("%s and %s are both set: one is enough", passwordVariable, passwordFileVariable)
+		return nil, fmt.Errorf("%s and %s are both set: set only one", passwordVariable, passwordFileVariable)
 	case file != "":
 		b, err := os.ReadFile(file)
 		if err != nil {
@@ -167,7 +174,7 @@ func authenticator(getenv func(string) string) (gocql.Authenticator, error) {
 		password = strings.TrimRight(string(b), "\r\n")
 	}
 	if password == "" {
-		return nil, fmt.Errorf("there is a user and no password: set %s or %s", passwordVariable, passwordFileVariable)
+		return nil, fmt.Errorf("there is a user but no password: set %s or %s", passwordVariable, passwordFileVariable)
 	}
 	return gocql.PasswordAuthenticator{Username: user, Password: password}, nil
 }

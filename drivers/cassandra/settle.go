@@ -7,14 +7,13 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// quietPolls is at how many looks one after another a node must be quiet: between
-// a flush and the compaction that it leads to there is a moment in which neither
-// runs.
+// quietPolls is how many polls in a row must find no work. One is not enough: for a
+// moment between a flush and the compaction that follows it, neither runs.
 const quietPolls = 5
 
-// Settle implements drivers.Settler: it waits until no node flushes or compacts,
-// or has such work waiting. A flush cannot be asked for over CQL: what is in
-// memtables stays there, as it does in any cluster that is used.
+// Settle implements drivers.Settler. It waits until no node has a flush or a
+// compaction running or queued. CQL has no statement for a flush, so data in
+// memtables stays there, as in any cluster in use.
 func (s *Store) Settle(ctx context.Context) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("settle: %w", err)
@@ -34,8 +33,8 @@ func (s *Store) Settle(ctx context.Context) error {
 	return nil
 }
 
-// busy returns how much work of flushes and compactions runs or waits on all
-// nodes that are up.
+// busy returns the number of flushes and compactions that run or wait, on all nodes
+// that are up.
 func (s *Store) busy(ctx context.Context) (tasks int64, err error) {
 	for _, h := range s.nodes.all() {
 		if !h.IsUp() {

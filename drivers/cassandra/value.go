@@ -10,14 +10,14 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// bindValue is a bound value of a statement. It is made once for each session and
-// statement; gocql asks it for its bytes and copies them into the request.
+// bindValue is the value of one bind marker. gocql asks it for its bytes and copies
+// them into the request. Each slot reuses those of its calls.
 type bindValue struct {
 	v   drivers.Value
 	buf []byte
 }
 
-// MarshalCQL implements gocql.Marshaler. Kinds were checked before.
+// MarshalCQL implements gocql.Marshaler. The value's kind was checked before.
 func (s *bindValue) MarshalCQL(gocql.TypeInfo) ([]byte, error) {
 	if s.v.IsNull() {
 		return nil, nil
@@ -29,11 +29,11 @@ func (s *bindValue) MarshalCQL(gocql.TypeInfo) ([]byte, error) {
 	return s.buf, nil
 }
 
-// empty is an empty text or blob, which nil would make null.
+// empty is an empty text or blob. A nil slice would mean null.
 var empty = []byte{}
 
-// appendValue appends a value that is not null in the form of the native
-// protocol.
+// appendValue appends a value in the native protocol's encoding. It must not be
+// null.
 func appendValue(dst []byte, v drivers.Value) []byte {
 	if dst == nil {
 		dst = empty
@@ -64,13 +64,13 @@ func appendValue(dst []byte, v drivers.Value) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(v.Int64()))
 }
 
-// resultValue is where a column of a result goes: gocql hands it the bytes, which lie
-// in the response and are shared by the value. A response is read once and never
-// reused, so that a value stays as it is for as long as somebody holds it.
+// resultValue receives a column of a result. Its value shares the bytes of the
+// response, which gocql never reuses. So the value stays valid as long as somebody
+// holds it.
 type resultValue struct {
 	typ   schemas.Type
 	v     drivers.Value
-	elems *[]drivers.Value // room for the elements of the row's collections
+	elems *[]drivers.Value // a buffer for the elements of the row's collections
 }
 
 // UnmarshalCQL implements gocql.Unmarshaler.
@@ -87,7 +87,7 @@ func (c *resultValue) UnmarshalCQL(_ gocql.TypeInfo, data []byte) (err error) {
 	return err
 }
 
-// collection reads a set, list or map. Cassandra has no empty ones.
+// collection decodes a set, list or map. Cassandra stores no empty ones.
 func (c *resultValue) collection(data []byte) (drivers.Value, error) {
 	if len(data) < 4 {
 		return drivers.Value{}, fmt.Errorf("a %s of %d bytes", c.typ, len(data))
@@ -103,10 +103,14 @@ func (c *resultValue) collection(data []byte) (drivers.Value, error) {
 		if c.typ.Kind == schemas.Map && i%2 == 0 {
 			typ = c.typ.Key
 		}
-		if len(data) < 4 || int(int32(binary.BigEndian.Uint32(data))) > len(data)-4 || int32(binary.BigEndian.Uint32(data)) < 0 {
+		size := -1
+		if len(data) >= 4 {
+			size = int(int32(binary.BigEndian.Uint32(data)))
+		}
+		if size < 0 || size > len(data)-4 {
 			return drivers.Value{}, fmt.Errorf("a %s ends within element %d of %d", c.typ, i+1, n)
 		}
-		end := 4 + int(binary.BigEndian.Uint32(data))
+		end := 4 + size
 		e, err := readValue(typ.Kind, data[4:end])
 		if err != nil {
 			return drivers.Value{}, err
@@ -124,7 +128,7 @@ func (c *resultValue) collection(data []byte) (drivers.Value, error) {
 	return drivers.ListOf(elems), nil
 }
 
-// readValue reads a value that is no collection.
+// readValue decodes a value that is not a collection.
 func readValue(k schemas.Kind, data []byte) (drivers.Value, error) {
 	switch k {
 	case schemas.Text, schemas.Blob:

@@ -30,18 +30,18 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	return drivers.Result{Applied: true}, s.write(ctx, st, args, st.time(1))
 }
 
-// ready judges a write before it is sent.
+// ready checks a write before it is sent.
 func (st *statement) ready(args []drivers.Value) error {
 	if err := st.check(args); err != nil {
 		return err
 	}
 	if n, most := st.sizeOf(args)+partitionOverhead, st.store.limits.mutation; n > most {
-		return fmt.Errorf("%d bytes, and the cluster takes %d at once: %w", n, most, drivers.ErrTooLarge)
+		return fmt.Errorf("%d bytes, but the cluster takes at most %d: %w", n, most, drivers.ErrTooLarge)
 	}
 	return nil
 }
 
-// time returns the first of n timestamps for writes; 0 if the node stamps them.
+// time returns the first of n timestamps for writes, or 0 if the node sets them.
 func (st *statement) time(n int64) int64 {
 	if !st.setsTimestamp() {
 		return 0
@@ -57,8 +57,8 @@ func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, 
 	return st.Named(writeError(err, sl.retry.uncertain))
 }
 
-// writeIf sends a conditional write. Where it was not applied, Cassandra tells
-// the present values of the columns compared, if there is a row.
+// writeIf sends a conditional write. If it was not applied and there is a row,
+// Cassandra returns the present values of the compared columns.
 func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
 	c := s.call(st.queries[0])
 	it := s.send(ctx, c, &inputs{args: args})
@@ -70,8 +70,8 @@ func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Val
 	return r, st.Named(writeError(err, false))
 }
 
-// verdict reads the answer to a conditional write: [applied], and columns by
-// name where it is false.
+// conditionResult reads the result of a conditional write: the column [applied],
+// and if that is false, the compared columns.
 func (s *session) conditionResult(st *statement, it *gocql.Iter) (drivers.Result, error) {
 	var r drivers.Result
 	columns := it.Columns()
@@ -81,7 +81,7 @@ func (s *session) conditionResult(st *statement, it *gocql.Iter) (drivers.Result
 		present = make([]resultValue, len(st.Pattern().If))
 	}
 	for i := range columns {
-		s.answer = append(s.answer, nil) // gocql passes over it
+		s.answer = append(s.answer, nil) // gocql skips a nil target
 		if columns[i].Name == "[applied]" {
 			s.answer[i] = &r.Applied
 			continue
@@ -94,7 +94,7 @@ func (s *session) conditionResult(st *statement, it *gocql.Iter) (drivers.Result
 		}
 	}
 	if !it.Scan(s.answer...) {
-		return r, fmt.Errorf("a conditional write was answered without a verdict")
+		return r, fmt.Errorf("the answer to a conditional write is empty")
 	}
 	if !r.Applied && len(present) > 0 {
 		for i := range present {
