@@ -17,9 +17,9 @@ func newEngine(known registry) *cobra.Command {
 		Use:   "engine",
 		Short: "Start, watch and stop a real engine on loopback",
 		Long: `Start, watch and stop a real Cassandra or HBase on loopback, for tests and first
-runs. This needs Java 11 or 17, and Maven: mvn fetches the engine's jars once, with
-your own Maven settings, into mailbench's cache folder ($MAILBENCH_CACHE, or the
-folder mailbench in your user cache).`,
+runs. This needs Java 11 or 17, and Maven. Maven fetches the engine's jars once,
+with your own Maven settings, into mailbench's cache folder: $MAILBENCH_CACHE,
+or the folder mailbench in your user cache.`,
 		Example: `  mailbench engine up cassandra
   mailbench engine status cassandra
   mailbench engine down cassandra`,

@@ -20,13 +20,13 @@ func newEngineClean(known registry) *cobra.Command {
 		Short: "List what runs left, or remove what is named",
 		Long: `List what runs left behind, or remove what is named, with all data in it.
 
-On an engine that is reached over the network these are namespaces that carry
-mailbench's mark. A run drops its own namespaces when it ends. Those that are there
-belong to a run that goes on, to a data folder (--data), or to a run that was killed.
+On an engine on the network, mailbench lists the namespaces that carry its mark.
+A run drops its own namespaces when it ends. Those that are left belong to a run
+that goes on, to a data folder (--data), or to a run that was killed.
 
-On this machine (embedded) these are folders of runs that were killed: temporary data
-folders in $TMPDIR, and unfinished results in ./results or the folder of --results.
-Folders of a run that goes on are neither listed nor removed.
+On this machine (embedded), mailbench lists the folders of runs that were
+killed: temporary data folders in $TMPDIR, and unfinished results in ./results
+or the folder of --results. It leaves the folders of a run that goes on alone.
 
 Nothing without mailbench's mark is touched.`,
 		Example: `  mailbench engine clean embedded

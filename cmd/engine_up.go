@@ -25,13 +25,13 @@ func newEngineUp() *cobra.Command {
 		Use:   "up ENGINE",
 		Short: "Start an engine, or those of its nodes that are not running",
 		Long: `Start Cassandra or HBase, and return when it serves: when each Cassandra node
-answers and sees all others, or when HBase has made, written and dropped a table.
-Nodes that run already are left as they are.
+answers and sees all others, or when HBase has made, written and dropped a
+table. Nodes that run already are left as they are.
 
-The engine listens on loopback only and outlives this command; engine down stops
-it. It also uses ports above --port. Cassandra: --port is CQL, then come internode
-and one JMX port a node. HBase: --port is ZooKeeper, then come the master and the
-region servers.`,
+The engine listens on loopback only and outlives this command. engine down stops
+it. The engine also uses the ports above --port. Cassandra's --port is CQL; the
+ports above are internode and one JMX port a node. HBase's --port is ZooKeeper;
+the ports above are the master and the region servers.`,
 		Example: `  mailbench engine up cassandra
   mailbench engine up cassandra --nodes 3
   mailbench engine up hbase --regionservers 2
@@ -50,10 +50,10 @@ region servers.`,
 		flags.Var(whole(&n, e.MinNodes, e.MaxNodes), nodesFlag(e), fmt.Sprintf("%s: `N` of %d to %d", e.Nodes, e.MinNodes, e.MaxNodes))
 		ports = append(ports, fmt.Sprintf("%d for %s", e.Port, e.Name))
 	}
-	flags.StringVar(&f.dir, "dir", "", "the `DIR` of configuration, data and logs (default: one for each engine in mailbench's cache)")
-	flags.IntVar(&f.port, "port", 0, "the first `PORT`; 0 takes free ones (default "+strings.Join(ports, ", ")+")")
-	flags.StringVar(&f.heap, "heap", "", "the heap of each process: `SIZE` such as 1GiB (default 512MiB)")
-	flags.BoolVar(&f.check, "check", false, "start nothing; exit status 1 if this machine lacks the Java or Maven that it takes")
+	flags.StringVar(&f.dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in mailbench's cache)")
+	flags.IntVar(&f.port, "port", 0, "first `PORT`; 0 takes free ones (default "+strings.Join(ports, ", ")+")")
+	flags.StringVar(&f.heap, "heap", "", "heap of each process: `SIZE` such as 1GiB (default 512MiB)")
+	flags.BoolVar(&f.check, "check", false, "start nothing; exit with 1 if this machine lacks Java or Maven")
 	return cmd
 }
 

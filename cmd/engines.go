@@ -13,9 +13,9 @@ func newEngines(known registry) *cobra.Command {
 	return &cobra.Command{
 		Use:   "engines [NAME]",
 		Short: "List the engines, or the settings of one",
-		Long: `List the engines, or the settings of one. A workload's section engines holds them, or
---set engines.NAME.SETTING=VALUE gives them. Passwords come from the environment
-variables that are listed.`,
+		Long: `List the engines, or the settings of one. A workload's section engines holds the
+settings; --set engines.NAME.SETTING=VALUE changes one. Passwords come from the
+environment variables that are listed.`,
 		Example: `  mailbench engines
   mailbench engines embedded`,
 		Args: cobra.MaximumNArgs(1),

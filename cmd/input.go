@@ -27,9 +27,9 @@ type workloadFlags struct {
 
 func (f *workloadFlags) bind(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.set, "set", nil,
-		"change one value of the workload: `KEY=VALUE`, such as population.users=10 or engines.cassandra.consistency=ONE")
+		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
 	flags.StringSliceVar(&f.contact, "contact", nil,
-		"`HOST[:PORT]`,… of the engine that is reached over the network (default: this machine)")
+		"addresses `HOST[:PORT]`,… of the engine on the network (default: this machine)")
 }
 
 // workload reads the workload with all overrides, and checks what it says of

@@ -16,17 +16,22 @@ func newRoot(known registry) *cobra.Command {
 		Long: `mailbench compares mailbox data models: what each mail operation costs in each
 model on each engine, and whether what is stored is right.
 
-Exit status: 0 all well; 1 it could not be done; 2 wrong usage or input; 3 done,
-and the run was overloaded or measured nothing; 4 data wrong or lost; 130
-interrupted (what was measured is saved).`,
-		Example: `  mailbench run                          the quick workload, all five models, embedded engine
-  mailbench run delivery -m james        one workload, one model
-  mailbench workloads                    what else can be run`,
+Exit status:
+  0    all well
+  1    it could not be done
+  2    wrong usage or input
+  3    the run was overloaded or measured nothing
+  4    data is wrong or lost
+  130  interrupted; what was measured is saved`,
+		Example: `  mailbench run                     workload quick, all models, embedded engine
+  mailbench run delivery -m james   one workload, one model
+  mailbench workloads               list the workloads`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       versionLine(),
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped 80"))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(flagError(cmd, err))
 	})

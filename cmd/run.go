@@ -37,24 +37,26 @@ func newRun(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [WORKLOAD|FILE.yaml]",
 		Short: "Run a workload: models × engines, measured and reported",
-		Long: `Run a workload with each model on each engine. Without arguments: the bundled
-workload quick, all models, the embedded engine, in well under a minute.
+		Long: `Run a workload with each model on each engine. Without arguments, mailbench runs
+the bundled workload quick with all models on the embedded engine, in well under
+a minute.
 
-The results are a folder: run.json (everything, versioned), latency.hlog (HDR
+The results are a folder: run.json (all that was measured), latency.hlog (HDR
 interval log), bench.txt (for benchstat) and report.html. Ctrl-C ends a run and
 saves what was measured so far.
 
-The workload's section engines says where an engine over the network is and how it is
-used; --contact and --set engines.NAME.SETTING=VALUE say it here. "mailbench engines
-NAME" lists the settings. A run makes keyspaces and tables of its own there and drops
-them at the end, unless --data keeps them.
+The workload's section engines says where an engine is on the network and how
+it is used. --contact and --set engines.NAME.SETTING=VALUE change that for one
+run. "mailbench engines NAME" lists the settings. A run makes keyspaces and
+tables of its own there. It drops them at the end, unless --data keeps them.
 
-  mailbench run -e cassandra --contact 10.0.0.1,10.0.0.2 --set engines.cassandra.consistency=QUORUM`,
+  mailbench run -e cassandra --contact 10.0.0.1,10.0.0.2 \
+    --set engines.cassandra.consistency=QUORUM`,
 		Example: `  mailbench run
   mailbench run workday -m james,datastax --set phases.measure.rate=200/s
   mailbench run delivery --mail archive.mbox.gz --durability process
   mailbench run churn -m elasticinbox --data mydata --audit
-  mailbench run -m elasticinbox --data mydata --audit=only   after a crash: is it all there?
+  mailbench run -m elasticinbox --data mydata --audit=only   after a crash
   mailbench run mine.yaml --trials 6 -o results/mine
   mailbench run --from results/mine`,
 		Args: cobra.MaximumNArgs(1),
@@ -69,9 +71,9 @@ them at the end, unless --data keeps them.
 func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringSliceVarP(&f.models, "model", "m", []string{"all"},
-		"run these `MODELS`, separated by commas (mailbench models lists them)")
+		"`MODELS` to run, separated by commas (mailbench models lists them)")
 	flags.StringSliceVarP(&f.engines, "engine", "e", []string{"embedded"},
-		"run on these `ENGINES`, separated by commas (mailbench engines lists them)")
+		"`ENGINES` to run on, separated by commas (mailbench engines lists them)")
 	f.workloadFlags.bind(flags)
 	flags.StringVar(&f.from, "from", "", "repeat the run whose results are in `DIR`; other flags change what is repeated")
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) instead of generated ones")
@@ -82,10 +84,10 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.data, "data", "",
 		"keep stores and ledgers in `DIR`, and use the data set that is there (default: a temporary folder)")
 	flags.StringVar(&f.audit, "audit", "no",
-		"`WHEN` to check that every acknowledged delivery is there: no, after the run, or only (no run, just what is in --data)")
+		"`WHEN` to check that every acknowledged delivery is there: no, after (the run) or only (no run: check what is in --data)")
 	flags.Lookup("audit").NoOptDefVal = run.AuditAfter.String()
 	flags.StringVar(&f.durability, "durability", "default",
-		"`CLASS` of what an acknowledged write survives: memory, process, power or default (the engine's own)")
+		"`CLASS` of failure that an acknowledged write survives: memory (none), process, power or default (the engine's own)")
 	flags.Var(size(&f.cache, leastCache, mostCache), "cache",
 		"block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
 	flags.Var(whole(&f.workers, 1, mostWorkers), "workers",

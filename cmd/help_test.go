@@ -1,0 +1,40 @@
+package cmd
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// Every help text can be read on a terminal of 80 columns.
+func TestHelpFits80Columns(t *testing.T) {
+	root := newRoot(bundled())
+	root.InitDefaultVersionFlag()
+	var fits func(*cobra.Command)
+	fits = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			fits(sub)
+		}
+		if c.Name() == "help" || c.Name() == "completion" || c.HasParent() && c.Parent().Name() == "completion" {
+			return // cobra's own
+		}
+		var b bytes.Buffer
+		c.InitDefaultHelpFlag()
+		c.SetOut(&b)
+		if err := c.Help(); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "Flags:") {
+			t.Errorf("%s: no flags in the help", c.CommandPath())
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%s: %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+	}
+	fits(root)
+}
