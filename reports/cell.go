@@ -62,8 +62,9 @@ type Offered struct {
 	Skipped  int64 `json:"skipped"`   // due, but not offered by the model
 	NoTarget int64 `json:"no_target"` // due, but there was no live message to work on
 	Dropped  int64 `json:"dropped"`   // due, but never started
-	// Span is the length of the schedule. LastStart is when the last operation
-	// was started, in seconds since the phase began.
+	// Span is the length of the schedule in seconds, up to where the phase was
+	// stopped. LastStart is when the last operation was started, in seconds since
+	// the phase began.
 	Span      float64 `json:"span_seconds"`
 	LastStart float64 `json:"last_start_seconds"`
 	Rate      float64 `json:"rate"`     // operations a second that were due

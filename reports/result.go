@@ -26,7 +26,7 @@ type Run struct {
 	Mail        *MailInfo         `json:"mail,omitempty"`
 	Floor       []Floor           `json:"floor,omitempty"`
 	Audits      []Audit           `json:"audits,omitempty"`
-	Left        []string          `json:"left,omitempty"` // what could not be removed from shared engines, and how to remove it
+	Left        []string          `json:"left,omitempty"` // what could not be removed, and how to remove it
 	Cells       []Cell            `json:"cells"`
 }
 

@@ -46,7 +46,11 @@ func Overloaded(c *reports.Cell) bool {
 
 // pausedAtEnd tells a pause at the end of a phase from a rate that is too high.
 func pausedAtEnd(c *reports.Cell) bool {
-	behind := c.Offered.LastStart - c.Offered.Span
+	o := c.Offered
+	behind := o.LastStart - o.Span
+	if behind <= 0 { // the phase was stopped with operations that were due and not started
+		behind = o.Span * (1 - o.Achieved/o.Rate)
+	}
 	if behind <= endPause || c.Evidence == nil {
 		return behind <= endPause
 	}

@@ -162,6 +162,12 @@ var verdicts = []judged{
 		c.Offered.Rate, c.Offered.Achieved, c.Offered.LastStart = 12, 3.141, 2*c.Offered.Span+1
 	},
 		reports.Overloaded, CodeBehind, nil, "only 3.14/s of the offered 12/s"},
+	{"stopped with much that was due and not started", func(c *reports.Cell) {
+		c.Offered.Achieved, c.Evidence.Lags = 500, []int64{75 * ms, 150 * ms, 300 * ms}
+	}, reports.Overloaded, CodeBehind, nil, "only 500/s of the offered 2000/s"},
+	{"stopped during a short pause", func(c *reports.Cell) {
+		c.Offered.Span, c.Offered.LastStart, c.Offered.Achieved = 5, 4.8, 1920
+	}, reports.OK, "", nil, ""},
 	{"a closed loop has no due times", func(c *reports.Cell) { c.Arrivals, c.Evidence.Late = "closed", 5000 },
 		reports.OK, "", codes{CodeLateStarts}, ""},
 	{"a closed loop offers no rate", func(c *reports.Cell) { c.Arrivals, c.Offered.Achieved = "closed", 0 }, reports.OK, "", nil, ""},

@@ -81,7 +81,7 @@ type Measurement struct {
 func Drive(ctx context.Context, t *target.Target, s Spec) (Measurement, error) {
 	p := newPhase(t, s)
 	err := p.run(ctx)
-	return p.measurement(ctx.Err() != nil), err
+	return p.measurement(), err
 }
 
 // phase is one phase while it runs, shared by its workers and the collector.
@@ -96,13 +96,14 @@ type phase struct {
 	bulk   bool
 	missed int64 // messages of a load that could not be delivered
 
-	// Of the collector.
+	// The collector owns these while workers run.
 	timeline timeline
 	windows  []float64 // service times, by window
 	lags     []int64   // means, by window
 	counts   [latency.NumOutcomes]int64
 
-	// When all workers have ended.
+	// These are known when all workers have ended.
+	span    time.Duration // how much of the schedule was asked for
 	seconds float64
 	stats   stats
 	used    usage
@@ -122,6 +123,16 @@ func newPhase(t *target.Target, s Spec) *phase {
 
 // loads reports whether the phase loads the data set.
 func (p *phase) loads() bool { return p.Phase.Kind == workloads.Load }
+
+// offersAny reports whether the model has an operation of the mix.
+func (p *phase) offersAny() bool {
+	for op, offered := range p.target.Offers {
+		if offered && p.Phase.Mix.Has(workloads.Op(op)) {
+			return true
+		}
+	}
+	return false
+}
 
 // run lets the workers carry out the phase.
 func (p *phase) run(ctx context.Context) (err error) {
@@ -148,6 +159,8 @@ func (p *phase) run(ctx context.Context) (err error) {
 	defer kill()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, kill) })()
 	g, gctx := errgroup.WithContext(workCtx)
+	stopped := make(chan time.Duration, 1)
+	context.AfterFunc(gctx, func() { stopped <- p.clock.now() }) // g.Wait ends gctx at the latest
 	for _, w := range workers {
 		g.Go(func() error { return w.work(gctx, opCtx) })
 	}
@@ -162,7 +175,28 @@ func (p *phase) run(ctx context.Context) (err error) {
 	for _, w := range workers {
 		p.stats.add(&w.stats)
 	}
+	p.span = p.Stream.Span()
+	if at := <-stopped; p.Stream.Open() && (workCtx.Err() != nil || workErr != nil) {
+		p.span = at
+		p.countOverdue(at)
+	}
 	return errors.Join(workErr, logErr)
+}
+
+// countOverdue counts the operations that were due when the phase was stopped and
+// that no worker had taken. They were offered, and not carried out.
+func (p *phase) countOverdue(stopped time.Duration) {
+	var o workloads.Operation
+	for {
+		due, ok := p.Stream.Next(stopped, &o)
+		if !ok || due > stopped {
+			return
+		}
+		p.stats.due++
+		if !p.target.Offers[o.Op] {
+			p.stats.skipped++
+		}
+	}
 }
 
 // workers opens the workers' sessions.

@@ -14,11 +14,11 @@ import (
 )
 
 // measurement is what the phase came to.
-func (p *phase) measurement(interrupted bool) Measurement {
+func (p *phase) measurement() Measurement {
 	m := Measurement{
 		Began: p.began, Ended: p.began.Add(time.Duration(p.seconds * 1e9)),
 		Ops: map[string]reports.Op{}, Timeline: p.timeline.intervals, Gap: p.timeline.gap,
-		Offered: p.offered(interrupted), Evidence: p.evidence(),
+		Offered: p.offered(), Evidence: p.evidence(),
 		Client: p.used.client(p.Workers, p.seconds), Busy: p.stats.busy, Mallocs: p.used.mallocs, Bulk: p.bulk, Steady: steady(p.windows),
 	}
 	if len(p.windows) > 0 {
@@ -34,16 +34,16 @@ func (p *phase) measurement(interrupted bool) Measurement {
 }
 
 // offered is what the schedule asked for, and what was carried out.
-func (p *phase) offered(interrupted bool) reports.Offered {
+func (p *phase) offered() reports.Offered {
 	s := &p.stats
 	o := reports.Offered{
 		Due: s.due, Skipped: s.skipped, Dropped: p.counts[latency.Dropped],
-		Span: p.Stream.Span().Seconds(), LastStart: s.lastStart.Seconds(),
+		Span: p.span.Seconds(), LastStart: s.lastStart.Seconds(),
 	}
 	for i := range s.ops {
 		o.NoTarget += s.ops[i].noTarget
 	}
-	if o.Span == 0 || interrupted {
+	if o.Span == 0 { // a closed loop
 		o.Span = p.seconds
 	}
 	if o.Span > 0 {

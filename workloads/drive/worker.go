@@ -93,6 +93,9 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 	if w.phase.loads() {
 		return w.load(ctx, opCtx)
 	}
+	if w.timer == nil && !w.phase.offersAny() {
+		return nil // the loop would only turn until its time is over
+	}
 	for ctx.Err() == nil {
 		due, ok := w.phase.Stream.Next(w.last, &w.op)
 		if !ok {

@@ -180,7 +180,7 @@ func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int
 	}
 	for _, i := range entries {
 		e := &w.History.Entries[i]
-		if e.State == Superseded || e.State == Gone && !w.listed[e.Handle] && f == nil {
+		if e.State == Superseded {
 			continue
 		}
 		if f == nil {
@@ -280,11 +280,14 @@ func (w *auditWorker) judge(e *Entry, listed, opens, whole bool) {
 			a.Resurrected++
 			fault = "was deleted, and is still there"
 		}
-	case e.State == Live && !(listed && opens):
+	case e.State == Live && !opens:
 		a.Lost++
-		fault = map[bool]string{true: "is not listed", false: "cannot be found"}[opens]
+		fault = "cannot be found"
+	case e.State == Live && !listed:
+		a.Lost++
+		fault = "is not listed"
 	case e.State != Live && (!opens || a.Interrupted): // it may be gone, or half of it
-	case opens && !whole:
+	case !whole:
 		a.Corrupt++
 		fault = "is not what was delivered"
 	case e.State == Live:

@@ -8,7 +8,23 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/null"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/reports"
 )
+
+// The null engine keeps no data set: each run on one data folder loads anew.
+func TestNullEngineTwiceOnOneDataDir(t *testing.T) {
+	c := config(t, newFake(), "  - measure: {clients: 1, operations: 5, mix: {list: 1}}\n")
+	c.Models, c.Engines = []models.Model{james.Model()}, []drivers.Engine{null.Engine()}
+	c.DataDir = filepath.Join(t.TempDir(), "data")
+	for range 2 {
+		if load := phaseOf(t, runOK(t, c), "load"); load.Verdict == reports.Failed || load.Ops["deliver"].Count != 150 {
+			t.Errorf("load: %s %s, %d delivered", load.Verdict, why(load), load.Ops["deliver"].Count)
+		}
+	}
+}
 
 func TestTwoRunsOnOneDataDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")

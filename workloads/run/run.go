@@ -30,7 +30,14 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, data.close()) }()
+	defer func() {
+		closeErr := data.close()
+		if result == nil || closeErr == nil {
+			err = errors.Join(err, closeErr)
+			return
+		}
+		result.Left = append(result.Left, fmt.Sprintf("data folder %s: %v", data.path, closeErr))
+	}()
 	census, err := c.Workload.Census(ctx)
 	if err != nil {
 		return nil, err
@@ -92,9 +99,7 @@ func (r *runner) matrix(ctx context.Context) error {
 				}
 				r.at = Progress{Model: m.Name, Engine: e.Name, Trial: trial, Cell: r.at.Cell + 1, Cells: r.at.Cells}
 				one := &combination{runner: r, model: m, engine: e, trial: trial, dir: r.data.cellDir(m.Name, e.Name, trial)}
-				if err := r.combination(ctx, one); err != nil {
-					return err
-				}
+				r.combination(ctx, one)
 			}
 		}
 	}
@@ -104,14 +109,15 @@ func (r *runner) matrix(ctx context.Context) error {
 	return nil
 }
 
-func (r *runner) combination(ctx context.Context, c *combination) error {
+// combination carries out one combination and removes its temporary data.
+func (r *runner) combination(ctx context.Context, c *combination) {
 	if r.config.Audit == AuditOnly {
 		d, err := target.ReadDataset(c.dir)
 		if d == nil && err == nil {
-			return nil // a run that was killed had not come to all of its models
+			return // a run that was killed had not come to all of its models
 		}
 		if d != nil {
-			r.result.Workload = reports.Workload{Name: d.Workload} // what it was loaded with, as far as the data set tells
+			r.result.Workload = reports.Workload{Name: d.Workload} // the workload that loaded it: the data set knows no more
 		}
 		c.auditOnly(ctx)
 	} else {
@@ -119,10 +125,9 @@ func (r *runner) combination(ctx context.Context, c *combination) error {
 	}
 	if r.data.temporary {
 		if err := os.RemoveAll(c.dir); err != nil {
-			return fmt.Errorf("remove temporary data: %w", err)
+			r.result.Left = append(r.result.Left, fmt.Sprintf("temporary data could not be removed: %v", err))
 		}
 	}
-	return nil
 }
 
 // reach tries all engines that are reached over the network, before the first

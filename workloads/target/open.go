@@ -60,6 +60,9 @@ func Open(ctx context.Context, c Config) (_ *Target, err error) {
 // bind applies the schema, binds the model to the store and opens the ledger.
 func (t *Target) bind(ctx context.Context) (err error) {
 	t.Caps = t.Store.Capabilities()
+	if t.Caps.Discards {
+		t.reused = false // a null engine kept nothing of an earlier run
+	}
 	if err := t.claim(ctx); err != nil {
 		return err
 	}
