@@ -67,7 +67,7 @@ func (b *block) body(p *Pattern) {
 	if p.LimitArg {
 		b.text("limit", "arg")
 	}
-	if !slices.Equal(p.Columns, columnsUnlessSaid(p)) {
+	if !slices.Equal(p.Columns, defaultColumns(p)) {
 		b.add("columns", nameList(p.Columns))
 	}
 	if p.Absent {
@@ -93,8 +93,8 @@ func (b *block) bound(key string, end *Bound) {
 	}
 }
 
-// columnsUnlessSaid are the columns of a pattern that names none.
-func columnsUnlessSaid(p *Pattern) []*Column {
+// defaultColumns are the columns of a pattern that names none.
+func defaultColumns(p *Pattern) []*Column {
 	switch {
 	case p.Element != nil:
 		return nil

@@ -62,12 +62,12 @@ func (r *patternReader) scope() {
 	if !ok {
 		return
 	}
-	switch said := slices.Index(scopeNames[:], name); {
-	case said < 0:
+	switch named := slices.Index(scopeNames[:], name); {
+	case named < 0:
 		r.Unknown(e.Value, "scope", name, "in "+r.where, scopeNames[:])
-	case Scope(said) == ScopePartition && r.Scope == ScopeRow && len(r.Table.Clustering) == 0:
+	case Scope(named) == ScopePartition && r.Scope == ScopeRow && len(r.Table.Clustering) == 0:
 		r.Scope = ScopePartition // the row is its whole partition
-	case Scope(said) != r.Scope:
+	case Scope(named) != r.Scope:
 		r.Fail(e.Value, "%s: scope %s does not fit by (%s), which makes it a delete of a %s", r.where, name, names(r.By), r.Scope)
 	}
 }

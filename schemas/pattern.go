@@ -187,15 +187,15 @@ func (p *Pattern) Args() []Arg {
 	return args
 }
 
-// Places says where each group of a call's arguments begins, in the order of
-// Args. In, Element, From, To and Limit are single arguments, and -1 where the
-// pattern has none; the other groups may be empty.
-type Places struct {
+// ArgLayout says at which position each group of a call's arguments begins, in
+// the order of Args. In, Element, From, To and Limit are single arguments, and -1
+// if the pattern has none. The other groups may be empty.
+type ArgLayout struct {
 	In, Element, Filter, From, To, After, Limit, Columns, If int
 }
 
-// Places returns where the arguments of a call begin.
-func (p *Pattern) Places() (at Places) {
+// ArgLayout returns the positions of a call's arguments.
+func (p *Pattern) ArgLayout() (l ArgLayout) {
 	next := len(p.By)
 	take := func(n int) int {
 		next += n
@@ -207,14 +207,14 @@ func (p *Pattern) Places() (at Places) {
 		}
 		return -1
 	}
-	at.In = one(p.In != nil)
-	at.Element = one(p.Element != nil)
-	at.Filter = take(len(p.Filter))
-	at.From = one(p.From != nil)
-	at.To = one(p.To != nil)
-	at.After = take(len(p.After))
-	at.Limit = one(p.LimitArg)
-	at.Columns = next
-	at.If = len(p.Args()) - len(p.If)
-	return at
+	l.In = one(p.In != nil)
+	l.Element = one(p.Element != nil)
+	l.Filter = take(len(p.Filter))
+	l.From = one(p.From != nil)
+	l.To = one(p.To != nil)
+	l.After = take(len(p.After))
+	l.Limit = one(p.LimitArg)
+	l.Columns = next
+	l.If = len(p.Args()) - len(p.If)
+	return l
 }

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestPlaces finds by name, in the arguments of every pattern, what Places says
+// TestArgLayout finds by name, in the arguments of every pattern, what ArgLayout says
 // is there.
-func TestPlaces(t *testing.T) {
+func TestArgLayout(t *testing.T) {
 	patterns := slices.Clone(valid(t).Patterns)
 	for _, name := range BundledNames() {
 		s, err := Bundled(name)
@@ -20,7 +20,7 @@ func TestPlaces(t *testing.T) {
 		if p.Kind == Batch {
 			continue
 		}
-		args, at := p.Args(), p.Places()
+		args, layout := p.Args(), p.ArgLayout()
 		found := 0 // arguments that some group claims
 		group := func(what string, at int, names ...string) {
 			for i, name := range names {
@@ -54,21 +54,21 @@ func TestPlaces(t *testing.T) {
 			return b.Column
 		}
 		many("by", 0, p.By)
-		one("in", at.In, p.In)
-		one("element", at.Element, p.Element)
-		many("filter", at.Filter, p.Filter)
-		one("from", at.From, bound(p.From))
-		one("to", at.To, bound(p.To))
-		many("after", at.After, p.After)
+		one("in", layout.In, p.In)
+		one("element", layout.Element, p.Element)
+		many("filter", layout.Filter, p.Filter)
+		one("from", layout.From, bound(p.From))
+		one("to", layout.To, bound(p.To))
+		many("after", layout.After, p.After)
 		if p.LimitArg {
-			group("limit", at.Limit, "limit")
+			group("limit", layout.Limit, "limit")
 		} else {
-			group("limit", at.Limit)
+			group("limit", layout.Limit)
 		}
 		if !p.Kind.Reads() && p.Kind != Delete {
-			many("columns", at.Columns, p.Columns)
+			many("columns", layout.Columns, p.Columns)
 		}
-		many("if", at.If, p.If)
+		many("if", layout.If, p.If)
 		if found != len(args) {
 			t.Errorf("%s: %d of %d arguments have a place", p.Name, found, len(args))
 		}

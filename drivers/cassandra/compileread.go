@@ -31,9 +31,9 @@ func (st *statement) compileRead() error {
 			continue
 		}
 		st.queries[with] = st.selection(func(b *cql) {
-			b.ends(p, with, st.At.From, st.At.To, with&withAfter != 0 && len(p.After) > 1)
+			b.ends(p, with, st.Layout.From, st.Layout.To, with&withAfter != 0 && len(p.After) > 1)
 			if with&withAfter != 0 {
-				b.after(p, st.At.After)
+				b.after(p, st.Layout.After)
 			}
 		})
 	}
@@ -66,7 +66,7 @@ func (st *statement) useIndex() error {
 	if p.In != nil || len(p.Filter) > 0 {
 		return unsupported("index %s together with a list or a filter", x.Name)
 	}
-	st.shape, st.At.Filter = &bound, last
+	st.shape, st.Layout.Filter = &bound, last
 	return nil
 }
 
@@ -106,10 +106,10 @@ func (st *statement) compileChain() {
 				continue
 			}
 			st.chains[given] = append(st.chains[given], st.selection(func(b *cql) {
-				b.equal(p.After[:i], st.At.After)
-				b.cond(quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.At.After+i))
+				b.equal(p.After[:i], st.Layout.After)
+				b.cond(quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.Layout.After+i))
 				if i == 0 {
-					b.ends(p, with, st.At.From, st.At.To, false)
+					b.ends(p, with, st.Layout.From, st.Layout.To, false)
 				}
 			}))
 		}
@@ -167,7 +167,7 @@ func (st *statement) selection(more func(b *cql)) *query {
 	switch {
 	case p.Element != nil:
 		b.write(quote(p.Element.Name), "[?]")
-		b.binds = append(b.binds, bind(st.At.Element))
+		b.binds = append(b.binds, bind(st.Layout.Element))
 		q.columns = []*schemas.Column{{Name: p.Element.Name, Type: *p.Element.Type.Elem}}
 	default:
 		if p.Static {
@@ -188,9 +188,9 @@ func (st *statement) selection(more func(b *cql)) *query {
 		}
 		key = append(key, bindElement)
 	case p.In != nil:
-		b.cond(quote(p.In.Name)+" IN ?", bind(st.At.In))
+		b.cond(quote(p.In.Name)+" IN ?", bind(st.Layout.In))
 	}
-	b.equal(p.Filter, st.At.Filter)
+	b.equal(p.Filter, st.Layout.Filter)
 	more(b)
 	if p.Reverse && len(t.Clustering) > 0 {
 		b.write(" ORDER BY ", quote(t.Clustering[0].Name), direction(!t.Clustering[0].Desc))

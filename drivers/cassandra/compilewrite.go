@@ -41,21 +41,21 @@ func (st *statement) mutation(timed bool) *query {
 	var b *cql
 	switch p.Kind {
 	case schemas.Put:
-		b = insert(t, p, st.At.Columns, false, timed)
+		b = insert(t, p, st.Layout.Columns, false, timed)
 	case schemas.PutIf:
 		if p.Absent {
-			b = insert(t, p, st.At.Columns, true, timed)
+			b = insert(t, p, st.Layout.Columns, true, timed)
 			break
 		}
-		b = update(t, p, st.At.Columns, timed, func(c string) string { return c + " = ?" })
+		b = update(t, p, st.Layout.Columns, timed, func(c string) string { return c + " = ?" })
 		for i, c := range p.If {
 			b.write([]string{" IF ", " AND "}[min(i, 1)], quote(c.Name), " = ?")
-			b.binds = append(b.binds, bind(st.At.If+i))
+			b.binds = append(b.binds, bind(st.Layout.If+i))
 		}
 	case schemas.Add, schemas.Append:
-		b = update(t, p, st.At.Columns, timed, func(c string) string { return c + " = " + c + " + ?" })
+		b = update(t, p, st.Layout.Columns, timed, func(c string) string { return c + " = " + c + " + ?" })
 	case schemas.Remove:
-		b = update(t, p, st.At.Columns, timed, func(c string) string { return c + " = " + c + " - ?" })
+		b = update(t, p, st.Layout.Columns, timed, func(c string) string { return c + " = " + c + " - ?" })
 	case schemas.Delete:
 		b = remove(t, p, timed)
 	}
@@ -80,7 +80,7 @@ func (st *statement) idempotent() (bool, []bind) {
 	var lists []bind
 	for i, c := range p.Columns {
 		if c.Type.Kind == schemas.List {
-			lists = append(lists, bind(st.At.Columns+i))
+			lists = append(lists, bind(st.Layout.Columns+i))
 		}
 	}
 	return true, lists

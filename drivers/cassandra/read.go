@@ -59,24 +59,24 @@ func (s *session) Read(
 func (st *statement) boundsOf(args []drivers.Value) bounds {
 	p := st.Pattern()
 	var with bounds
-	if st.At.From >= 0 && !args[st.At.From].IsNull() {
+	if st.Layout.From >= 0 && !args[st.Layout.From].IsNull() {
 		with |= withFrom
 	}
-	if st.At.To >= 0 && !args[st.At.To].IsNull() {
+	if st.Layout.To >= 0 && !args[st.Layout.To].IsNull() {
 		with |= withTo
 	}
-	if len(p.After) == 0 || args[st.At.After].IsNull() {
+	if len(p.After) == 0 || args[st.Layout.After].IsNull() {
 		return with
 	}
 	start := st.startBound()
 	if with&start == 0 {
 		return with | withAfter
 	}
-	bound, at := p.From, st.At.From
+	bound, at := p.From, st.Layout.From
 	if start == withTo {
-		bound, at = p.To, st.At.To
+		bound, at = p.To, st.Layout.To
 	}
-	c := compare(args[st.At.After], args[at])
+	c := compare(args[st.Layout.After], args[at])
 	if start == withTo {
 		c = -c
 	}
@@ -122,11 +122,11 @@ func (s *session) readRange(
 // the range.
 func (st *statement) beyondEnd(args []drivers.Value) bool {
 	p := st.Pattern()
-	bound, at := p.To, st.At.To
+	bound, at := p.To, st.Layout.To
 	if st.startBound() == withTo {
-		bound, at = p.From, st.At.From
+		bound, at = p.From, st.Layout.From
 	}
-	c := compare(args[st.At.After], args[at])
+	c := compare(args[st.Layout.After], args[at])
 	if st.startBound() == withTo {
 		c = -c
 	}

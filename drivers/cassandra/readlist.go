@@ -31,7 +31,7 @@ func (sl *slot) collect(ctx context.Context, st *statement, c *call, o *inputs) 
 func (s *session) readIn(
 	ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error,
 ) error {
-	list := args[st.At.In].Elems()
+	list := args[st.Layout.In].Elems()
 	if len(list) == 0 {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (s *session) yieldInListOrder(
 func (s *session) readPartitions(
 	ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error,
 ) error {
-	list := args[st.At.In].Elems()
+	list := args[st.Layout.In].Elems()
 	slots := s.parallelSlots(min(st.Pattern().Parallel, len(list)))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

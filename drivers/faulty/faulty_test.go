@@ -137,20 +137,20 @@ func failure(t *testing.T, topic drivertest.Topic, open drivertest.Open) string 
 		topic.Run(r, open)
 	}()
 	<-done
-	return strings.Join(r.said, "; ")
+	return strings.Join(r.messages, "; ")
 }
 
 // recorder is a test that may fail. Topics report from their own goroutine only.
 type recorder struct {
 	testing.TB
-	said     []string
+	messages []string
 	cleanups []func()
 }
 
 func (r *recorder) Errorf(format string, args ...any) {
-	r.said = append(r.said, fmt.Sprintf(format, args...))
+	r.messages = append(r.messages, fmt.Sprintf(format, args...))
 }
-func (r *recorder) Error(args ...any) { r.said = append(r.said, fmt.Sprintln(args...)) }
+func (r *recorder) Error(args ...any) { r.messages = append(r.messages, fmt.Sprintln(args...)) }
 func (r *recorder) Fatalf(format string, args ...any) {
 	r.Errorf(format, args...)
 	runtime.Goexit()
@@ -158,7 +158,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 func (r *recorder) Fatal(args ...any)   { r.Error(args...); runtime.Goexit() }
 func (r *recorder) FailNow()            { r.Fatal("failed") }
 func (r *recorder) Fail()               { r.Error("failed") }
-func (r *recorder) Failed() bool        { return len(r.said) > 0 }
+func (r *recorder) Failed() bool        { return len(r.messages) > 0 }
 func (r *recorder) Logf(string, ...any) {}
 func (r *recorder) Log(...any)          {}
 func (r *recorder) Cleanup(f func())    { r.cleanups = append(r.cleanups, f) }

@@ -19,7 +19,7 @@ func (s *filtersLate) Read(ctx context.Context, st drivers.Statement, args []dri
 	if len(p.Filter) == 0 {
 		return s.session.Read(ctx, st, args, next)
 	}
-	want := args[p.Places().Filter:][:len(p.Filter)]
+	want := args[p.ArgLayout().Filter:][:len(p.Filter)]
 	return s.session.Read(ctx, st, args, func(row []drivers.Value) error {
 		n := len(p.Columns)
 		for i := range want {

@@ -16,11 +16,11 @@ func span(at, n int) []int {
 }
 
 func ignoreLimit(p *schemas.Pattern) []int {
-	at := p.Places()
+	l := p.ArgLayout()
 	arg := p.LimitArg
 	p.Limit, p.LimitArg = 0, false
 	if arg {
-		return span(at.Limit, 1)
+		return span(l.Limit, 1)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func withoutFilter(p *schemas.Pattern) []int {
 	if len(p.Filter) == 0 {
 		return nil
 	}
-	drop := span(p.Places().Filter, len(p.Filter))
+	drop := span(p.ArgLayout().Filter, len(p.Filter))
 	p.Columns = slices.Concat(p.Columns, p.Filter)
 	p.Filter = nil
 	return drop
@@ -87,7 +87,7 @@ func withoutCondition(p *schemas.Pattern) []int {
 	if p.Kind != schemas.PutIf {
 		return nil
 	}
-	drop := span(p.Places().If, len(p.If))
+	drop := span(p.ArgLayout().If, len(p.If))
 	p.Kind, p.If, p.Absent = schemas.Put, nil, false
 	return drop
 }

@@ -33,18 +33,18 @@ func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value
 	if n == len(parts) {
 		return nil
 	}
-	if p.From != nil && !args[st.At.From].IsNull() {
-		if err := b.narrowTo(parts, n, args[st.At.From], !parts[n].desc, p.From.Open); err != nil {
+	if p.From != nil && !args[st.Layout.From].IsNull() {
+		if err := b.narrowTo(parts, n, args[st.Layout.From], !parts[n].desc, p.From.Open); err != nil {
 			return err
 		}
 	}
-	if p.To != nil && !args[st.At.To].IsNull() {
-		if err := b.narrowTo(parts, n, args[st.At.To], parts[n].desc, p.To.Open); err != nil {
+	if p.To != nil && !args[st.Layout.To].IsNull() {
+		if err := b.narrowTo(parts, n, args[st.Layout.To], parts[n].desc, p.To.Open); err != nil {
 			return err
 		}
 	}
 	if len(p.After) > 0 {
-		return b.after(st, parts, n, args[st.At.After:st.At.After+len(p.After)])
+		return b.after(st, parts, n, args[st.Layout.After:st.Layout.After+len(p.After)])
 	}
 	return nil
 }

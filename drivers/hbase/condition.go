@@ -23,7 +23,7 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 		case p.Kind == schemas.Put && len(p.Columns) == 0 && len(t.columns) > 0, p.Kind == schemas.PutIf && p.Absent:
 			return []*pb.Condition{cellIs(e.row, family, qualifier, nil)}, nil
 		case p.Kind == schemas.PutIf:
-			want := args[st.At.If]
+			want := args[st.Layout.If]
 			if err := checkKind(p.If[0], want.Kind()); err != nil {
 				return nil, err
 			}
@@ -43,7 +43,7 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 	}
 	nulls := 0
 	for i, c := range p.If {
-		want := args[st.At.If+i]
+		want := args[st.Layout.If+i]
 		if err := checkKind(c, want.Kind()); err != nil {
 			return nil, err
 		}
@@ -54,13 +54,13 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 	if len(p.If) == 1 {
 		var value []byte
 		if nulls == 0 {
-			value = appendValue(nil, args[st.At.If])
+			value = appendValue(nil, args[st.Layout.If])
 		}
 		return []*pb.Condition{cellIs(e.row, family, []byte(p.If[0].Name), value)}, nil
 	}
 	var all []*pb.Filter
 	for i, at := range st.conds {
-		all = append(all, columnIs(family, columns[at].Name, args[st.At.If+i]))
+		all = append(all, columnIs(family, columns[at].Name, args[st.Layout.If+i]))
 	}
 	is := []*pb.Condition{rowIs(e.row, family, allOf(all...))}
 	if nulls == len(p.If) { // so they are in a row that is not there

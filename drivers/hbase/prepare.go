@@ -151,10 +151,10 @@ func (st *statement) compileWrite() error {
 			return fmt.Errorf("column %s is counted up by no pattern of the schema that was applied", c.Name)
 		}
 		if p.Kind == schemas.Remove {
-			st.lists = append(st.lists, wanted{name: c.Name, at: st.At.Columns + i, typ: c.Type})
+			st.lists = append(st.lists, wanted{name: c.Name, at: st.Layout.Columns + i, typ: c.Type})
 			continue
 		}
-		st.write = append(st.write, operand{c, st.At.Columns + i})
+		st.write = append(st.write, operand{c, st.Layout.Columns + i})
 	}
 	for _, c := range p.If {
 		st.conds = append(st.conds, slices.Index(columns, c))

@@ -20,19 +20,19 @@ func (r *reading) readRows() error {
 		parts = st.table.static
 	}
 	switch {
-	case st.At.Element >= 0:
+	case st.Layout.Element >= 0:
 		return r.getElement()
-	case st.Pattern().Kind == schemas.Get && st.At.In >= 0:
+	case st.Pattern().Kind == schemas.Get && st.Layout.In >= 0:
 		return r.getMany(parts)
 	case st.Pattern().Kind == schemas.Get:
 		return r.getOne(parts)
 	}
 	fixed := append(r.fixed[:0], r.args[:len(st.Pattern().By)]...)
 	r.fixed = fixed
-	if st.At.In < 0 {
+	if st.Layout.In < 0 {
 		return r.slice(parts, fixed)
 	}
-	for _, v := range r.args[st.At.In].Elems() {
+	for _, v := range r.args[st.Layout.In].Elems() {
 		if r.left == 0 {
 			break
 		}
@@ -83,7 +83,7 @@ func (r *reading) filters() *pb.Filter {
 	family, columns := st.family()
 	var all []*pb.Filter
 	for i, at := range st.filters {
-		all = append(all, columnIs(family, columns[at].Name, r.args[st.At.Filter+i]))
+		all = append(all, columnIs(family, columns[at].Name, r.args[st.Layout.Filter+i]))
 	}
 	return allOf(append(all, st.view.filter)...)
 }
@@ -126,7 +126,7 @@ func (r *reading) getElement() error {
 		return err
 	}
 	column := st.Pattern().Element
-	key := r.args[st.At.Element]
+	key := r.args[st.Layout.Element]
 	if key.Kind() != column.Type.Key.Kind {
 		return checkKind(&schemas.Column{Name: column.Name + "'s key", Type: *column.Type.Key}, key.Kind())
 	}
@@ -171,7 +171,7 @@ const maxGets = 256
 
 // getMany yields the rows of a list of keys, in its order.
 func (r *reading) getMany(parts []keyPart) error {
-	list := r.args[r.st.At.In].Elems()
+	list := r.args[r.st.Layout.In].Elems()
 	together, send := maxGets, r.sendMulti
 	if n := r.st.Pattern().Parallel; n > 0 {
 		together, send = n, r.sendParallel

@@ -17,10 +17,10 @@ func (r *reading) readCells() error {
 	r.staticOf = nil
 	r.fixed = append(r.fixed[:0], r.args[:len(st.Pattern().By)]...)
 	rows := len(st.table.row)
-	if st.At.In < 0 {
+	if st.Layout.In < 0 {
 		return r.wideSlice(r.fixed)
 	}
-	list := r.args[st.At.In].Elems()
+	list := r.args[st.Layout.In].Elems()
 	p := st.Pattern()
 	if len(p.By) >= rows && p.From == nil && p.To == nil && len(p.After) == 0 {
 		return r.wideMany(list)
@@ -114,7 +114,7 @@ func (r *reading) valueFilter() *pb.Filter {
 	if len(r.st.filters) == 0 {
 		return nil
 	}
-	return valueIs(r.args[r.st.At.Filter])
+	return valueIs(r.args[r.st.Layout.Filter])
 }
 
 // takeAll gives the cells of a get to the sink.
@@ -140,9 +140,9 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 		return nil
 	}
 	r.cells.keep = false
-	if n := rows - len(fixed); len(st.Pattern().After) > n && !r.args[st.At.After].IsNull() {
+	if n := rows - len(fixed); len(st.Pattern().After) > n && !r.args[st.Layout.After].IsNull() {
 		// The first cells of the first row were read already.
-		after := r.args[st.At.After : st.At.After+len(st.Pattern().After)]
+		after := r.args[st.Layout.After : st.Layout.After+len(st.Pattern().After)]
 		var err error
 		r.cells.skipRow = append(r.cells.skipRow, r.bounds.lower...)
 		if r.cells.skip, err = appendKey(r.cells.skip[:0], st.table.rest, after[n:]); err != nil {

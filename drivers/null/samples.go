@@ -57,7 +57,7 @@ func (t *samples) remember(st *statement, args []drivers.Value) {
 		row.vals[i] = args[i].Clone()
 	}
 	for i, column := range st.written {
-		if v := args[st.At.Columns+i]; !v.IsNull() {
+		if v := args[st.Layout.Columns+i]; !v.IsNull() {
 			row.vals[column] = v.Clone()
 		}
 	}

@@ -82,7 +82,7 @@ func (s *session) getElement(st *statement, rows []sample, args []drivers.Value,
 	}
 	v := pairs[1]
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i].Equal(args[st.At.Element]) {
+		if pairs[i].Equal(args[st.Layout.Element]) {
 			v = pairs[i+1]
 		}
 	}
@@ -105,7 +105,7 @@ func (st *statement) pick(rows []sample, last *drivers.Value) *sample {
 
 // slice yields the samples below a prefix, once for each element of its list.
 func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yield func([]drivers.Value) error) error {
-	if len(st.Pattern().After) > 0 && !args[st.At.After].IsNull() {
+	if len(st.Pattern().After) > 0 && !args[st.Layout.After].IsNull() {
 		return nil
 	}
 	limit, n := st.most(args), 0
@@ -164,13 +164,13 @@ func (st *statement) has(row *sample, args []drivers.Value) bool {
 		return true
 	}
 	v, p := row.vals[st.ranged].Int64(), st.Pattern()
-	if p.From != nil && !args[st.At.From].IsNull() {
-		if from := args[st.At.From].Int64(); v < from || v == from && p.From.Open {
+	if p.From != nil && !args[st.Layout.From].IsNull() {
+		if from := args[st.Layout.From].Int64(); v < from || v == from && p.From.Open {
 			return false
 		}
 	}
-	if p.To != nil && !args[st.At.To].IsNull() {
-		if to := args[st.At.To].Int64(); v > to || v == to && p.To.Open {
+	if p.To != nil && !args[st.Layout.To].IsNull() {
+		if to := args[st.Layout.To].Int64(); v > to || v == to && p.To.Open {
 			return false
 		}
 	}

@@ -33,18 +33,18 @@ func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value
 	b.prefix = prefix
 	b.lower = append(b.lower[:0], prefix...)
 	b.upper = keys.Successor(append(b.upper[:0], prefix...))
-	if p.From != nil && !args[st.At.From].IsNull() {
-		if err := b.end(prefix, cols[n], args[st.At.From], !cols[n].desc, p.From.Open); err != nil {
+	if p.From != nil && !args[st.Layout.From].IsNull() {
+		if err := b.end(prefix, cols[n], args[st.Layout.From], !cols[n].desc, p.From.Open); err != nil {
 			return err
 		}
 	}
-	if p.To != nil && !args[st.At.To].IsNull() {
-		if err := b.end(prefix, cols[n], args[st.At.To], cols[n].desc, p.To.Open); err != nil {
+	if p.To != nil && !args[st.Layout.To].IsNull() {
+		if err := b.end(prefix, cols[n], args[st.Layout.To], cols[n].desc, p.To.Open); err != nil {
 			return err
 		}
 	}
 	if len(p.After) > 0 {
-		return b.after(st, prefix, cols[n:], args[st.At.After:st.At.After+len(p.After)])
+		return b.after(st, prefix, cols[n:], args[st.Layout.After:st.Layout.After+len(p.After)])
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (st *statement) compileWrite() error {
 		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
 	}
 	for i, c := range p.Columns {
-		op := operand{slices.Index(st.fam.columns, c), st.At.Columns + i}
+		op := operand{slices.Index(st.fam.columns, c), st.Layout.Columns + i}
 		if op.col < 0 {
 			return fmt.Errorf("column %s cannot be written with this key", c.Name)
 		}

@@ -110,10 +110,10 @@ func (s *session) closeIters() (err error) {
 func (s *session) get(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
 	n := len(st.Pattern().By)
 	copy(s.keyVals, args[:n])
-	if st.At.In < 0 {
+	if st.Layout.In < 0 {
 		return s.getOne(st, args, yield)
 	}
-	for _, v := range args[st.At.In].Elems() {
+	for _, v := range args[st.Layout.In].Elems() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -133,12 +133,12 @@ func (s *session) getOne(st *statement, args []drivers.Value, yield func([]drive
 	if err != nil {
 		return st.Named(err)
 	}
-	if st.At.Element >= 0 {
-		return s.getElement(st, args[st.At.Element], yield)
+	if st.Layout.Element >= 0 {
+		return s.getElement(st, args[st.Layout.Element], yield)
 	}
 	var data []byte
 	var found bool
-	if st.At.In < 0 {
+	if st.Layout.In < 0 {
 		data, found, err = s.lookup(key)
 	} else {
 		data, found, err = s.lookupNear(key)
@@ -187,11 +187,11 @@ func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield f
 // slice yields the rows of one range, or of one for each element of a list.
 func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
 	left := st.Limit(args)
-	if st.At.In < 0 {
+	if st.Layout.In < 0 {
 		_, err := s.sliceOne(ctx, st, args, nil, left, yield)
 		return err
 	}
-	list := args[st.At.In].Elems()
+	list := args[st.Layout.In].Elems()
 	for i := range list {
 		n, err := s.sliceOne(ctx, st, args, &list[i], left, yield)
 		if err != nil {

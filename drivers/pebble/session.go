@@ -106,7 +106,7 @@ func (s *session) prepareRow(st *statement) {
 // keep reports whether the row at hand passes the pattern's filter.
 func (s *session) keep(st *statement, args []drivers.Value) bool {
 	for i, at := range st.filters {
-		if !s.vals[at].Equal(args[st.At.Filter+i]) {
+		if !s.vals[at].Equal(args[st.Layout.Filter+i]) {
 			return false
 		}
 	}

@@ -45,7 +45,7 @@ func (s *session) writeHeld(st *statement, args []drivers.Value) (drivers.Result
 		if err != nil {
 			return res, err
 		}
-		if st.Pattern().Kind == schemas.PutIf && !s.holds(st, present, args[st.At.If:]) {
+		if st.Pattern().Kind == schemas.PutIf && !s.holds(st, present, args[st.Layout.If:]) {
 			return s.refused(st, present), nil
 		}
 		if st.Pattern().ReturnsNew {

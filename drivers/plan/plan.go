@@ -16,12 +16,14 @@ import (
 type Plan struct {
 	pattern *schemas.Pattern
 	nargs   int
-	// At says where each group of a call's arguments begins.
-	At schemas.Places
+	// Layout says where each group of a call's arguments begins.
+	Layout schemas.ArgLayout
 }
 
 // Of returns the plan of a pattern.
-func Of(p *schemas.Pattern) Plan { return Plan{pattern: p, nargs: len(p.Args()), At: p.Places()} }
+func Of(p *schemas.Pattern) Plan {
+	return Plan{pattern: p, nargs: len(p.Args()), Layout: p.ArgLayout()}
+}
 
 // Pattern implements drivers.Statement.
 func (p *Plan) Pattern() *schemas.Pattern { return p.pattern }
@@ -59,8 +61,8 @@ var (
 // Limit returns how many rows a call may yield; -1 is no limit. A null limit is
 // the pattern's own.
 func (p *Plan) Limit(args []drivers.Value) int64 {
-	if p.At.Limit >= 0 && !args[p.At.Limit].IsNull() {
-		return max(args[p.At.Limit].Int64(), 0)
+	if p.Layout.Limit >= 0 && !args[p.Layout.Limit].IsNull() {
+		return max(args[p.Layout.Limit].Int64(), 0)
 	}
 	if p.pattern.Limit > 0 {
 		return int64(p.pattern.Limit)
