@@ -14,8 +14,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// compileBatch compiles a batch. HBase does several things at once, or none of
-// them, to one row: an atomic batch is one that can only be of one HBase row.
+// compileBatch compiles a batch. HBase is atomic only within one row, so all parts
+// of an atomic batch must write the same HBase row.
 func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 	st := &statement{store: s, Plan: plan.Of(p)}
 	for _, part := range p.Parts {
@@ -33,8 +33,8 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 	return st, nil
 }
 
-// atomic reports why the statement cannot be part of an edit of one HBase row
-// beside others.
+// atomic returns an error if the statement cannot be in one edit of an HBase row
+// together with the others.
 func (st *statement) atomic(a schemas.Atomicity, others []*statement) error {
 	p, t := st.Pattern(), st.table
 	switch {
@@ -55,7 +55,8 @@ func (st *statement) atomic(a schemas.Atomicity, others []*statement) error {
 			continue
 		}
 		if st.deletesRow() != o.deletesRow() {
-			return fmt.Errorf("HBase would delete with the row what parts %s and %s write in its place", o.Pattern().Name, p.Name)
+			return fmt.Errorf("HBase would delete with the row what parts %s and %s write in its place", o.Pattern().Name,
+				p.Name)
 		}
 		if (p.Kind == schemas.Add) != (o.Pattern().Kind == schemas.Add) {
 			return fmt.Errorf("parts %s and %s add to columns and write them", o.Pattern().Name, p.Name)
@@ -64,7 +65,7 @@ func (st *statement) atomic(a schemas.Atomicity, others []*statement) error {
 	return nil
 }
 
-// rowColumns is how many columns of the primary key are the HBase row written.
+// rowColumns returns how many columns of the primary key are in the HBase row key.
 func (st *statement) rowColumns() int {
 	if st.Pattern().Static {
 		return len(st.table.static)
@@ -78,8 +79,8 @@ func (st *statement) deletesRow() bool {
 	return p.Kind == schemas.Delete && (!st.table.wide() || len(p.By) == len(st.table.row))
 }
 
-// conditional reports whether the write depends on what is there, though its
-// pattern names no condition: see conditions.
+// conditional reports whether the write needs a condition though its pattern has
+// none: see conditions.
 func (st *statement) conditional() bool {
 	p, t := st.Pattern(), st.table
 	return t.wide() && !p.Static && p.Kind == schemas.Put && len(p.Columns) == 0 && len(t.columns) > 0
@@ -108,7 +109,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	return st.Named(s.separateBatch(ctx, st, parts))
 }
 
-// together applies all parts, which are of one HBase row, at once.
+// atomicBatch applies all parts in one edit of their HBase row.
 func (s *session) atomicBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	e := s.edit(0, st.parts[parts[0].Part].table)
 	for i := range parts {
@@ -121,7 +122,7 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 	return err
 }
 
-// join puts one more part into an edit, which must be of the same HBase row.
+// join adds a part to an edit. The part must write the same HBase row.
 func (s *session) join(e *edit, part *statement, args []drivers.Value) error {
 	if len(e.ops) == 0 {
 		return part.put(e, args)
@@ -132,13 +133,14 @@ func (s *session) join(e *edit, part *statement, args []drivers.Value) error {
 		return err
 	}
 	if !bytes.Equal(s.key, e.row) {
-		return fmt.Errorf("part %s is of another row than those before it, which HBase cannot change at once", part.Pattern().Name)
+		return fmt.Errorf("part %s is of another row than those before it, which HBase cannot change at once",
+			part.Pattern().Name)
 	}
 	return nil
 }
 
-// apart applies the parts one after another, or, where the pattern says how
-// many, some at once: those of one row still in their order.
+// separateBatch applies the parts one after another, or in parallel if the pattern
+// allows that. Parts that write the same row keep their order.
 func (s *session) separateBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	steps, err := s.plan(st, parts)
 	if err != nil {

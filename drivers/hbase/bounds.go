@@ -7,16 +7,16 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// bounds are a range of row keys, or of qualifiers in a row: from lower on and
-// before upper, which is empty for no end.
+// bounds is a range of row keys, or of qualifiers in a row. It includes lower and
+// excludes upper; an empty upper is no end.
 type bounds struct {
 	lower, upper, prefix, scratch []byte
-	none                          bool // nothing can be in the range
+	none                          bool // the range is empty
 }
 
-// set finds the range of keys that begin with the fixed columns, narrowed by
-// from, to and after of the call. Of after, at most the columns that the key
-// has are taken; those beyond are the caller's to compare.
+// set sets the range to the keys that begin with the fixed columns, within the
+// call's from, to and after. If after has more columns than the key, the caller
+// must compare the others.
 func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value) (err error) {
 	n := len(fixed)
 	if b.prefix, err = appendKey(b.prefix[:0], parts, fixed); err != nil {
@@ -49,8 +49,8 @@ func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value
 	return nil
 }
 
-// end narrows the range at its first end, or its last, to keys from v on: a
-// closed end keeps the keys with v itself.
+// narrowTo narrows the range at its first end or at its last end to v. A closed end
+// keeps the keys with v itself.
 func (b *bounds) narrowTo(parts []keyPart, n int, v drivers.Value, first, open bool) (err error) {
 	if b.scratch, err = parts[n].append(append(b.scratch[:0], b.prefix...), v); err != nil {
 		return err
@@ -66,8 +66,8 @@ func (b *bounds) narrowTo(parts []keyPart, n int, v drivers.Value, first, open b
 	return nil
 }
 
-// after narrows the range to keys strictly behind the ones that begin with the
-// values, in reading order.
+// after narrows the range to the keys that follow, in reading order, those that
+// begin with the values.
 func (b *bounds) after(st *statement, parts []keyPart, n int, vs []drivers.Value) (err error) {
 	if first, err := allNull(vs); first || err != nil {
 		return err
@@ -90,7 +90,7 @@ func (b *bounds) after(st *statement, parts []keyPart, n int, vs []drivers.Value
 	return nil
 }
 
-// allNull reports whether after is null, and reads on from nowhere.
+// allNull reports whether after is null, so that the read begins at the start.
 func allNull(vs []drivers.Value) (bool, error) {
 	nulls := 0
 	for i := range vs {

@@ -9,14 +9,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// call is one request to a region server or to the master: gohbase finds the
-// region, sends it and waits. gohbase's own calls lack what this engine needs
-// (several kinds of mutation at once, nonces, a limit on rows, conditions on
-// several columns, table descriptors) and allocate an object for each cell; its
-// interface for calls is open, and this is another one.
+// call is one request to a region server or to the master. It implements gohbase's
+// interface for calls: gohbase finds the region, sends the request and waits.
+// gohbase's own calls allocate an object for each cell, and lack what this driver
+// needs: several kinds of mutation at once, nonces, a limit on rows, conditions on
+// several columns, table descriptors.
 //
-// A call is used again and again by its line, unless it failed: then gohbase
-// may still hold it.
+// A slot uses its call again and again. It drops a failed one, because gohbase may
+// still hold it.
 type call struct {
 	ctx        context.Context
 	method     string // of HBase's service
@@ -35,9 +35,9 @@ type call struct {
 	mutate   mutateCall
 	cellsBuf []byte
 
-	once     bool                    // sent again, it could take effect twice
-	sent     bool                    // it has been on its way
-	answered bool                    // with a response, and not an exception
+	once     bool                    // it must not be sent twice, because it could take effect twice
+	sent     bool                    // it was sent
+	answered bool                    // a response arrived, not an exception
 	conn     hrpc.RegionClient       // the connection it was last sent over
 	stop     context.CancelCauseFunc // ends ctx
 }
@@ -69,10 +69,10 @@ func (c *call) Context() context.Context { return c.ctx }
 // Region returns the region that the call is sent to.
 func (c *call) Region() hrpc.RegionInfo { return c.region }
 
-// SetRegion is called before each sending. A call that must not take effect
-// twice ends here if it was sent before and may have been executed: there was a
-// response that could not be read, or the connection has failed since. If the
-// connection is whole, the server has refused the call, and it may be sent again.
+// SetRegion is called each time before gohbase sends the call. It ends a call that
+// must not take effect twice if the server may have executed it: a response could
+// not be read, or the connection has failed. If the connection still works, the
+// server has refused the call, and gohbase may send it again.
 func (c *call) SetRegion(r hrpc.RegionInfo) {
 	if c.once && c.sent && (c.answered || c.conn == nil || c.conn.Dial(c.ctx) != nil) {
 		c.stop(errLost)
@@ -107,9 +107,9 @@ func (c *call) NewResponse() proto.Message {
 	return c.response
 }
 
-// DeserializeCellBlocks keeps the cells that followed the response. gohbase
-// makes a new buffer for each, so that they need not be copied. Where calls are
-// batched, those of other calls follow.
+// DeserializeCellBlocks keeps the cells that followed the response. It need not copy
+// them, because gohbase makes a new buffer for each response. If calls are batched,
+// the cells of other calls follow in the same buffer.
 func (c *call) DeserializeCellBlocks(response proto.Message, b []byte) (uint32, error) {
 	size := len(b)
 	var result *pb.Result

@@ -83,9 +83,9 @@ func sizeOfCells(block []byte, n int) (size int, err error) {
 	return size, nil
 }
 
-// answer are the cells of one result. HBase sends them behind a response, or,
-// of gets to a client that does not tell its version as gohbase does not,
-// within it.
+// answer holds the cells of one result. HBase sends them in a block after the
+// response. A get by a client that does not send its version, such as gohbase, gets
+// them within the response.
 type answer struct {
 	within []*pb.Cell
 	behind []byte
@@ -105,7 +105,7 @@ func (a *answer) next() (c cell, stamp uint64, ok bool, err error) {
 	return c, stamp, err == nil, err
 }
 
-// got returns the cells that the call, a get or an increment, was answered with.
+// resultCells returns the cells in the answer to a get or an increment.
 func (c *call) resultCells() answer {
 	a := answer{behind: c.block}
 	switch r := c.response.(type) {
@@ -117,7 +117,7 @@ func (c *call) resultCells() answer {
 	return a
 }
 
-// each calls take with the cells that the call was answered with.
+// eachCell calls take with each cell of the answer.
 func (c *call) eachCell(take func(c cell, stamp uint64) error) error {
 	for a := c.resultCells(); ; {
 		cl, stamp, ok, err := a.next()

@@ -22,7 +22,8 @@ type cellSink struct {
 
 func (k *cellSink) take(c cell, _ uint64) (more bool, err error) {
 	switch {
-	case len(k.skipRow) > 0 && bytes.Equal(c.row, k.skipRow) && (len(k.skip) == 0 || bytes.Compare(c.qualifier, k.skip) < 0):
+	case len(k.skipRow) > 0 && bytes.Equal(c.row, k.skipRow) && (len(k.skip) == 0 ||
+		bytes.Compare(c.qualifier, k.skip) < 0):
 		return true, nil
 	}
 	k.last = c
@@ -111,7 +112,8 @@ func (r *reading) emitPrefix(prefix []byte, whole bool) error {
 	kept := r.cells.kept
 	from := sort.Search(len(kept), func(i int) bool { return bytes.Compare(kept[i].qualifier, prefix) >= 0 })
 	to := from
-	for to < len(kept) && bytes.HasPrefix(kept[to].qualifier, prefix) && (!whole || len(kept[to].qualifier) == len(prefix)) {
+	for to < len(kept) && bytes.HasPrefix(kept[to].qualifier, prefix) && (!whole ||
+		len(kept[to].qualifier) == len(prefix)) {
 		to++
 	}
 	if r.st.backward {

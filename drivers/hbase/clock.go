@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// stamps are what tells apart, and orders, what this process writes to
-// collections within one millisecond of HBase's clock: nanoseconds since 1970,
-// each greater than the one before.
+// lastStamp is the last stamp of this process. A stamp is in nanoseconds since 1970,
+// and each is greater than the one before. Stamps order the writes to collections
+// within one millisecond of HBase's clock.
 var lastStamp atomic.Int64
 
 func nextStamp() uint64 {
@@ -24,7 +24,8 @@ func nextStamp() uint64 {
 	}
 }
 
-// process keeps elements of lists apart that two processes append in the same nanosecond.
+// processTag tells apart the list elements that two processes append in the same
+// nanosecond.
 var processTag = rand.Uint32()
 
 // appendListKey appends what follows a list's name in the qualifier of an element.

@@ -11,9 +11,9 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// conditions returns on what the write depends: none, or several that HBase is
-// given one after another until one holds. Each is tested and the edit applied
-// in one step, so that the write takes effect at a moment at which one held.
+// conditions returns the conditions of a write. The session sends the edit with one
+// after another, until one holds. HBase tests the condition and applies the edit in
+// one step.
 func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition, error) {
 	t, p := st.table, st.Pattern()
 	family, columns := st.family()
@@ -28,7 +28,7 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 				return nil, err
 			}
 			is := []*pb.Condition{cellIs(e.row, family, qualifier, appendValue(nil, want))}
-			if want.IsNull() { // so it is in a row that is not there
+			if want.IsNull() { // the column of an absent row is null too
 				is = append(is, cellIs(e.row, family, qualifier, nil))
 			}
 			return is, nil
@@ -63,14 +63,13 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 		all = append(all, columnIs(family, columns[at].Name, args[st.Layout.If+i]))
 	}
 	is := []*pb.Condition{rowIs(e.row, family, allOf(all...))}
-	if nulls == len(p.If) { // so they are in a row that is not there
+	if nulls == len(p.If) { // the columns of an absent row are null too
 		return append(is, cellIs(e.row, family, []byte(markerName), nil)), nil
 	}
 	return is, nil
 }
 
-// absent is the condition that a row is not there: neither its marker nor what
-// counting up has made.
+// absent returns the condition that a row does not exist.
 func (st *statement) absent(e *edit, family string) ([]*pb.Condition, error) {
 	if len(st.table.added) == 0 {
 		return []*pb.Condition{cellIs(e.row, family, []byte(markerName), nil)}, nil
@@ -81,7 +80,8 @@ func (st *statement) absent(e *edit, family string) ([]*pb.Condition, error) {
 // cellIs is the condition that a cell has the value, or that it is absent if
 // that is nil.
 func cellIs(row []byte, family string, qualifier []byte, value []byte) *pb.Condition {
-	return &pb.Condition{Row: row, Family: []byte(family), Qualifier: qualifier, CompareType: pb.CompareType_EQUAL.Enum(), Comparator: equalTo(value)}
+	return &pb.Condition{Row: row, Family: []byte(family), Qualifier: qualifier,
+		CompareType: pb.CompareType_EQUAL.Enum(), Comparator: equalTo(value)}
 }
 
 // rowIs is the condition that the filter lets a row pass. gohbase's copy of the
@@ -93,6 +93,7 @@ func rowIs(row []byte, family string, f *pb.Filter) *pb.Condition {
 	if err != nil {
 		panic(err) // names and bytes can always be written
 	}
-	c.ProtoReflect().SetUnknown(protowire.AppendBytes(protowire.AppendTag(nil, fieldConditionFilter, protowire.BytesType), b))
+	c.ProtoReflect().SetUnknown(protowire.AppendBytes(protowire.AppendTag(nil, fieldConditionFilter,
+		protowire.BytesType), b))
 	return c
 }

@@ -18,14 +18,14 @@ const (
 	hbaseNamespace = "default"
 	// maxRegions bounds pre_split.
 	maxRegions = 1000
-	// pollInterval is how often the master is asked whether it is done.
+	// pollInterval is the time between two polls of the master.
 	pollInterval = 20 * time.Millisecond
 	// tableTimeout bounds the creation or removal of one table.
 	tableTimeout = 2 * time.Minute
 )
 
-// Apply implements drivers.Store. Several clients may apply a schema at once:
-// one of them creates each table, and all compare what is there then.
+// Apply implements drivers.Store. Several clients may apply a schema at the same
+// time: each table is created by one of them, and all of them compare the result.
 func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 	if s.closed.Load() {
 		return fmt.Errorf("apply schema %s: %w", sch.Name, drivers.ErrClosed)
@@ -48,7 +48,7 @@ func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 	return nil
 }
 
-// create makes the HBase tables that are not there, and compares all of them.
+// create creates the missing HBase tables and compares all of them.
 func (s *Store) create(ctx context.Context, l *layout) error {
 	missing, err := s.missing(ctx, l)
 	if err != nil || len(missing) == 0 {
@@ -68,13 +68,13 @@ func (s *Store) create(ctx context.Context, l *layout) error {
 		return err
 	}
 	if missing, err = s.missing(ctx, l); err == nil && len(missing) > 0 {
-		err = fmt.Errorf("table %s was created and is not there: somebody else drops it", missing[0].name)
+		err = fmt.Errorf("somebody else dropped table %s while it was being created", missing[0].name)
 	}
 	return err
 }
 
-// missing returns the HBase tables that are not there. That something else is
-// there is an error, and so is a table that lacks one of its families.
+// missing returns the HBase tables that do not exist. It returns an error if an
+// existing one differs in any way, or lacks a family.
 func (s *Store) missing(ctx context.Context, l *layout) ([]*root, error) {
 	there, err := s.inspect(ctx, l.schema.Name)
 	if err != nil {
@@ -138,8 +138,8 @@ func (s *Store) createTable(ctx context.Context, l *layout, r *root, splits [][]
 	return nil
 }
 
-// splitKeys returns the row keys at which the regions of a new table begin,
-// but the first. Of numbers and times nobody knows where they will lie.
+// splitKeys returns the row keys at which the regions of a new table begin, without
+// the first region. It returns none for numbers and times, whose range is unknown.
 func splitKeys(kind schemas.Kind, regions int) [][]byte {
 	first, last := 0, 1<<16
 	switch kind {
@@ -170,7 +170,7 @@ func (s *Store) askMaster(ctx context.Context, method string, request, answer pr
 	return err
 }
 
-// procedure waits until the master has carried out what it was asked for.
+// procedure waits until the master has completed a procedure.
 func (s *Store) procedure(ctx context.Context, id uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, tableTimeout)
 	defer cancel()

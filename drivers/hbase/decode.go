@@ -8,19 +8,18 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// A collection is a cell of its own and one for each element. With c the
-// column's name and e the element, or a map's key:
+// A collection is stored as a cell of its own and one cell for each element. With c
+// the column's name and e the element, or a map's key:
 //
 //	c              → stamp           the collection was put, or deleted, then
 //	c, 0, e        → stamp           of a set
 //	c, 0, e        → stamp, value    of a map
 //	c, 0, stamp    → value           of a list
 //
-// so that appending reads nothing, and neither does a put that replaces what
-// is there: elements that are older than the collection's own cell are no more.
-// Older is first what HBase's timestamps say, which a row's region server gives;
-// within one millisecond of those it is the stamp: nanoseconds of the client's
-// clock, no two the same, with a part of the client's own behind those of lists.
+// So neither an append nor a put that replaces the collection has to read: elements
+// older than the collection's own cell do not count. HBase's timestamp decides which
+// cell is older, and within one millisecond the stamp does. A stamp is in nanoseconds
+// of the client's clock; those of lists end with the client's processTag.
 const elements = 0
 
 // rowDecoder makes columns of the cells of one HBase row.

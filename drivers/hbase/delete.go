@@ -17,8 +17,8 @@ import (
 // maxDeletes is how many rows or cells one request deletes.
 const maxDeletes = 500
 
-// searches reports whether the write has to look for what it deletes: HBase
-// deletes a cell, a column, a family of a row or all of it, and nothing wider.
+// searches reports whether the write must first find what it deletes. HBase deletes
+// a column, a family or all of a row, and nothing wider.
 func (st *statement) searches() bool {
 	p, t := st.Pattern(), st.table
 	switch p.Kind {
@@ -33,8 +33,8 @@ func (st *statement) searches() bool {
 	return false
 }
 
-// deleteFound deletes what it finds, in requests of some hundred rows or cells,
-// in the order of their keys: interrupted, it leaves the later ones.
+// deleteFound deletes what it finds, some hundred rows or cells in a request, in the
+// order of their keys. If it is interrupted, the later ones remain.
 func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers.Value) error {
 	s.prepareRow(st)
 	f := finder{session: s, ctx: ctx, st: st, by: args[:len(st.Pattern().By)], args: args}
@@ -65,7 +65,7 @@ type finder struct {
 	deleted  int
 }
 
-// scanFor gives what lies in the table's family between two rows to a sink.
+// scanFor sends the cells of the table's family between two rows to a sink.
 func (f *finder) scanFor(to sink, start, stop []byte, filter *pb.Filter) error {
 	r := &f.scan.r
 	r.start, r.stop = append(r.start[:0], start...), append(r.stop[:0], stop...)

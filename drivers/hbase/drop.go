@@ -32,7 +32,8 @@ func (s *Store) Drop(ctx context.Context) error {
 			}
 			continue
 		}
-		if d.Attributes[attrNamespace] != s.namespace || !strings.HasPrefix(name, prefixOf(s.namespace, d.Attributes[attrSchema])) {
+		if d.Attributes[attrNamespace] != s.namespace || !strings.HasPrefix(name,
+			prefixOf(s.namespace, d.Attributes[attrSchema])) {
 			continue
 		}
 		g.Go(func() error {

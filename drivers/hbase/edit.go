@@ -21,7 +21,7 @@ const (
 )
 
 const (
-	// marker is the value of a cell that says nothing but that it is there.
+	// marker is the value of a cell whose mere existence counts.
 	marker = "\x01"
 	// markerName is the qualifier of the cell that makes a row exist, whatever
 	// its columns hold. It sorts before all columns.
@@ -55,8 +55,9 @@ type edit struct {
 	row   []byte
 	arena []byte // qualifiers
 	ops   []op
-	// once: its answer is wanted, which a server that knows the increment from
-	// the log of one that died cannot give.
+	// once is true if the answer to an increment is wanted. The edit is then sent
+	// once: a server that knows the increment's nonce only from the log of a dead
+	// server cannot give the answer.
 	once bool
 }
 
@@ -68,8 +69,8 @@ func (e *edit) reset(table []byte) {
 	e.ops = e.ops[:0]
 }
 
-// name begins a qualifier; what is appended to the arena until the next op
-// belongs to it.
+// beginQualifier begins a qualifier. All that is appended to the arena until the
+// next op belongs to it.
 func (e *edit) beginQualifier(s string) int {
 	at := len(e.arena)
 	e.arena = append(e.arena, s...)
@@ -86,7 +87,7 @@ func (e *edit) putStamped(family string, from int, stamp uint64, v drivers.Value
 	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), stamp: stamp, value: v})
 }
 
-// mark writes a cell without a value.
+// putMarker writes a cell whose value is marker.
 func (e *edit) putMarker(family string, from int) {
 	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), marker: true})
 }
@@ -105,11 +106,12 @@ func (e *edit) add(family string, from int, delta int64) {
 
 func (e *edit) qualifier(o *op) []byte { return e.arena[o.from:o.to] }
 
-// fold leaves of several changes of one cell the last, and of several
-// additions their sum: in one edit HBase knows no order.
+// mergeChanges keeps the last of several changes of a cell, and the sum of several
+// additions. HBase does not order the changes of one edit.
 func (e *edit) mergeChanges() {
 	slices.SortStableFunc(e.ops, func(a, b op) int {
-		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(e.qualifier(&a), e.qualifier(&b)), cmp.Compare(kindOf(a), kindOf(b)))
+		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(e.qualifier(&a), e.qualifier(&b)),
+			cmp.Compare(kindOf(a), kindOf(b)))
 	})
 	out := e.ops[:0]
 	for _, o := range e.ops {
@@ -136,7 +138,7 @@ func kindOf(o op) int {
 	return 0
 }
 
-// check reports what HBase would refuse, before anything is sent.
+// check returns an error for what HBase would refuse. Nothing is sent yet.
 func (e *edit) check() error {
 	if err := checkRow(e.row); err != nil {
 		return err

@@ -13,9 +13,9 @@ import (
 
 var errTimeout = errors.New("HBase has not answered within the timeout")
 
-// refusals are the exceptions with which HBase says that it has not carried out
-// a mutation. After any other it may have: a failed sync of the log, for one,
-// leaves open whether the write will be there.
+// refusals are the exceptions that prove that HBase has not applied a mutation.
+// After any other exception it may have: after a failed sync of the log, for
+// instance, the write may still survive.
 var refusals = []string{
 	"org.apache.hadoop.hbase.DoNotRetryIOException",
 	"org.apache.hadoop.hbase.NotServingRegionException",
@@ -32,7 +32,7 @@ var refusals = []string{
 	"org.apache.hadoop.hbase.quotas.RpcThrottlingException",
 }
 
-// moved are the exceptions of a region that is elsewhere, or not ready.
+// moved are the exceptions of a region that has moved, or is not ready.
 var moved = []string{
 	"org.apache.hadoop.hbase.NotServingRegionException",
 	"org.apache.hadoop.hbase.RegionTooBusyException",
@@ -49,7 +49,7 @@ var scannerGone = []string{
 	"org.apache.hadoop.hbase.NotServingRegionException",
 }
 
-// javaError is an exception of a server. gohbase tells it as text only.
+// javaError is an exception of a server. gohbase returns it only as text.
 type javaError struct{ class, message string }
 
 // Error returns the class without its package, and the message's first line.
@@ -57,8 +57,8 @@ func (e *javaError) Error() string {
 	return fmt.Sprintf("HBase: %s: %s", e.class[strings.LastIndexByte(e.class, '.')+1:], e.message)
 }
 
-// asJava takes gohbase's text of an exception apart: class, then the stack
-// trace, which begins with the class and the message.
+// asJava parses gohbase's text of an exception: the class, then the stack trace,
+// which begins with the class and the message.
 func asJava(err error) *javaError {
 	text := err.Error()
 	at := strings.Index(text, "HBase Java exception ")
@@ -92,8 +92,8 @@ func (e *javaError) tooLarge() bool {
 		strings.Contains(e.class, "RowTooBigException")
 }
 
-// explain says why a call failed, and of a write that may have been carried out
-// that it may: ctx is its caller's.
+// explain returns the error of a failed call. It is drivers.ErrUnknown for a write
+// that may have been applied. ctx is the caller's context.
 func explain(ctx context.Context, c *call, err error) error {
 	cause := context.Cause(c.ctx)
 	switch j := asJava(err); {

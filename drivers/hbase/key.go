@@ -56,8 +56,8 @@ func (p keyPart) append(dst []byte, v drivers.Value) ([]byte, error) {
 	return keys.Append(dst, v, p.desc)
 }
 
-// decode takes one column off a key. Values share the key's bytes, or those of
-// buf, which is returned grown.
+// decode decodes the first column of a key. The value shares the key's bytes, or
+// those of buf, which is returned grown.
 func (p keyPart) decode(src, buf []byte) (v drivers.Value, rest, grown []byte, err error) {
 	switch {
 	case p.raw:
@@ -89,7 +89,7 @@ func appendKey(dst []byte, parts []keyPart, vals []drivers.Value) ([]byte, error
 	return dst, nil
 }
 
-// decodeKey takes a whole key apart.
+// decodeKey decodes a whole key.
 func decodeKey(parts []keyPart, src []byte, vals []drivers.Value, buf []byte) ([]byte, error) {
 	var err error
 	for i, p := range parts {
@@ -103,8 +103,8 @@ func decodeKey(parts []keyPart, src []byte, vals []drivers.Value, buf []byte) ([
 	return buf, nil
 }
 
-// behind turns a key, of n columns, into the smallest key behind it and behind
-// all that begin with it; empty is none.
+// keyAfter turns a key of n columns into the smallest key after all keys that begin
+// with it. It returns an empty key if there is none.
 func keyAfter(key []byte, parts []keyPart, n int) []byte {
 	if n > 0 && n == len(parts) && parts[n-1].raw {
 		return append(key, 0) // longer values begin with it and are others

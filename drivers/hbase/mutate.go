@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// maxKeptCells is up to which size in bytes a line keeps its buffer of cells.
+// maxKeptCells is the largest buffer of cells in bytes that a slot keeps.
 const maxKeptCells = 4 << 20
 
 // mutationKinds are the mutations that an edit is made of, each with its actions: one
@@ -25,7 +25,7 @@ var mutationKinds = [...]struct {
 	{pb.MutationProto_INCREMENT, []action{addToCell}},
 }
 
-// encode makes the line's call the edit, on the condition if there is one.
+// encode encodes the edit into the slot's call, with the condition if there is one.
 func (sl *slot) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) {
 	c := sl.request("", e.table, e.row)
 	c.mutate.begin()
@@ -62,7 +62,8 @@ func (e *edit) appendCell(dst []byte, o *op) []byte {
 
 // apply sends an edit, and reports whether it was carried out: it is not if its
 // condition does not hold. Cells of increments are in the call's block then.
-func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) (applied bool, err error) {
+func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
+	d *pb.MutationProto_Durability) (applied bool, err error) {
 	if err := e.check(); err != nil {
 		return false, err
 	}
@@ -94,7 +95,7 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition, d *
 	}
 }
 
-// forget lets go of cells that were sent, if they are large.
+// dropLargeBuffer drops the buffer of sent cells if it is large.
 func (sl *slot) dropLargeBuffer() {
 	c := sl.call
 	if c.cells = nil; cap(c.cellsBuf) > maxKeptCells {
@@ -102,11 +103,11 @@ func (sl *slot) dropLargeBuffer() {
 	}
 }
 
-var errMulti = errors.New("HBase's answer to a change of one row says nothing of it")
+var errMulti = errors.New("HBase's answer to a change of one row lacks its result")
 
-// refused looks into the answer to several mutations at once: there the
-// exception of the region stands, which gohbase does not see. If the region has
-// moved or is busy, a get of the same row lets gohbase find it and wait for it.
+// checkMulti reads the answer to several mutations. The region's exception is in the
+// answer, where gohbase does not see it. If the region has moved or is busy, a get of
+// the same row makes gohbase find the region and wait for it.
 func (sl *slot) checkMulti(ctx context.Context, m *mutateCall) (retry bool, err error) {
 	results := m.several.GetRegionActionResult()
 	if len(results) != 1 {

@@ -55,7 +55,7 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	}
 	st := &statement{store: s, Plan: plan.Of(p)}
 	if st.table = s.tableOf(p.Table); st.table == nil {
-		return nil, fmt.Errorf("table %s is not there: apply its schema to this store first", p.Table.Name)
+		return nil, fmt.Errorf("table %s does not exist: apply its schema to this store first", p.Table.Name)
 	}
 	if p.Index != nil {
 		return nil, fmt.Errorf("index %s: HBase has no indexes: %w", p.Index.Name, drivers.ErrUnsupported)

@@ -10,7 +10,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// narrow reads rows that are HBase rows, or the static columns of partitions.
+// readRows reads rows that are HBase rows, or the static columns of partitions.
 func (r *reading) readRows() error {
 	st := r.st
 	r.rows.reading, r.rows.key, r.rows.static = r, nil, st.Pattern().Static
@@ -162,8 +162,8 @@ func (r *reading) getElement() error {
 // getter is one of several gets that are sent together.
 type getter struct {
 	key  []byte
-	call *call // that asks, if it is not a line's
-	done *call // that was answered
+	call *call // the getter's own call, if it does not use a slot's
+	done *call // the answered call
 }
 
 // maxGets is how many keys one request asks for.
@@ -198,7 +198,7 @@ func (r *reading) getMany(parts []keyPart) error {
 	return nil
 }
 
-// prepareGet puts the key of get number i together.
+// prepareGet encodes the key of get number i.
 func (r *reading) prepareGet(i int, parts []keyPart, vals []drivers.Value) error {
 	if err := r.rowKey(parts, vals); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (r *reading) sendMulti(n int) error {
 	return nil
 }
 
-// sendParallel sends the first n gets at once, each on a line of its own.
+// sendParallel sends the first n gets in parallel, each through its own slot.
 func (r *reading) sendParallel(n int) error {
 	var wg sync.WaitGroup
 	errs := make([]error, n)

@@ -12,9 +12,9 @@ type sink interface {
 	// an error, the read is over.
 	take(c cell, stamp uint64) (more bool, err error)
 	end() (more bool, err error)
-	// again tells that the row at hand will come anew, from its first cell.
+	// restartRow says that the current row will come again, from its first cell.
 	restartRow()
-	// left is how many more HBase rows the sink wants; 0 is no limit.
+	// rowLimit returns how many more HBase rows the sink wants; 0 is no limit.
 	rowLimit() uint32
 }
 
@@ -24,12 +24,12 @@ type scanner struct {
 	r    scanRange
 	sink sink
 
-	at   []byte // the row at hand, or the last one
-	open bool   // its cells are not all here yet
-	id   uint64 // of the scanner that the region server holds
-	held bool   // there is one
-	rows uint32 // that it has returned
-	lost int    // scanners one after another without a cell
+	at   []byte // the current row, or the last one
+	open bool   // more cells of the row may come
+	id   uint64 // the region server's scanner
+	held bool   // the region server has a scanner for us
+	rows uint32 // the rows that the scanner has returned
+	lost int    // scanners lost in a row without a cell between
 }
 
 // maxLost is how many scanners may be lost one after another.
@@ -155,7 +155,7 @@ func (s *scanner) results(c *call) (more bool, err error) {
 	return true, nil
 }
 
-// beyond moves on to the next region and reports whether none is left.
+// nextRegion moves on to the next region and reports whether none is left.
 func (s *scanner) nextRegion(first, last []byte) (done bool) {
 	if s.r.reversed {
 		if len(first) == 0 || len(s.r.stop) > 0 && bytes.Compare(s.r.stop, first) >= 0 {
@@ -186,7 +186,7 @@ func (s *scanner) key() []byte {
 // lastKey is behind every row that there is.
 var lastKey = bytes.Repeat([]byte{0xFF}, 64)
 
-// before returns a key so close before another one that no region begins between them.
+// keyBefore returns a key so close before another that no region begins between them.
 func keyBefore(key []byte) []byte {
 	last := len(key) - 1
 	if key[last] == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/mailbench/mailbench/drivers/plan"
 )
 
-// session runs statements for one worker. Its buffers are kept from call to
-// call. It has one line to HBase, and more for what a pattern runs in parallel.
+// session runs statements for one worker. It keeps its buffers from call to call. It
+// has one slot, and more slots for what a pattern runs in parallel.
 type session struct {
 	store *Store
 	slot  *slot
@@ -69,7 +69,7 @@ func (s *Store) newSlot() *slot {
 	return sl
 }
 
-// parallelSlots returns as many lines as calls may run at once.
+// parallelSlots returns n slots for parallel calls.
 func (s *session) parallelSlots(n int) []*slot {
 	for len(s.more) < n {
 		s.more = append(s.more, s.store.newSlot())
@@ -121,7 +121,8 @@ func (s *session) rowKey(parts []keyPart, vals []drivers.Value) (err error) {
 }
 
 // Read implements drivers.Session.
-func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error) error {
+func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value,
+	yield func(row []drivers.Value) error) error {
 	st, err := s.enter(ctx, stmt, len(args))
 	if err != nil {
 		return err

@@ -54,7 +54,8 @@ func newSettings(o drivers.Options) (*settings, error) {
 	}
 	for name, value := range o.Settings {
 		if _, ok := values[name]; !ok {
-			return nil, fmt.Errorf("unknown setting %q; known are %s", name, strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+			return nil, fmt.Errorf("unknown setting %q; known are %s", name,
+				strings.Join(slices.Sorted(maps.Keys(values)), ", "))
 		}
 		values[name] = value
 	}
@@ -129,7 +130,8 @@ func (s *settings) effective() map[string]string {
 
 // checkNamespace reports a namespace that cannot be part of a name.
 func checkNamespace(name string) error {
-	if len(name) > 16 || strings.ContainsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+	if len(name) > 16 || strings.ContainsFunc(name,
+		func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
 		return errors.New("a namespace is at most 16 lower-case letters and digits")
 	}
 	return nil

@@ -18,10 +18,10 @@ import (
 // settleInterval is how often Settle asks how far compactions are.
 const settleInterval = 200 * time.Millisecond
 
-// Settle implements drivers.Settler: it has the regions of this store's
-// namespace write what they hold in memory to files, and waits until none of
-// them compacts or has a compaction queued, and the master knows their sizes. Other tables of the cluster are not
-// waited for, nor are replicas.
+// Settle implements drivers.Settler. It flushes the regions of this store's
+// namespace. Then it waits until none of them has a compaction running or queued,
+// and until the master knows their sizes. It does not wait for other tables of the
+// cluster or for replicas.
 func (s *Store) Settle(ctx context.Context) error {
 	if err := s.settle(ctx); err != nil {
 		return fmt.Errorf("settle: %w", err)
@@ -39,8 +39,8 @@ func (s *Store) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	// Between two compactions there is a moment in which none is asked for: it
-	// has to be quiet at two looks.
+	// For a moment between two compactions none is queued, so two polls in a row
+	// must find none.
 	for quiet := 0; quiet < 2; quiet++ {
 		for _, server := range servers {
 			busy, err := server.compacting(ctx, s.timeout)
@@ -58,8 +58,8 @@ func (s *Store) settle(ctx context.Context) error {
 	return s.awaitReports(ctx)
 }
 
-// reported waits until each region server has reported to the master once more,
-// which they do every three seconds: Observe tells what they reported.
+// awaitReports waits until each region server has sent the master one more report.
+// They report every three seconds, and Observe returns what they reported.
 func (s *Store) awaitReports(ctx context.Context) error {
 	before, err := s.reportTimes(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Store) awaitReports(ctx context.Context) error {
 	}
 }
 
-// reports returns when each region server last reported, by its own clock.
+// reportTimes returns when each region server last reported, by its own clock.
 func (s *Store) reportTimes(ctx context.Context) (map[string]uint64, error) {
 	status, err := s.status(ctx)
 	if err != nil {
@@ -162,10 +162,13 @@ func (sv *server) compacting(ctx context.Context, timeout time.Duration) (busy b
 // adminService is what region servers offer beside reading and writing.
 const adminService = region.ClientType("AdminService")
 
-// each asks the server something of each of our regions, over a connection of
-// its own: gohbase's client speaks to one service of region servers only.
-// Regions that have gone elsewhere meanwhile are passed over.
-func (sv *server) each(ctx context.Context, timeout time.Duration, method string, request func(*pb.RegionSpecifier) proto.Message, answer proto.Message, got func()) error {
+// each sends a request for each of our regions, over a connection of its own:
+// gohbase's client knows only one service of region servers. It skips regions that
+// have moved.
+func (sv *server) each(
+	ctx context.Context, timeout time.Duration, method string,
+	request func(*pb.RegionSpecifier) proto.Message, answer proto.Message, got func(),
+) error {
 	conn := region.NewClient(sv.addr, adminService, 1, 0, "root", timeout, nil, nil, quiet)
 	if err := conn.Dial(ctx); err != nil {
 		return fmt.Errorf("region server %s: %w", sv.addr, err)

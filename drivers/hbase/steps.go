@@ -160,7 +160,7 @@ func (s *session) ordered(steps []step) bool {
 
 var rowSeed = maphash.MakeSeed()
 
-// partly is the error of a batch some of whose steps were carried out.
+// partialError is the error of a batch that stopped after some of its steps.
 func partialError(err error, done, of int) error {
 	if done == 0 || errors.Is(err, drivers.ErrUnknown) {
 		return err

@@ -63,7 +63,7 @@ func open(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 	return s, nil
 }
 
-// quiet swallows gohbase's log: what matters of it is in the errors of calls.
+// quiet discards gohbase's log. The errors of calls say what matters.
 var quiet = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
 
 func openStore(ctx context.Context, o drivers.Options) (*Store, error) {
@@ -77,14 +77,16 @@ func openStore(ctx context.Context, o drivers.Options) (*Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, set.connectTimeout)
 	defer cancel()
 	if err := dialAny(ctx, set.contact); err != nil {
-		return nil, fmt.Errorf("ZooKeeper of HBase at %s: %w: %w", strings.Join(set.contact, ", "), drivers.ErrUnreachable, err)
+		return nil, fmt.Errorf("ZooKeeper of HBase at %s: %w: %w", strings.Join(set.contact, ", "), drivers.ErrUnreachable,
+			err)
 	}
-	s := &Store{settings: set, namespace: o.Namespace, layouts: make(map[string]*layout), tables: make(map[*schemas.Table]*table)}
+	s := &Store{settings: set, namespace: o.Namespace, layouts: make(map[string]*layout),
+		tables: make(map[*schemas.Table]*table)}
 	quorum := strings.Join(set.contact, ",")
 	options := []gohbase.Option{
 		gohbase.Logger(quiet), gohbase.ZookeeperRoot(set.zkRoot), gohbase.RpcQueueSize(set.batch),
-		// A server that does not answer loses its connection no sooner than its
-		// calls their patience.
+		// gohbase must not close a slow server's connection before the calls on
+		// it reach their own timeout.
 		gohbase.RegionReadTimeout(set.timeout + time.Second),
 	}
 	if set.batch > 1 {
@@ -102,7 +104,8 @@ func openStore(ctx context.Context, o drivers.Options) (*Store, error) {
 	return s, nil
 }
 
-// knock dials ZooKeeper's nodes: gohbase itself would wait for them for ever.
+// dialAny checks that one of ZooKeeper's nodes answers. gohbase itself would wait
+// for ever.
 func dialAny(ctx context.Context, contact []string) (err error) {
 	var d net.Dialer
 	for _, addr := range contact {

@@ -6,11 +6,11 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// maxStoreLimit is up to how many cells of a row a Get asks for; more come by a
-// scan of the row, piece by piece.
+// maxStoreLimit is the most cells of a row that one Get asks for. The driver scans
+// the row for more, piece by piece.
 const maxStoreLimit = 1000
 
-// wide reads rows that are cells of wide HBase rows.
+// readCells reads rows that are cells of wide HBase rows.
 func (r *reading) readCells() error {
 	st := r.st
 	r.cells.reading, r.cells.row, r.cells.skipRow = r, nil, r.cells.skipRow[:0]
@@ -57,9 +57,9 @@ func (r *reading) wideSlice(fixed []drivers.Value) error {
 	return r.oneRow(len(fixed) == len(st.table.key))
 }
 
-// oneRow reads the cells of one row within the bounds: by a Get if they are few,
-// else by a scan of the row. HBase cannot read the cells of a row backwards:
-// then all of the range is read, and what is wanted of its end is kept.
+// oneRow reads the cells of one row within the bounds: with a Get if they are few,
+// with a scan of the row if not. HBase cannot read a row's cells backwards, so a
+// reverse read reads the whole range and keeps its end.
 func (r *reading) oneRow(exact bool) error {
 	st := r.st
 	ask, filter := st.view.ask, r.valueFilter()
