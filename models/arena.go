@@ -7,8 +7,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// KeepBuffer is the size in bytes from which on a mailbox lets go of a buffer
-// after use: one message of 25 MB must not stay with each of many workers.
+// KeepBuffer is the size in bytes of the largest buffer that a mailbox keeps after
+// use. Otherwise each of many workers could keep a message of 25 MB.
 const KeepBuffer = 1 << 20
 
 // Reuse returns b for its next use: empty, or nil if it has grown too large.
@@ -19,8 +19,8 @@ func Reuse(b []byte) []byte {
 	return b[:0]
 }
 
-// Arena keeps copies of what a store yields, which is gone once the yield
-// returns. What it has given out is valid until Reset.
+// Arena keeps copies of values that a store yields, since those are valid only
+// until the yield returns. The copies are valid until Reset.
 type Arena struct {
 	bytes  []byte
 	values []drivers.Value
@@ -29,19 +29,19 @@ type Arena struct {
 // Reset makes the arena empty.
 func (a *Arena) Reset() {
 	a.bytes = Reuse(a.bytes)
-	clear(a.values) // they hold on to bytes
+	clear(a.values) // they refer to bytes
 	a.values = a.values[:0]
 }
 
 // Bytes returns a copy of b.
 func (a *Arena) Bytes(b []byte) []byte {
 	at := len(a.bytes)
-	// When this moves to a larger array, earlier copies keep theirs.
+	// If append allocates a larger array, earlier copies keep the old one.
 	a.bytes = append(a.bytes, b...)
 	return slices.Clip(a.bytes[at:])
 }
 
-// Value returns a copy of v and of all that it refers to.
+// Value returns a deep copy of v.
 func (a *Arena) Value(v drivers.Value) drivers.Value {
 	switch v.Kind() {
 	case schemas.Text, schemas.Blob:
@@ -57,7 +57,7 @@ func (a *Arena) Value(v drivers.Value) drivers.Value {
 	}
 }
 
-// Values returns copies of vs. They are no collections.
+// Values returns copies of vs, which must not be collections.
 func (a *Arena) Values(vs []drivers.Value) []drivers.Value {
 	at := len(a.values)
 	for i := range vs {
@@ -66,7 +66,7 @@ func (a *Arena) Values(vs []drivers.Value) []drivers.Value {
 	return slices.Clip(a.values[at:])
 }
 
-// Row returns a copy of a row, collections and all.
+// Row returns a copy of a row, collections included.
 func (a *Arena) Row(row []drivers.Value) []drivers.Value {
 	at := len(a.values)
 	a.values = append(a.values, row...)

@@ -2,7 +2,7 @@ package models
 
 import "github.com/mailbench/mailbench/drivers"
 
-// Calls collects the parts of a batch in buffers that are used again and again.
+// Calls collects the parts of a batch in buffers that it reuses.
 type Calls struct {
 	List []drivers.Call
 	args []drivers.Value
@@ -11,10 +11,10 @@ type Calls struct {
 // Reset empties the list.
 func (c *Calls) Reset() { c.List, c.args = c.List[:0], c.args[:0] }
 
-// Add adds a call of the batch's part of that position.
+// Add adds a call of the part at that position of the batch.
 func (c *Calls) Add(part int, args ...drivers.Value) {
 	at := len(c.args)
-	// When this moves to a larger array, earlier calls keep theirs.
+	// If append allocates a larger array, earlier calls keep the old one.
 	c.args = append(c.args, args...)
 	c.List = append(c.List, drivers.Call{Part: part, Args: c.args[at:len(c.args):len(c.args)]})
 }

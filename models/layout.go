@@ -8,17 +8,17 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// Layout is what a model that keeps raw messages stores beside each, so that
-// it can serve the text body or one attachment from the range where it lies.
-// It is written once, and read whole.
+// Layout says where the parts of a raw message are. A model that keeps raw
+// messages stores the layout beside each message, and reads the text body or one
+// attachment from its range.
 type Layout struct {
 	Checksum    uint32 // of the raw message; see Checksum
 	Body        LayoutPart
 	Attachments []LayoutPart
 }
 
-// LayoutPart says where a part lies in the raw message (Offset, Length) and
-// how many bytes it has once Encoding is undone (Size).
+// LayoutPart says where a part is in the raw message (Offset, Length) and how many
+// bytes it has after decoding (Size).
 type LayoutPart struct {
 	Name, Type           []byte
 	Encoding             mail.Encoding

@@ -11,9 +11,15 @@ import (
 
 func TestLayoutComesBack(t *testing.T) {
 	m := &mail.Message{
-		Body: mail.Part{Type: "text/plain", Encoding: mail.QuotedPrintable, Offset: 300, Length: 1 << 40, Content: mail.BytesContent("body")},
+		Body: mail.Part{
+			Type: "text/plain", Encoding: mail.QuotedPrintable, Offset: 300, Length: 1 << 40,
+			Content: mail.BytesContent("body"),
+		},
 		Attachments: []mail.Part{
-			{Name: "a\n\x00ü", Type: "image/png", Encoding: mail.Base64, Offset: 1, Length: 2, Content: mail.BytesContent("xyz")},
+			{
+				Name: "a\n\x00ü", Type: "image/png", Encoding: mail.Base64, Offset: 1, Length: 2,
+				Content: mail.BytesContent("xyz"),
+			},
 			{Name: "b", Content: mail.BytesContent(nil)},
 		},
 	}
@@ -26,7 +32,10 @@ func TestLayoutComesBack(t *testing.T) {
 	}
 	want := models.Layout{
 		Checksum: 0xfffffff1,
-		Body:     models.LayoutPart{Name: []byte{}, Type: []byte("text/plain"), Encoding: mail.QuotedPrintable, Offset: 300, Length: 1 << 40, Size: 4},
+		Body: models.LayoutPart{
+			Name: []byte{}, Type: []byte("text/plain"), Encoding: mail.QuotedPrintable, Offset: 300,
+			Length: 1 << 40, Size: 4,
+		},
 		Attachments: []models.LayoutPart{
 			{Name: []byte("a\n\x00ü"), Type: []byte("image/png"), Encoding: mail.Base64, Offset: 1, Length: 2, Size: 3},
 			{Name: []byte("b"), Type: []byte{}},

@@ -9,14 +9,14 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// ErrBroken says that what is stored is not the message that was delivered.
+// ErrBroken says that the stored message differs from the delivered one.
 var ErrBroken = errors.New("the stored message is broken")
 
-// RawReader streams raw messages that are stored in chunks of one size: all of
-// one, a range, or a part of it decoded. It reads the chunks that the bytes
-// asked for lie in, one after another, and checks what it reads.
+// RawReader streams raw messages that are stored in chunks of one size: a whole
+// message, a range of it, or a decoded part. It reads only the chunks that hold
+// these bytes, one after another, and checks them.
 type RawReader struct {
-	// Layout is that of the message being read.
+	// Layout is the layout of the message being read.
 	Layout Layout
 
 	fetch func(ctx context.Context, n int64) error
@@ -24,20 +24,20 @@ type RawReader struct {
 	chunk int64
 
 	w              io.Writer
-	from, to, want int64  // bytes of the chunk to pass on, and how long it must be
-	found          bool   // it is there
-	sum            uint32 // of what was passed on
+	from, to, want int64  // the bytes of the chunk to write, and its expected length
+	found          bool   // the chunk exists
+	sum            uint32 // checksum of the bytes written
 	dec            mail.Decoder
 }
 
-// NewRawReader returns a reader of chunks that fetch hands to Chunk: chunk n,
-// counted from 0, of the message being read.
+// NewRawReader returns a reader. Fetch reads chunk n of the current message,
+// counted from 0, and passes it to Chunk.
 func NewRawReader(fetch func(ctx context.Context, n int64) error) *RawReader {
 	return &RawReader{fetch: fetch}
 }
 
-// Begin turns to a message of so many bytes in chunks of so many bytes, with
-// the layout stored beside it, whose bytes must stay.
+// Begin starts a message: its size and chunk size in bytes, and its stored
+// layout, which must not change while the message is read.
 func (r *RawReader) Begin(size, chunk int64, layout []byte) error {
 	r.size, r.chunk = size, chunk
 	if chunk <= 0 || size < 0 {
@@ -46,7 +46,7 @@ func (r *RawReader) Begin(size, chunk int64, layout []byte) error {
 	return r.Layout.Parse(layout)
 }
 
-// Chunk takes a chunk that was read and passes on what was asked for.
+// Chunk takes a chunk and writes the requested bytes of it.
 func (r *RawReader) Chunk(b []byte) error {
 	r.found = true
 	if int64(len(b)) != r.want {
@@ -58,7 +58,7 @@ func (r *RawReader) Chunk(b []byte) error {
 	return err
 }
 
-// Range writes up to n bytes from off on to w; what lies past the end is cut.
+// Range writes up to n bytes from off on to w. It stops at the end of the message.
 func (r *RawReader) Range(ctx context.Context, off, n int64, w io.Writer) (int64, error) {
 	off = min(max(off, 0), r.size)
 	n = min(max(n, 0), r.size-off)

@@ -11,12 +11,12 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// textMarker begins a text column whose content is not its bytes but their
-// base64: mail holds bytes that are no UTF-8, and text columns hold nothing
-// else. Content that begins like the marker is kept as base64 too.
+// textMarker begins a text column that holds its content as base64. Text columns
+// hold only UTF-8, but mail may hold other bytes. Content that begins with the
+// marker is stored as base64 too.
 const textMarker = "=?base64?"
 
-// EncodeText appends c to dst as what a text column can hold.
+// EncodeText appends c to dst in the form that a text column stores.
 func EncodeText(dst []byte, c mail.Content) ([]byte, error) {
 	at := len(dst)
 	dst, err := mail.AppendContent(dst, c)
@@ -29,16 +29,16 @@ func EncodeText(dst []byte, c mail.Content) ([]byte, error) {
 	return encodeInPlace(dst, at), nil
 }
 
-// encodeInPlace makes marked base64 of dst[at:], which may be many megabytes.
+// encodeInPlace replaces dst[at:], which may be many megabytes, by the marker and base64.
 func encodeInPlace(dst []byte, at int) []byte {
 	n := len(dst) - at
 	total := len(textMarker) + base64.StdEncoding.EncodedLen(n)
 	dst = slices.Grow(dst, total-n)[:at+total]
-	// From the far end, the bytes are read faster than they are overwritten.
+	// The bytes move to the end first, so that encoding never overwrites unread ones.
 	rest := dst[at+total-n:]
 	copy(rest, dst[at:at+n])
 	out := dst[at+copy(dst[at:], textMarker):]
-	var piece [768]byte // a multiple of 3, so that only the last is padded
+	var piece [768]byte // a multiple of 3, so that only the last piece is padded
 	for len(rest) > 0 {
 		k := copy(piece[:], rest)
 		base64.StdEncoding.Encode(out, piece[:k])

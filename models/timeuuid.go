@@ -19,17 +19,17 @@ const (
 // TimeUUIDs makes TimeUUIDs (RFC 9562 version 1) that differ even when their
 // times are equal. It may be used by many goroutines at once.
 //
-// Equal times come out in the order of the calls: behind the time stands a
-// counter of 33 bits, and behind it the node's 21. Each of the eight bytes of
-// counter and node has its high bit set, so they have the same order whether
-// an engine compares bytes as signed, as Cassandra does, or as unsigned.
+// TimeUUIDs of equal times sort in the order of the calls: a counter of 33 bits
+// follows the time, and the node's 21 bits follow the counter. Each of the eight
+// bytes of counter and node has its high bit set. They therefore sort the same
+// in engines that compare signed bytes, as Cassandra does, or unsigned bytes.
 type TimeUUIDs struct {
 	node  uint32
 	count atomic.Uint64
 }
 
 // NewTimeUUIDs returns a generator whose UUIDs carry the low 21 bits of node,
-// so that processes sharing a store do not collide; 0 takes random ones.
+// so that processes that share a store do not collide. 0 means random bits.
 func NewTimeUUIDs(node uint64) *TimeUUIDs {
 	if node == 0 {
 		node = rand.Uint64()
@@ -80,13 +80,18 @@ func bound(tick uint64, b byte) [16]byte {
 
 // TimeOf returns the time of a TimeUUID, in UTC.
 func TimeOf(u [16]byte) time.Time {
-	n := int64(binary.BigEndian.Uint16(u[6:])&0x0fff)<<48 |
-		int64(binary.BigEndian.Uint16(u[4:]))<<32 |
-		int64(binary.BigEndian.Uint32(u[:])) - uuidEpoch
+	n := int64(TicksOf(u)) - uuidEpoch
 	return time.Unix(n/secTicks, n%secTicks*100).UTC()
 }
 
-// ticks clamps what 60 bits cannot hold: a Date header may say anything.
+// TicksOf returns the time of a TimeUUID in ticks since the Gregorian reform.
+func TicksOf(u [16]byte) uint64 {
+	return uint64(binary.BigEndian.Uint16(u[6:])&0x0fff)<<48 |
+		uint64(binary.BigEndian.Uint16(u[4:]))<<32 |
+		uint64(binary.BigEndian.Uint32(u[:]))
+}
+
+// ticks returns the ticks of t, clamped to 60 bits: a Date header may hold any date.
 func ticks(t time.Time) uint64 {
 	switch s := t.Unix(); {
 	case s < -uuidEpoch/secTicks:

@@ -2,16 +2,16 @@ package models
 
 import "time"
 
-// Handle names one message within one folder. It is opaque: made by a model
-// (oracle's holds folder, message id and created date) and only meaningful to
-// it. The zero Handle names none. At most 32 bytes, so that a directory of
-// millions of live messages fits in memory.
+// Handle names one message within one folder. Only the model that made it can
+// read it: oracle's holds folder, message id and created date. The zero Handle
+// names no message. It has 32 bytes, so that handles of millions of messages fit
+// in memory.
 type Handle [32]byte
 
 // IsZero reports whether the handle names nothing.
 func (h Handle) IsZero() bool { return h == Handle{} }
 
-// Account is a mailbox user as Login resolved it. Ref is the model's own.
+// Account is a mailbox user as Login returns it. Ref belongs to the model.
 type Account struct {
 	Address string
 	Folders []*Folder // the inbox first
@@ -28,16 +28,16 @@ func (a *Account) Folder(name string) *Folder {
 	return nil
 }
 
-// Folder is a folder as Login resolved it. Ref is the model's own: keys made
-// once, so that operations neither build nor look them up.
+// Folder is a folder as Login returns it. Ref belongs to the model: it holds keys
+// that operations then need neither build nor look up.
 type Folder struct {
 	Name    string
 	Account *Account
 	Ref     any
 }
 
-// Known says which fields a model could tell without an extra read; the
-// others are printed as missing.
+// Known is the set of fields that a model returns without an extra read. Output
+// shows the other fields as missing.
 type Known uint16
 
 // The fields of an Entry, Opened, FolderInfo or Stats.
@@ -71,8 +71,8 @@ type Entry struct {
 type Opened struct {
 	Entry
 	Flags       Flag
-	Body        []byte           // decoded text body, byte for byte as delivered
-	Attachments []AttachmentInfo // in the order of the message where the model keeps it
+	Body        []byte           // decoded text body, with every byte as delivered
+	Attachments []AttachmentInfo // in the order of the message if the model keeps that order
 }
 
 // AttachmentInfo describes one attachment; Size is of the decoded bytes.
@@ -104,12 +104,12 @@ type Stats struct {
 	Messages, Unread, Bytes int64
 }
 
-// Audit counts what a model's store holds, and what is wrong with it. All but
-// the first three are 0 in a whole store.
+// Audit counts what a model has stored, and the faults in it. The faults are 0 in
+// an undamaged store.
 type Audit struct {
 	Accounts, Folders int64
 	Messages          int64 // index entries that lead to a message
-	Deleted           int64 // deleted and not yet purged: kept on purpose
+	Deleted           int64 // deleted and not yet purged
 	Unreferenced      int64 // messages, bodies, attachments or names that nothing refers to
 	Dangling          int64 // index entries without their message, or messages without their index entry
 	Duplicated        int64 // messages in more than one folder where the model allows one

@@ -51,7 +51,9 @@ func (m *mailbox) existsRow([]drivers.Value) error {
 	return nil
 }
 
-func (m *mailbox) writeSeen(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle, who string) error {
+func (m *mailbox) writeSeen(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle,
+	who string,
+) error {
 	m.who[0] = drivers.Text(who)
 	_, err := m.s.Write(ctx, st, m.with(ref(f), idOf(h), drivers.ListOf(m.who[:])))
 	return err

@@ -12,14 +12,23 @@ var contract = modeltest.Suite{
 	Model:  Model(),
 	Traits: modeltest.Traits{Order: modeltest.ByDelivery, WholeRows: true},
 	Damages: []modeltest.Damage{
-		{Name: "attachments lost", Table: "messages", Set: modeltest.Row{"attachments": {}}, Want: models.Audit{BrokenBodies: 1}},
+		{
+			Name: "attachments lost", Table: "messages", Set: modeltest.Row{"attachments": {}},
+			Want: models.Audit{BrokenBodies: 1},
+		},
 		{
 			Name: "attachment cut", Table: "messages",
 			Set:  modeltest.Row{"attachments": drivers.MapOf([]drivers.Value{drivers.Text("f"), drivers.Text("x")})},
 			Want: models.Audit{BrokenBodies: 1},
 		},
-		{Name: "message hollow", Table: "messages", Set: modeltest.Row{"content": {}}, Want: models.Audit{Messages: -1, Dangling: 1}},
-		{Name: "move cut short", Table: "messages", Insert: modeltest.ToOther("", "conversation_id"), Want: models.Audit{Messages: 1, Duplicated: 1}},
+		{
+			Name: "message hollow", Table: "messages", Set: modeltest.Row{"content": {}},
+			Want: models.Audit{Messages: -1, Dangling: 1},
+		},
+		{
+			Name: "move cut short", Table: "messages", Insert: modeltest.ToOther("", "conversation_id"),
+			Want: models.Audit{Messages: 1, Duplicated: 1},
+		},
 		{
 			Name: "conversation lost", Table: "conversations_by_user", Match: modeltest.Is("name", "Work"),
 			Want: models.Audit{Folders: -1, Messages: -2, Unreferenced: 2},

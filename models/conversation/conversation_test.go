@@ -122,7 +122,11 @@ func TestSlice(t *testing.T) {
 	}
 	posts := map[string]models.Handle{}
 	for _, p := range []struct{ at, text string }{
-		{"07:03:20", "Hi!"}, {"07:04:52", "Hello!"}, {"07:05:01", "Where are you?"}, {"07:06:32", "in Istanbul"}, {"07:10:00", "wow! how come"},
+		{"07:03:20", "Hi!"},
+		{"07:04:52", "Hello!"},
+		{"07:05:01", "Where are you?"},
+		{"07:06:32", "in Istanbul"},
+		{"07:10:00", "wow! how come"},
 	} {
 		w.now = at(p.at)
 		posts[p.at] = w.post("tom@example.org", p.text, f)
@@ -283,7 +287,8 @@ func TestJoin(t *testing.T) {
 			t.Errorf("join %q: error is %v, want %q", f.Name, err, models.ErrExists)
 		}
 	}
-	if _, err := w.mb.Join(t.Context(), b, newFolder(a, "none", conversationOf("nobody", "none"))); !errors.Is(err, models.ErrNotFound) {
+	if _, err := w.mb.Join(t.Context(), b, newFolder(a, "none", conversationOf("nobody",
+		"none"))); !errors.Is(err, models.ErrNotFound) {
 		t.Errorf("join what is not there: error is %v", err)
 	}
 }
@@ -303,7 +308,8 @@ func TestText(t *testing.T) {
 		t.Errorf("open: %q, %v", o.Body, o.Attachments)
 	}
 	var out bytes.Buffer
-	if n, err := w.mb.Attachment(t.Context(), f, h[0], "f", &out); err != nil || n != int64(len(file)) || !bytes.Equal(out.Bytes(), file) {
+	if n, err := w.mb.Attachment(t.Context(), f, h[0], "f", &out); err != nil || n != int64(len(file)) ||
+		!bytes.Equal(out.Bytes(), file) {
 		t.Errorf("attachment: %d bytes %q, %v", n, out.Bytes(), err)
 	}
 }
@@ -315,7 +321,8 @@ func TestInterruptedMove(t *testing.T) {
 	h := w.post("ann@example.org", "Hi!", a.Folders[0])
 	lost := errors.New("connection lost")
 	w.mb.s = failing{w.mb.s, "delete_message", lost}
-	if err := w.mb.Move(t.Context(), a.Folders[0], a.Folders[1], []models.Handle{h}, []models.Handle{{}}); !errors.Is(err, drivers.ErrUnknown) {
+	if err := w.mb.Move(t.Context(), a.Folders[0], a.Folders[1], []models.Handle{h},
+		[]models.Handle{{}}); !errors.Is(err, drivers.ErrUnknown) {
 		t.Errorf("move: error is %v", err)
 	}
 	audit, err := w.mb.Audit(t.Context())

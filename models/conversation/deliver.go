@@ -52,13 +52,16 @@ func (m *mailbox) load(msg *mail.Message) ([]byte, error) {
 
 // postAll posts to all conversations at once, but large messages one by one:
 // many copies of one would be in memory.
-func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, content []byte, to []*models.Folder, handles []models.Handle) error {
+func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, content []byte, to []*models.Folder,
+	handles []models.Handle,
+) error {
 	now := m.now()
 	m.calls.Reset()
 	for i, f := range to {
 		id := m.ids.Next(now)
 		handles[i] = handleOf(id)
-		m.calls.Add(only, ref(f), drivers.TimeUUID(id), drivers.TextBytes(content), drivers.Text(msg.From.Address), drivers.SetOf(m.recipients),
+		m.calls.Add(only, ref(f), drivers.TimeUUID(id), drivers.TextBytes(content), drivers.Text(msg.From.Address),
+			drivers.SetOf(m.recipients),
 			drivers.MapOf(m.files), drivers.ListOf(nil), drivers.MapOf(m.sizes))
 		if i < len(to)-1 && len(m.calls.List)*len(m.text) < models.KeepBuffer {
 			continue

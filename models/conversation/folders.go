@@ -72,7 +72,8 @@ func (m *mailbox) createUser(ctx context.Context, address string, folders []stri
 
 // takePart makes a conversation one of the user's, unless that name is taken.
 func (m *mailbox) takePart(ctx context.Context, f *models.Folder, inbox bool) error {
-	r, err := m.s.Write(ctx, m.claim, m.with(drivers.Text(f.Account.Address), drivers.Text(f.Name), ref(f), drivers.Boolean(inbox)))
+	r, err := m.s.Write(ctx, m.claim, m.with(drivers.Text(f.Account.Address), drivers.Text(f.Name), ref(f),
+		drivers.Boolean(inbox)))
 	if err == nil && !r.Applied {
 		err = models.ErrExists
 	}

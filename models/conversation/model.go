@@ -39,7 +39,7 @@ func Model() models.Model {
 	}
 }
 
-// statements are the patterns that the model runs, by the schema's names.
+// statements holds the prepared statement of each pattern that the model runs.
 type statements struct {
 	claim, takeParts, conversations, anyConversation drivers.Statement
 	putTitle, title                                  drivers.Statement
@@ -56,8 +56,9 @@ const only = 0
 
 func (s *statements) byName() map[string]*drivers.Statement {
 	return map[string]*drivers.Statement{
-		"claim": &s.claim, "take_parts": &s.takeParts, "conversations": &s.conversations, "any_conversation": &s.anyConversation,
-		"put_title": &s.putTitle, "title": &s.title,
+		"claim": &s.claim, "take_parts": &s.takeParts, "conversations": &s.conversations,
+		"any_conversation": &s.anyConversation,
+		"put_title":        &s.putTitle, "title": &s.title,
 		"post": &s.post, "posts": &s.posts, "newest": &s.newest, "between": &s.between,
 		"message": &s.message, "attachment": &s.attachment, "exists": &s.exists, "whole_message": &s.wholeMessage,
 		"delete_message": &s.deleteMessage, "delete_messages": &s.deleteMessages,
@@ -84,13 +85,13 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b, s: s}
-	// Bound once: a method value made for each call would be an allocation.
+	// Method values are made once, since each one is an allocation.
 	m.onEntry, m.onMessage, m.onWhole = m.entryRow, m.messageRow, m.wholeRow
 	m.onAttachment, m.onExists, m.onSeen, m.onNumbers = m.attachmentRow, m.existsRow, m.seenRow, m.numbersRow
 	return m
 }
 
-// mailbox is one worker's. Its buffers are used again by each operation.
+// mailbox is the mailbox of one worker. Each operation reuses its buffers.
 type mailbox struct {
 	*bound
 	s drivers.Session
@@ -127,13 +128,13 @@ var (
 	_ models.Poster         = (*mailbox)(nil)
 )
 
-// with returns the arguments of a call in a buffer that the next call reuses.
+// with returns the arguments in a buffer that the next call reuses.
 func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
 	m.args = append(m.args[:0], args...)
 	return m.args
 }
 
-// failed says which operation on whose mail failed.
+// failed adds the operation and the account to an error.
 func failed(op string, f *models.Folder, err error) error {
 	return fmt.Errorf("conversation: %s in folder %q of %s: %w", op, f.Name, f.Account.Address, err)
 }

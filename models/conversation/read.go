@@ -12,7 +12,9 @@ import (
 
 // list runs a read that yields entries, as f's owner sees them; f is nil for
 // messages of everybody.
-func (m *mailbox) list(ctx context.Context, st drivers.Statement, f *models.Folder, args []drivers.Value, yield func(*models.Entry) error) error {
+func (m *mailbox) list(ctx context.Context, st drivers.Statement, f *models.Folder, args []drivers.Value,
+	yield func(*models.Entry) error,
+) error {
 	m.yield = yield
 	m.entry = models.Entry{Known: models.KnowFrom | models.KnowDate}
 	if f != nil {
@@ -41,7 +43,9 @@ func (m *mailbox) isSeen(by drivers.Value) bool {
 }
 
 // List implements models.Mailbox: the newest N messages, with their content.
-func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
+	yield func(*models.Entry) error,
+) error {
 	var from drivers.Value
 	if !after.IsZero() {
 		from = idOf(after)
@@ -53,8 +57,11 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 }
 
 // Slice implements models.Slicer.
-func (m *mailbox) Slice(ctx context.Context, f *models.Folder, from, to time.Time, limit int, yield func(*models.Entry) error) error {
-	args := m.with(ref(f), drivers.TimeUUID(models.MinTimeUUID(from)), drivers.TimeUUID(models.MaxTimeUUID(to)), drivers.Bigint(int64(limit)))
+func (m *mailbox) Slice(ctx context.Context, f *models.Folder, from, to time.Time, limit int,
+	yield func(*models.Entry) error,
+) error {
+	args := m.with(ref(f), drivers.TimeUUID(models.MinTimeUUID(from)), drivers.TimeUUID(models.MaxTimeUUID(to)),
+		drivers.Bigint(int64(limit)))
 	if err := m.list(ctx, m.between, f, args, yield); err != nil {
 		return failed("slice", f, err)
 	}
@@ -62,21 +69,27 @@ func (m *mailbox) Slice(ctx context.Context, f *models.Folder, from, to time.Tim
 }
 
 // BySender implements models.SenderSearcher.
-func (m *mailbox) BySender(ctx context.Context, f *models.Folder, sender string, limit int, yield func(*models.Entry) error) error {
+func (m *mailbox) BySender(ctx context.Context, f *models.Folder, sender string, limit int,
+	yield func(*models.Entry) error,
+) error {
 	if f == nil {
-		if err := m.list(ctx, m.bySender, nil, m.with(drivers.Text(sender), drivers.Bigint(int64(limit))), yield); err != nil {
+		if err := m.list(ctx, m.bySender, nil, m.with(drivers.Text(sender), drivers.Bigint(int64(limit))),
+			yield); err != nil {
 			return fmt.Errorf("conversation: messages of sender %s: %w", sender, err)
 		}
 		return nil
 	}
-	if err := m.list(ctx, m.bySenderIn, f, m.with(ref(f), drivers.Text(sender), drivers.Bigint(int64(limit))), yield); err != nil {
+	if err := m.list(ctx, m.bySenderIn, f, m.with(ref(f), drivers.Text(sender), drivers.Bigint(int64(limit))),
+		yield); err != nil {
 		return failed("messages of sender "+sender, f, err)
 	}
 	return nil
 }
 
 // get runs a read of one message. ErrNotFound if it is not there.
-func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle, row func([]drivers.Value) error) error {
+func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle,
+	row func([]drivers.Value) error,
+) error {
 	if h.IsZero() {
 		return models.ErrNotFound
 	}
@@ -119,7 +132,9 @@ func (m *mailbox) messageRow(row []drivers.Value) (err error) {
 }
 
 // Attachment implements models.Mailbox.
-func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string, w io.Writer) (int64, error) {
+func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
+	w io.Writer,
+) (int64, error) {
 	m.found, m.w, m.written = false, w, 0
 	var err error
 	if !h.IsZero() {

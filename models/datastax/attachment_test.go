@@ -144,7 +144,8 @@ func TestDamagedChunks(t *testing.T) {
 			w.must(err)
 
 			var out bytes.Buffer
-			if _, err := w.mb.Attachment(t.Context(), in, h, "f", &out); !errors.Is(err, errBroken) || !bytes.HasPrefix(content, out.Bytes()) {
+			if _, err := w.mb.Attachment(t.Context(), in, h, "f", &out); !errors.Is(err, errBroken) ||
+				!bytes.HasPrefix(content, out.Bytes()) {
 				t.Errorf("chunk %d %s: error is %v after %d bytes, want %q", chunk, name, err, out.Len(), errBroken)
 			}
 			audit, err := w.mb.Audit(t.Context())

@@ -138,7 +138,10 @@ func (a *audit) sort() {
 func (a *audit) email(row []drivers.Value) error {
 	a.sort()
 	id := row[0].UUIDBytes()
-	i, found := slices.BinarySearchFunc(a.rows, id, func(r labelRow, id [16]byte) int { return bytes.Compare(r.id[:], id[:]) })
+	i, found := slices.BinarySearchFunc(a.rows, id, func(r labelRow, id [16]byte) int {
+		return bytes.Compare(r.id[:],
+			id[:])
+	})
 	if !found {
 		a.Unreferenced++
 	}

@@ -25,7 +25,8 @@ func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on b
 		return err
 	}
 	overflow := overflowOf(h)
-	args := m.with(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(idOf(h)), drivers.Boolean(on))
+	args := m.with(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(idOf(h)),
+		drivers.Boolean(on))
 	if _, err := m.s.Write(ctx, m.setRead, args); err != nil {
 		return err
 	}
@@ -150,7 +151,9 @@ func (m *mailbox) move(ctx context.Context, from, to *folder, hs, handles []mode
 }
 
 // Label implements models.Labeler.
-func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, label *models.Folder, on bool) (models.Handle, error) {
+func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, label *models.Folder,
+	on bool,
+) (models.Handle, error) {
 	h, err := m.setLabel(ctx, ref(f), h, ref(label), on)
 	if err != nil {
 		return models.Handle{}, failed("label", f, err)
@@ -158,7 +161,9 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 	return h, nil
 }
 
-func (m *mailbox) setLabel(ctx context.Context, f *folder, h models.Handle, label *folder, on bool) (models.Handle, error) {
+func (m *mailbox) setLabel(ctx context.Context, f *folder, h models.Handle, label *folder,
+	on bool,
+) (models.Handle, error) {
 	m.begin()
 	if err := m.readHandle(ctx, f, h); err != nil {
 		return h, err

@@ -36,7 +36,10 @@ func start(t testing.TB, o models.Options) *world {
 	if w.schema, err = Model().Schema(); err != nil {
 		t.Fatal(err)
 	}
-	if w.store, err = pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir(), Durability: drivers.Process}); err != nil {
+	if w.store, err = pebble.Engine().Open(t.Context(), drivers.Options{
+		Dir:        t.TempDir(),
+		Durability: drivers.Process,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -97,7 +100,10 @@ func (w *world) deliverTo(mb *mailbox, to ...*models.Folder) []models.Handle {
 	w.Helper()
 	w.now.Add(int64(time.Second))
 	hs := make([]models.Handle, len(to))
-	d := modeltest.Draft{Date: time.Unix(0, 0), From: mail.Address{Address: "ann@sender.example"}, Subject: "s", Text: []byte("text")}
+	d := modeltest.Draft{
+		Date: time.Unix(0, 0), From: mail.Address{Address: "ann@sender.example"}, Subject: "s",
+		Text: []byte("text"),
+	}
 	w.must(mb.Deliver(w.Context(), d.Message(), to, hs))
 	return hs
 }

@@ -43,13 +43,16 @@ func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *mail.Message) e
 	if err != nil {
 		return fmt.Errorf("read body: %w", err)
 	}
-	_, err = m.s.Write(ctx, m.putEmail, m.with(drivers.TimeUUID(id), drivers.SetOf(m.elems), drivers.Text(msg.From.Address),
+	_, err = m.s.Write(ctx, m.putEmail, m.with(drivers.TimeUUID(id), drivers.SetOf(m.elems),
+		drivers.Text(msg.From.Address),
 		drivers.Text(msg.Subject), drivers.TextBytes(text), drivers.MapOf(m.files)))
 	return err
 }
 
 // showAll makes a label of each folder show the email, unread.
-func (m *mailbox) showAll(ctx context.Context, id [16]byte, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
+func (m *mailbox) showAll(ctx context.Context, id [16]byte, msg *mail.Message, to []*models.Folder,
+	handles []models.Handle,
+) error {
 	m.calls.Reset()
 	m.deltas = m.deltas[:0]
 	for i, f := range to {

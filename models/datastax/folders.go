@@ -83,7 +83,8 @@ func base(label string) string {
 
 func checkName(name string) error {
 	if base(name) != name {
-		return fmt.Errorf("folder name %q is reserved for overflow labels; choose one that does not end in %sNUMBER", name, overflowInfix)
+		return fmt.Errorf("folder name %q is reserved for overflow labels; choose one that does not end in %sNUMBER", name,
+			overflowInfix)
 	}
 	return nil
 }
@@ -128,7 +129,8 @@ func (m *mailbox) createUser(ctx context.Context, address string, folders []stri
 	}
 	m.calls.Reset()
 	for i, name := range folders[1:] {
-		m.calls.Add(only, drivers.Text(address), drivers.Text(name), drivers.Text(colors[(i+1)%len(colors)]), drivers.Boolean(false))
+		m.calls.Add(only, drivers.Text(address), drivers.Text(name), drivers.Text(colors[(i+1)%len(colors)]),
+			drivers.Boolean(false))
 	}
 	return a, models.Partly(m.s.Batch(ctx, m.putFolders, m.calls.List))
 }
@@ -139,7 +141,8 @@ func (m *mailbox) claim(ctx context.Context, a *models.Account, name string, inb
 	if !inbox {
 		color = colors[len(a.Folders)%len(colors)]
 	}
-	r, err := m.s.Write(ctx, m.claimFolder, m.with(drivers.Text(a.Address), drivers.Text(name), drivers.Text(color), drivers.Boolean(inbox)))
+	r, err := m.s.Write(ctx, m.claimFolder, m.with(drivers.Text(a.Address), drivers.Text(name), drivers.Text(color),
+		drivers.Boolean(inbox)))
 	if err == nil && !r.Applied {
 		err = models.ErrExists
 	}

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 )
 
-// listing is a page being read.
+// listing is the state of a List call.
 type listing struct {
 	yield    func(*models.Entry) error
 	entry    models.Entry
@@ -22,7 +21,7 @@ type listing struct {
 	held     []held
 }
 
-// held is a row of a page that spans labels.
+// held is a row that List keeps until it has read and sorted the rows of all labels.
 type held struct {
 	id            [16]byte
 	overflow      int32
@@ -32,19 +31,23 @@ type held struct {
 
 // List implements models.Mailbox: Q2.
 //
-// Where a folder has overflow labels, a page is read from each and merged by
-// id, and not from the newest label alone: clocks skew at the seam of two, and
-// an email that was moved brings an old id to the newest label. A mark in the
-// partition itself says whether there is another label, so that a folder
-// without one is one slice.
-func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+// If a folder has overflow labels, List reads a page from each of them and merges
+// the pages by id. The newest label alone is not enough: clocks differ between
+// processes, and a moved email brings an old id to the newest label. A static
+// column of each partition says whether another label follows. A folder without
+// overflow labels therefore costs one slice.
+func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
+	yield func(*models.Entry) error,
+) error {
 	if err := m.readPage(ctx, ref(f), after, limit, yield); err != nil {
 		return failed("list", f, err)
 	}
 	return nil
 }
 
-func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, limit int,
+	yield func(*models.Entry) error,
+) error {
 	if limit <= 0 {
 		return ctx.Err()
 	}
@@ -77,8 +80,8 @@ func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, 
 	return nil
 }
 
-// pageRow takes a row of a page. What the first row of the first label says
-// of others holds for the whole page.
+// pageRow takes a row of a page. The first row of a label says whether another
+// label follows; then List holds all rows back to sort them.
 func (m *mailbox) pageRow(row []drivers.Value) error {
 	l := &m.list
 	if l.rows++; l.rows == 1 {
@@ -105,15 +108,11 @@ func (l *listing) emit(id [16]byte, overflow int32, from, subject []byte, read b
 	return l.yield(&l.entry)
 }
 
-// compareTime compares TimeUUIDs of models.TimeUUIDs as a store sorts them: by
-// time, then by the bytes behind it.
+// compareTime compares TimeUUIDs as a store sorts them: by time, then by the bytes
+// after the time.
 func compareTime(a, b [16]byte) int {
-	if c := cmp.Compare(ticks(a), ticks(b)); c != 0 {
+	if c := cmp.Compare(models.TicksOf(a), models.TicksOf(b)); c != 0 {
 		return c
 	}
 	return bytes.Compare(a[8:], b[8:])
-}
-
-func ticks(u [16]byte) uint64 {
-	return uint64(binary.BigEndian.Uint16(u[6:])&0x0fff)<<48 | uint64(binary.BigEndian.Uint16(u[4:]))<<32 | uint64(binary.BigEndian.Uint32(u[:]))
 }

@@ -59,7 +59,7 @@ func Model() models.Model {
 	}
 }
 
-// statements are the patterns that the model runs, by the schema's names.
+// statements holds the prepared statement of each pattern that the model runs.
 type statements struct {
 	claimFolder, putFolders, folders, anyFolder drivers.Statement
 	unread, unreadOf                            drivers.Statement
@@ -104,7 +104,10 @@ type bound struct {
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
-	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), chunk: cmp.Or(o.ChunkSize, chunkSize), limit: int64(cmp.Or(o.OverflowAfter, overflowAfter))}
+	b := &bound{
+		now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), chunk: cmp.Or(o.ChunkSize, chunkSize),
+		limit: int64(cmp.Or(o.OverflowAfter, overflowAfter)),
+	}
 	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind datastax: %w", err)
 	}
@@ -114,7 +117,7 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b, s: s}
-	// Bound once: a method value made for each call would be an allocation.
+	// Method values are made once, since each one is an allocation.
 	m.onLabel, m.onFlag, m.onShown = m.labelRow, m.flagRow, m.shownRow
 	m.onPage, m.onEmail = m.pageRow, m.emailRow
 	m.onSize, m.onChunk = m.sizeRow, m.chunkRow
@@ -122,7 +125,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	return m
 }
 
-// mailbox is one worker's. Its buffers are used again by each operation.
+// mailbox is the mailbox of one worker. Each operation reuses its buffers.
 type mailbox struct {
 	*bound
 	s drivers.Session
@@ -155,13 +158,13 @@ type mailbox struct {
 
 var _ models.Labeler = (*mailbox)(nil)
 
-// with returns the arguments of a call in a buffer that the next call reuses.
+// with returns the arguments in a buffer that the next call reuses.
 func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
 	m.args = append(m.args[:0], args...)
 	return m.args
 }
 
-// failed says which operation on whose mail failed.
+// failed adds the operation and the account to an error.
 func failed(op string, f *models.Folder, err error) error {
 	return fmt.Errorf("datastax: %s in folder %q of %s: %w", op, f.Name, f.Account.Address, err)
 }

@@ -91,7 +91,9 @@ type download struct {
 }
 
 // Attachment implements models.Mailbox: Q4, chunks in windows of bounded memory.
-func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string, w io.Writer) (int64, error) {
+func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
+	w io.Writer,
+) (int64, error) {
 	m.arena.Reset()
 	err := m.readHandle(ctx, ref(f), h)
 	if err == nil {

@@ -24,7 +24,10 @@ func TestNames(t *testing.T) {
 			t.Errorf("overflow 40 is %q", got)
 		}
 	}
-	for _, own := range []string{"", "-overflow-", "a-overflow-", "a-overflow-0", "a-overflow-01", "a-overflow-+1", "a-overflow-x", "overflow-1", "a-overflow-1 "} {
+	for _, own := range []string{
+		"", "-overflow-", "a-overflow-", "a-overflow-0", "a-overflow-01", "a-overflow-+1",
+		"a-overflow-x", "overflow-1", "a-overflow-1 ",
+	} {
 		if base(own) != own {
 			t.Errorf("%q is taken for an overflow of %q", own, base(own))
 		}
@@ -49,7 +52,10 @@ func TestOverflow(t *testing.T) {
 		want = append(want, w.deliver(in)[0])
 	}
 	slices.Reverse(want)
-	if got, want := w.labels(), map[string]int{"inbox": 40, "inbox-overflow-1": 40, "inbox-overflow-2": 20}; !maps.Equal(got, want) {
+	if got, want := w.labels(), map[string]int{
+		"inbox": 40, "inbox-overflow-1": 40,
+		"inbox-overflow-2": 20,
+	}; !maps.Equal(got, want) {
 		t.Errorf("labels show %v, want %v", got, want)
 	}
 	for _, page := range []int{1, 7, 19, 20, 21, 25, 100, 200} {
@@ -69,7 +75,10 @@ func TestOverflow(t *testing.T) {
 		infos = append(infos, i)
 		return nil
 	}))
-	if want := []models.FolderInfo{{Name: "inbox", Known: models.KnowUnread, Unread: 99}, {Name: "work", Known: models.KnowUnread}}; !slices.Equal(infos, want) {
+	if want := []models.FolderInfo{
+		{Name: "inbox", Known: models.KnowUnread, Unread: 99},
+		{Name: "work", Known: models.KnowUnread},
+	}; !slices.Equal(infos, want) {
 		t.Errorf("folders are %v, want %v", infos, want)
 	}
 	if st, err := w.mb.Stats(t.Context(), in); err != nil || st.Messages != 100 || st.Unread != 99 {
@@ -207,7 +216,10 @@ func TestOrder(t *testing.T) {
 	w := start(t, models.Options{})
 	table := w.schema.Table("emails_by_user_folder")
 	for _, id := range ids {
-		_, err := w.meter.Write(t.Context(), w.mb.setRead, []drivers.Value{drivers.Text("u"), drivers.Text("l"), drivers.TimeUUID(id), drivers.Boolean(true)})
+		_, err := w.meter.Write(t.Context(), w.mb.setRead, []drivers.Value{
+			drivers.Text("u"), drivers.Text("l"),
+			drivers.TimeUUID(id), drivers.Boolean(true),
+		})
 		w.must(err)
 	}
 	slices.SortFunc(ids, func(a, b [16]byte) int { return compareTime(b, a) })

@@ -43,8 +43,8 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 	return a, nil
 }
 
-// CreateFolder implements models.Mailbox. A label's number is claimed as the
-// address was: whoever comes second looks again.
+// CreateFolder implements models.Mailbox. A conditional write claims the label's
+// number. If another worker has claimed it, CreateFolder reads the labels again.
 func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (*models.Folder, error) {
 	for {
 		m.reset()
@@ -67,7 +67,8 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 }
 
 func (m *mailbox) createLabel(ctx context.Context, address string, n named) error {
-	res, err := m.s.Write(ctx, m.labelCreate, m.with(drivers.Text(address), m.join("label", n.label), drivers.Text(n.name)))
+	res, err := m.s.Write(ctx, m.labelCreate, m.with(drivers.Text(address), m.join("label", n.label),
+		drivers.Text(n.name)))
 	if err == nil && !res.Applied {
 		return models.ErrExists
 	}
@@ -89,7 +90,7 @@ func freeLabel(taken []named, name string) label {
 // Login implements models.Mailbox.
 func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
 	a := &models.Account{Address: address}
-	if address == "" { // no key on every engine
+	if address == "" { // some engines refuse an empty key
 		return nil, failed("login", a, models.ErrNotFound)
 	}
 	labels, err := m.labels(ctx, address)
@@ -119,7 +120,10 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 			continue
 		}
 		t := m.tallyOf(n.label)
-		info := models.FolderInfo{Name: n.name, Known: models.KnowMessages | models.KnowUnread, Messages: t.messages, Unread: t.unread}
+		info := models.FolderInfo{
+			Name: n.name, Known: models.KnowMessages | models.KnowUnread, Messages: t.messages,
+			Unread: t.unread,
+		}
 		if err := yield(info); err != nil {
 			return failed("folders", a, err)
 		}
@@ -142,7 +146,7 @@ func (m *mailbox) labels(ctx context.Context, address string) ([]named, error) {
 	return labels, err
 }
 
-// parseLabel reads a column of Accounts; it may be an attribute instead.
+// parseLabel parses a column of Accounts. It returns false if the column is an attribute.
 func parseLabel(column []byte, value drivers.Value) (named, bool, error) {
 	id, ok := bytes.CutPrefix(column, []byte(labelPrefix))
 	if !ok {
@@ -152,7 +156,7 @@ func parseLabel(column []byte, value drivers.Value) (named, bool, error) {
 	return named{label(n), value.Str()}, err == nil, err
 }
 
-// show makes the folders of an account: all its labels but label 0.
+// show sets the folders of an account: all its labels except label 0.
 func show(a *models.Account, labels []named) {
 	for _, n := range labels {
 		if n.label != all {

@@ -13,12 +13,12 @@ import (
 const (
 	// auditRows is how many sub-columns an audit reads at a time.
 	auditRows = 4000
-	// broken stands for the blocks of a message that is counted as broken.
+	// broken is the number of blocks of a message that is counted as broken.
 	broken = -1
 )
 
-// audit is the audit of one account after another. It holds a few words for each
-// message of the account, and the number of blocks of all others.
+// audit audits one account after another. It holds a few words for each message of
+// the current account, and the number of blocks of every other message.
 type audit struct {
 	*mailbox
 	found   models.Audit
@@ -28,7 +28,7 @@ type audit struct {
 	bodies  map[[16]byte]int64 // how many blocks each message has by its metadata; broken if it is counted so
 }
 
-// known is what the metadata says of a message, and which entries lead to it.
+// known is the metadata of a message, and the number of entries that refer to it.
 type known struct {
 	labels  []label
 	deleted bool
@@ -89,7 +89,7 @@ func (a *audit) account(ctx context.Context, x labelled) error {
 	a.address, a.labels, a.known = x.address, x.labels, map[[16]byte]*known{}
 	a.found.Accounts++
 	if !slices.Contains(x.labels, all) {
-		a.found.Dangling++ // nothing claims the address any more
+		a.found.Dangling++ // the address is not claimed any more
 	}
 	for _, l := range x.labels {
 		if l != all {
@@ -118,28 +118,28 @@ func (a *audit) account(ctx context.Context, x labelled) error {
 	return a.drift(ctx)
 }
 
-// metadataOf reads all super columns, whole ones at a time, and checks the
-// blocks that each leads to.
+// metadataOf reads all super columns of the account and checks their blocks.
 func (a *audit) metadataOf(ctx context.Context) error {
 	after, rows := [2]drivers.Value{}, auditRows
 	for {
 		a.reset()
 		a.recs = a.recs[:0]
 		n := 0
-		err := a.s.Read(ctx, a.metadata, a.with(drivers.Text(a.address), after[0], after[1], drivers.Bigint(int64(rows))), func(row []drivers.Value) error {
-			n++
-			id := row[0].UUIDBytes()
-			if len(a.recs) == 0 || a.recs[len(a.recs)-1].id != id {
-				a.recs = append(a.recs, record{id: id})
-			}
-			return a.take(&a.recs[len(a.recs)-1], row[1].Raw(), row[2].Raw())
-		})
+		err := a.s.Read(ctx, a.metadata, a.with(drivers.Text(a.address), after[0], after[1], drivers.Bigint(int64(rows))),
+			func(row []drivers.Value) error {
+				n++
+				id := row[0].UUIDBytes()
+				if len(a.recs) == 0 || a.recs[len(a.recs)-1].id != id {
+					a.recs = append(a.recs, record{id: id})
+				}
+				return a.take(&a.recs[len(a.recs)-1], row[1].Raw(), row[2].Raw())
+			})
 		if err != nil {
 			return err
 		}
 		last := n < rows
 		if !last {
-			a.recs = a.recs[:len(a.recs)-1] // it may go on behind the page
+			a.recs = a.recs[:len(a.recs)-1] // it may continue on the next page
 		}
 		for i := range a.recs {
 			if err := a.message(ctx, &a.recs[i]); err != nil {
@@ -159,7 +159,10 @@ func (a *audit) metadataOf(ctx context.Context) error {
 
 // message notes a message and checks its blocks.
 func (a *audit) message(ctx context.Context, r *record) error {
-	a.known[r.id] = &known{labels: slices.Clone(r.labels), deleted: r.deleted, purge: r.purge, unread: r.unread(), size: r.size}
+	a.known[r.id] = &known{
+		labels: slices.Clone(r.labels), deleted: r.deleted, purge: r.purge, unread: r.unread(),
+		size: r.size,
+	}
 	for _, l := range r.labels {
 		if !slices.Contains(a.labels, l) {
 			a.labels = append(a.labels, l) // an index that no label names
@@ -172,12 +175,13 @@ func (a *audit) message(ctx context.Context, r *record) error {
 	var sum uint32
 	for n := range r.blocks {
 		found, want := false, min(int64(r.blockSize), r.size-int64(n)*int64(r.blockSize))
-		err := a.s.Read(ctx, a.block, a.with(drivers.TimeUUID(r.id), drivers.Int(int32(n)), drivers.Int(0)), func(row []drivers.Value) error {
-			found = true
-			sum = models.Checksum(sum, row[0].Raw())
-			whole = whole && int64(len(row[0].Raw())) == want
-			return nil
-		})
+		err := a.s.Read(ctx, a.block, a.with(drivers.TimeUUID(r.id), drivers.Int(int32(n)), drivers.Int(0)),
+			func(row []drivers.Value) error {
+				found = true
+				sum = models.Checksum(sum, row[0].Raw())
+				whole = whole && int64(len(row[0].Raw())) == want
+				return nil
+			})
 		if err != nil {
 			return err
 		}
@@ -190,8 +194,8 @@ func (a *audit) message(ctx context.Context, r *record) error {
 	return nil
 }
 
-// index checks that each entry of a label's index leads to a message that
-// carries the label, and tallies them.
+// index checks that each entry of a label's index refers to a message with that
+// label, and counts the entries.
 func (a *audit) index(ctx context.Context, l label) error {
 	a.tallyOf(l)
 	after := drivers.Value{}
@@ -222,10 +226,10 @@ func (a *audit) index(ctx context.Context, l label) error {
 	}
 }
 
-// purgeIndex checks the deletions. One message may have several: of the one
-// that its metadata names it is known that it is deleted.
+// purgeIndex checks the deletions. One message may have several; its metadata
+// names the one that counts.
 func (a *audit) purgeIndex(ctx context.Context) error {
-	after, end := drivers.Value{}, time.Unix(1<<40, 0) // past all that a TimeUUID holds
+	after, end := drivers.Value{}, time.Unix(1<<40, 0) // after every TimeUUID
 	for {
 		ds, more, err := a.deletions(ctx, a.address, after, end)
 		if err != nil {
@@ -247,7 +251,7 @@ func (a *audit) purgeIndex(ctx context.Context) error {
 	}
 }
 
-// drift compares what the indexes hold with the counters.
+// drift compares the counts of the indexes with the counters.
 func (a *audit) drift(ctx context.Context) error {
 	counted := slices.Clone(a.tally)
 	if err := a.readCounters(ctx, a.address); err != nil {
@@ -262,9 +266,8 @@ func (a *audit) drift(ctx context.Context) error {
 	return nil
 }
 
-// strayBlocks finds the blocks that no metadata leads to. A delivery or a purge
-// that was broken off leaves some of a message that has no metadata; behind the
-// last block of a message that has, there is never one.
+// strayBlocks finds blocks without metadata, which an interrupted delivery or purge
+// leaves. A block after the last one of a message that has metadata is a fault.
 func (a *audit) strayBlocks(ctx context.Context) error {
 	stray := map[[16]byte]bool{}
 	err := a.s.Read(ctx, a.blocks, nil, func(row []drivers.Value) error {

@@ -13,8 +13,14 @@ var contract = modeltest.Suite{
 	Traits: modeltest.Traits{Order: modeltest.ByDate, OneMessage: true},
 	Damages: []modeltest.Damage{
 		{Name: "block lost", Table: "MessageBlob", Want: models.Audit{BrokenBodies: 1}},
-		{Name: "block changed", Table: "MessageBlob", Set: modeltest.Row{"data": drivers.Blob([]byte("x"))}, Want: models.Audit{BrokenBodies: 1}},
-		{Name: "block left over", Table: "MessageBlob", Insert: modeltest.Moves("block", drivers.Int(99)), Want: models.Audit{BrokenBodies: 1}},
+		{
+			Name: "block changed", Table: "MessageBlob", Set: modeltest.Row{"data": drivers.Blob([]byte("x"))},
+			Want: models.Audit{BrokenBodies: 1},
+		},
+		{
+			Name: "block left over", Table: "MessageBlob", Insert: modeltest.Moves("block", drivers.Int(99)),
+			Want: models.Audit{BrokenBodies: 1},
+		},
 		{
 			Name: "body left over", Table: "MessageBlob", Match: func(r modeltest.Row) bool { return r["block"].Int64() == 0 },
 			Insert: modeltest.Moves("message", drivers.TimeUUID(modeltest.Elsewhere)), Want: models.Audit{Unreferenced: 1},
@@ -31,9 +37,18 @@ var contract = modeltest.Suite{
 			Name: "label lost", Table: "MessageMetadata.columns", Match: modeltest.Is("name", "l:1"),
 			Want: models.Audit{Messages: -1, Dangling: 1, CounterDrift: 2},
 		},
-		{Name: "entry of all mail lost", Table: "IndexLabels", Match: modeltest.Is("key", "ann@*:0"), Want: models.Audit{Dangling: 1, CounterDrift: 5377}},
-		{Name: "header lost", Table: "MessageMetadata.columns", Match: modeltest.Is("name", "subject"), Want: models.Audit{BrokenBodies: 1}},
-		{Name: "address not claimed", Table: "Accounts", Match: modeltest.Is("name", "label:0"), Want: models.Audit{Dangling: 1}},
+		{
+			Name: "entry of all mail lost", Table: "IndexLabels", Match: modeltest.Is("key", "ann@*:0"),
+			Want: models.Audit{Dangling: 1, CounterDrift: 5377},
+		},
+		{
+			Name: "header lost", Table: "MessageMetadata.columns", Match: modeltest.Is("name", "subject"),
+			Want: models.Audit{BrokenBodies: 1},
+		},
+		{
+			Name: "address not claimed", Table: "Accounts", Match: modeltest.Is("name", "label:0"),
+			Want: models.Audit{Dangling: 1},
+		},
 		{Name: "counter wrong", Table: "Counters", Add: map[string]int64{"value": 3}, Want: models.Audit{CounterDrift: 3}},
 	},
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// tally is one label's numbers, or what an operation adds to them. Bytes are
-// kept for label 0 only.
+// tally holds the numbers of one label, or the change of them by an operation.
+// Only label 0 has bytes.
 type tally struct {
 	label                   label
 	messages, unread, bytes int64
@@ -22,7 +22,7 @@ const (
 	statUnread   = "u"
 )
 
-// tallyOf returns the tally of a label, which is 0 at first.
+// tallyOf returns the tally of a label. A new tally is 0.
 func (m *mailbox) tallyOf(l label) *tally {
 	for i := range m.tally {
 		if m.tally[i].label == l {
@@ -33,7 +33,7 @@ func (m *mailbox) tallyOf(l label) *tally {
 	return &m.tally[len(m.tally)-1]
 }
 
-// add tallies a change of a label.
+// add adds a change of a label to its tally.
 func (m *mailbox) add(l label, messages, unread, bytes int64) {
 	t := m.tallyOf(l)
 	t.messages += messages
@@ -41,8 +41,8 @@ func (m *mailbox) add(l label, messages, unread, bytes int64) {
 	t.bytes += bytes
 }
 
-// addMessage tallies a message that comes into all its labels, label 0 among
-// them, or with sign -1 leaves them.
+// addMessage adds a message to the tallies of all its labels, label 0 included. If
+// sign is -1, it removes the message.
 func (m *mailbox) addMessage(r *record, sign int64) {
 	for _, l := range r.labels {
 		m.add(l, sign, sign*r.unread(), 0)
@@ -50,7 +50,7 @@ func (m *mailbox) addMessage(r *record, sign int64) {
 	m.add(all, 0, 0, sign*r.size)
 }
 
-// count adds what was tallied to the counters, in one batch of their own.
+// count adds the tallies to the counters, in one batch that holds nothing else.
 func (m *mailbox) count(ctx context.Context, address string) error {
 	m.calls.Reset()
 	key := drivers.Text(address)
@@ -79,7 +79,8 @@ func (m *mailbox) count(ctx context.Context, address string) error {
 func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
 	m.reset()
 	t := m.tallyOf(labelOf(f))
-	err := m.s.Read(ctx, m.counters, m.with(drivers.Text(f.Account.Address), drivers.Text("l"), m.counterID(labelOf(f))), m.onCounter)
+	err := m.s.Read(ctx, m.counters, m.with(drivers.Text(f.Account.Address), drivers.Text("l"), m.counterID(labelOf(f))),
+		m.onCounter)
 	if err != nil {
 		return models.Stats{}, failed("stats", f.Account, err)
 	}
@@ -108,7 +109,7 @@ func (m *mailbox) readCounters(ctx context.Context, address string) error {
 	m.tally = m.tally[:0]
 	return m.s.Read(ctx, m.accountCounters, m.with(drivers.Text(address)), func(row []drivers.Value) error {
 		if string(row[0].Raw()) != "l" {
-			return nil // the document leaves room for others
+			return nil // the document allows other kinds
 		}
 		n, err := parseNumber(row[1].Raw())
 		m.tallyOf(label(n)).set(row[2].Raw(), row[3].Int64())
@@ -116,8 +117,8 @@ func (m *mailbox) readCounters(ctx context.Context, address string) error {
 	})
 }
 
-// Recount implements models.Recounter: what the indexes hold, less what the
-// counters say, is added to the counters, since a counter cannot be set.
+// Recount implements models.Recounter. A counter cannot be set, so Recount adds the
+// difference between the count of the index and the counter.
 func (m *mailbox) Recount(ctx context.Context, a *models.Account) error {
 	m.reset()
 	labels, err := m.labels(ctx, a.Address)

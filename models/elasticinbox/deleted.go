@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Delete implements models.Mailbox: out of every label index and its counters,
-// into the purge index. Metadata and blocks stay.
+// Delete implements models.Mailbox: it moves messages from every label index to the
+// purge index, and counts them off. Metadata and blocks stay.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	m.reset()
 	if err := m.several(ctx, f, hs); err != nil {
@@ -24,7 +24,8 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 	for i := range m.recs {
 		r := &m.recs[i]
 		r.purge = m.uuids.Next(now)
-		m.calls.Add(discardMark, drivers.Text(address), drivers.TimeUUID(r.id), drivers.Text(purgeMark), drivers.Blob(r.purge[:]))
+		m.calls.Add(discardMark, drivers.Text(address), drivers.TimeUUID(r.id), drivers.Text(purgeMark),
+			drivers.Blob(r.purge[:]))
 		m.calls.Add(discardPurge, purgeKey, drivers.TimeUUID(r.purge), drivers.TimeUUID(r.id))
 		for _, l := range r.labels {
 			m.calls.Add(discardIndex, m.indexKey(address, l), drivers.TimeUUID(r.id))
@@ -37,7 +38,7 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 	return nil
 }
 
-// Restore implements models.Purger: back into the labels that the metadata names.
+// Restore implements models.Purger: it adds the message to the indexes of the labels in its metadata.
 func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handle) error {
 	m.reset()
 	if h.IsZero() {
@@ -68,9 +69,11 @@ func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handl
 type deletion struct{ column, message [16]byte }
 
 // deletions reads up to purgeAtOnce entries of the purge index after the column
-// given (a null one: from the first) that are older than before. More is false
-// at their end.
-func (m *mailbox) deletions(ctx context.Context, address string, after drivers.Value, before time.Time) (ds []deletion, more bool, err error) {
+// after that are older than before; a null column means from the first. More is
+// false at the end of the index.
+func (m *mailbox) deletions(ctx context.Context, address string, after drivers.Value,
+	before time.Time,
+) (ds []deletion, more bool, err error) {
 	args := m.with(m.purgeKey(address), drivers.TimeUUID(models.MaxTimeUUID(before)), after, drivers.Bigint(purgeAtOnce))
 	err = m.s.Read(ctx, m.purgePage, args, func(row []drivers.Value) error {
 		d := deletion{row[0].UUIDBytes(), row[1].UUIDBytes()}
@@ -82,7 +85,7 @@ func (m *mailbox) deletions(ctx context.Context, address string, after drivers.V
 	return ds, len(ds) == purgeAtOnce, err
 }
 
-// Purge implements models.Purger: metadata and purge entries, then blocks.
+// Purge implements models.Purger: it deletes metadata and purge entries, then blocks.
 func (m *mailbox) Purge(ctx context.Context, a *models.Account, before time.Time) (int, error) {
 	purged, after := 0, drivers.Value{}
 	for {
@@ -103,9 +106,9 @@ func (m *mailbox) Purge(ctx context.Context, a *models.Account, before time.Time
 	}
 }
 
-// purge removes for good what a page of deletions names, and says how many
-// messages that were. An entry whose message has been restored, or deleted
-// again later, only goes itself.
+// purge removes the messages of a page of deletions, and returns how many it
+// removed. If a message was restored, or deleted again later, purge removes only
+// the entry.
 func (m *mailbox) purge(ctx context.Context, address string, ds []deletion) (int, error) {
 	m.ids = m.ids[:0]
 	for i, d := range ds {
@@ -132,7 +135,7 @@ func (m *mailbox) purge(ctx context.Context, address string, ds []deletion) (int
 	if err := m.s.Batch(ctx, m.erase, m.calls.List); err != nil {
 		return 0, models.Partly(err)
 	}
-	// Metadata never leads to a block that is gone: nobody can restore these now.
+	// The metadata is gone, so nobody can restore these messages.
 	for _, r := range gone {
 		if err := m.dropBlocks(ctx, r.id, r.blocks); err != nil {
 			return len(gone), models.Partly(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// Deliver implements models.Mailbox. Each recipient has metadata, index
-// entries, counters and blocks of his own.
+// Deliver implements models.Mailbox. Each recipient gets his own metadata, index
+// entries, counters and blocks.
 func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	for i, f := range to {
 		id, err := m.deliver(ctx, msg, f)
@@ -26,7 +26,7 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	return nil
 }
 
-// deliver stores the blocks, then what shows the message, then counts it.
+// deliver stores the blocks, then metadata and index entries, then the counters.
 func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Folder) (id [16]byte, err error) {
 	m.reset()
 	id = m.uuids.Next(msg.Date)
@@ -111,7 +111,7 @@ func (m *mailbox) blocksOf(size int64) int {
 	return int((size + int64(m.blockSize) - 1) / int64(m.blockSize))
 }
 
-// countMessage tallies a delivery, or with sign -1 its withdrawal.
+// countMessage adds a delivery to the tallies. If sign is -1, it removes it.
 func (m *mailbox) countMessage(f *models.Folder, msg *mail.Message, sign int64) {
 	m.add(all, sign, sign, sign*msg.Raw.Size())
 	m.add(labelOf(f), sign, sign, 0)

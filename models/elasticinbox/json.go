@@ -7,9 +7,9 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// Addresses are kept as the document keeps them, as JSON: [["Name","a@b"],…].
-// Every message writes two such lists and every line of a listing reads one,
-// so they are written and read here without reflection or allocation.
+// The document stores addresses as JSON: [["Name","a@b"],…]. Every message writes
+// two such lists, and every line of a listing reads one. The functions below
+// therefore use neither reflection nor allocation.
 
 const hexDigits = "0123456789abcdef"
 

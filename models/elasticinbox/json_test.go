@@ -14,10 +14,13 @@ func FuzzAddresses(f *testing.F) {
 	f.Add("EI Test", "test@elasticinbox.com", "Me")
 	f.Add("\x00\x1f\"\\\u2028\u202e", `"odd \" one"@x`, "\t")
 	f.Fuzz(func(t *testing.T, name, address, other string) {
-		name, address, other = strings.ToValidUTF8(name, "?"), strings.ToValidUTF8(address, "?"), strings.ToValidUTF8(other, "?")
-		list := appendAddresses([]byte("kept"), mail.Address{Name: name, Address: address}, mail.Address{Name: other, Address: "x"})[len("kept"):]
+		name, address, other = strings.ToValidUTF8(name, "?"), strings.ToValidUTF8(address, "?"), strings.ToValidUTF8(other,
+			"?")
+		list := appendAddresses([]byte("kept"), mail.Address{Name: name, Address: address},
+			mail.Address{Name: other, Address: "x"})[len("kept"):]
 		var pairs [][2]string
-		if err := json.Unmarshal(list, &pairs); err != nil || len(pairs) != 2 || pairs[0] != [2]string{name, address} || pairs[1][0] != other {
+		if err := json.Unmarshal(list, &pairs); err != nil || len(pairs) != 2 || pairs[0] != [2]string{name, address} ||
+			pairs[1][0] != other {
 			t.Errorf("%s reads as %q (%v)", list, pairs, err)
 		}
 		if got, err := appendFirstAddress([]byte("kept"), list); err != nil || string(got) != "kept"+address {
@@ -28,7 +31,10 @@ func FuzzAddresses(f *testing.F) {
 
 // FuzzFirstAddress feeds it what nobody wrote: what it accepts is what it says.
 func FuzzFirstAddress(f *testing.F) {
-	for _, s := range []string{`[]`, `[["a","b"]]`, `[["a","b"],["c","d"]]`, `[["a","b"],]`, `[["a"]]`, `["a","b"]`, `[["\u0009","\\"]]`, `[["a","b"]] `, `[["a`, `[["a","\u00`} {
+	for _, s := range []string{
+		`[]`, `[["a","b"]]`, `[["a","b"],["c","d"]]`, `[["a","b"],]`, `[["a"]]`, `["a","b"]`,
+		`[["\u0009","\\"]]`, `[["a","b"]] `, `[["a`, `[["a","\u00`,
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, list []byte) {
@@ -50,7 +56,10 @@ func FuzzFirstAddress(f *testing.F) {
 }
 
 func TestFirstAddressRefuses(t *testing.T) {
-	for _, s := range []string{``, `[`, `{}`, `[["a","b"],]`, `[["a"]]`, `["a","b"]`, `[["a","b"]] `, `[["a","b","c"]]`, "[[\"\n\",\"\"]]", `[["\u0100",""]]`, "[[\"\xff\",\"\"]]"} {
+	for _, s := range []string{
+		``, `[`, `{}`, `[["a","b"],]`, `[["a"]]`, `["a","b"]`, `[["a","b"]] `, `[["a","b","c"]]`,
+		"[[\"\n\",\"\"]]", `[["\u0100",""]]`, "[[\"\xff\",\"\"]]",
+	} {
 		if got, err := appendFirstAddress(nil, []byte(s)); err == nil {
 			t.Errorf("%q is accepted, as %q", s, got)
 		}

@@ -31,9 +31,9 @@ const (
 
 var present = drivers.Blob([]byte("true"))
 
-// The keys below are put together in m.text, where they stay for the operation.
+// The functions below build keys in m.text, where they stay valid until reset.
 
-// taken returns what was appended to m.text since it had from bytes.
+// taken returns the bytes of m.text after from.
 func (m *mailbox) taken(from int) []byte { return m.text[from:len(m.text):len(m.text)] }
 
 func (m *mailbox) join(prefix string, l label) drivers.Value {

@@ -51,7 +51,9 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 }
 
 // Label implements models.Labeler.
-func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, l *models.Folder, on bool) (models.Handle, error) {
+func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, l *models.Folder,
+	on bool,
+) (models.Handle, error) {
 	m.reset()
 	r, err := m.one(ctx, f, h)
 	if err != nil {
@@ -71,8 +73,8 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 	return h, nil
 }
 
-// Move implements models.Mailbox: one label goes and another comes, for all
-// messages at once. A message that carries the other already only loses one.
+// Move implements models.Mailbox: it replaces one label by another, for all
+// messages at once. A message that has the other label already only loses one.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	m.reset()
 	if err := m.several(ctx, from, hs); err != nil {
@@ -83,7 +85,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 		return nil
 	}
 	address := from.Account.Address
-	// Where this is not atomic, an interruption leaves a message in both.
+	// Labels are added first: an interruption leaves a message under both, not under none.
 	for i := range m.recs {
 		if r := &m.recs[i]; !r.carries(labelOf(to)) {
 			m.show(address, r, labelOf(to))
@@ -98,7 +100,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	return nil
 }
 
-// show adds to a relabelling that a label comes.
+// show adds a label to the change in m.calls.
 func (m *mailbox) show(address string, r *record, l label) {
 	message := drivers.TimeUUID(r.id)
 	m.calls.Add(relabelColumnPut, drivers.Text(address), message, m.labelColumn(l), present)
@@ -106,7 +108,7 @@ func (m *mailbox) show(address string, r *record, l label) {
 	m.add(l, 1, r.unread(), 0)
 }
 
-// hide adds to a relabelling that a label goes.
+// hide removes a label in the change in m.calls.
 func (m *mailbox) hide(address string, r *record, l label) {
 	message := drivers.TimeUUID(r.id)
 	m.calls.Add(relabelIndexDelete, m.indexKey(address, l), message)
@@ -114,7 +116,7 @@ func (m *mailbox) hide(address string, r *record, l label) {
 	m.add(l, -1, -r.unread(), 0)
 }
 
-// change runs the batch put together in m.calls, then counts what it changed.
+// change runs the batch in m.calls, then writes the counters.
 func (m *mailbox) change(ctx context.Context, address string, batch drivers.Statement) error {
 	if err := m.s.Batch(ctx, batch, m.calls.List); err != nil {
 		return err

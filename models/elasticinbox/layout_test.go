@@ -96,7 +96,10 @@ func TestBlocks(t *testing.T) {
 		}
 		sizes = append(sizes, len(r[3].Raw()))
 	}
-	if want := []int{blockSize, blockSize, blockSize, blockSize, int(m.Raw.Size() - 4*blockSize)}; !slices.Equal(sizes, want) {
+	if want := []int{
+		blockSize, blockSize, blockSize, blockSize,
+		int(m.Raw.Size() - 4*blockSize),
+	}; !slices.Equal(sizes, want) {
 		t.Errorf("blocks of %v bytes, want %v", sizes, want)
 	}
 	raw := []byte(m.Raw.(mail.BytesContent))
@@ -148,7 +151,8 @@ func TestFailedDelivery(t *testing.T) {
 			before := w.audit()
 			session := w.meter.Session
 			deliver := func() error {
-				return w.mb.Deliver(t.Context(), d.Message(), []*models.Folder{w.a.Folders[0], b.Folders[0]}, make([]models.Handle, 2))
+				return w.mb.Deliver(t.Context(), d.Message(), []*models.Folder{w.a.Folders[0], b.Folders[0]},
+					make([]models.Handle, 2))
 			}
 			w.meter.Session = &failing{Session: session, pattern: step, nth: nth}
 			if err := deliver(); !errors.Is(err, errDown) || errors.Is(err, drivers.ErrUnknown) {

@@ -8,8 +8,10 @@ import (
 )
 
 // page reads up to limit messages of a label's index, newest first, into
-// m.recs: a slice of the index and one multi-get. More is false at its end.
-func (m *mailbox) page(ctx context.Context, address string, l label, after drivers.Value, limit int) (more bool, err error) {
+// m.recs: a slice of the index and one multi-get. More is false at the end of the index.
+func (m *mailbox) page(ctx context.Context, address string, l label, after drivers.Value,
+	limit int,
+) (more bool, err error) {
 	m.ids, m.recs = m.ids[:0], m.recs[:0]
 	err = m.s.Read(ctx, m.indexPage, m.with(m.indexKey(address, l), after, drivers.Bigint(int64(limit))), m.onID)
 	if err != nil || len(m.ids) == 0 {
@@ -25,7 +27,9 @@ func (m *mailbox) id(row []drivers.Value) error {
 }
 
 // List implements models.Mailbox.
-func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
+	yield func(*models.Entry) error,
+) error {
 	from := drivers.Value{}
 	if !after.IsZero() {
 		from = messageOf(after)
@@ -39,7 +43,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		for i := range m.recs {
 			r := &m.recs[i]
 			if !r.carries(labelOf(f)) {
-				continue // an entry that leads nowhere, or half of a change: audits count it
+				continue // the change was interrupted; an audit counts the entry
 			}
 			fill(&m.entry, r)
 			if err := yield(&m.entry); err != nil {
@@ -55,7 +59,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 	return nil
 }
 
-// fill says what a super column tells of a message.
+// fill sets an entry from a super column.
 func fill(e *models.Entry, r *record) {
 	*e = models.Entry{
 		Handle: handleOf(r.id),

@@ -1,36 +1,36 @@
 // Package elasticinbox is ElasticInbox's data model on Cassandra (document 000):
-// an account's messages are the super columns of one row, labels are indexes of
-// TimeUUIDs made from the messages' dates, raw mail lies in blocks of 128 KiB,
-// and counters keep the numbers.
+// an account's messages are the super columns of one row, a label is an index of
+// TimeUUIDs made from the messages' dates, raw mail is stored in blocks of 128 KiB,
+// and counters hold the numbers of each label.
 //
-// A folder is a label. Every message also carries label 0, all mail. A deleted
-// message leaves the label indexes for the purge index and keeps its metadata
-// and blocks until a purge.
+// A folder is a label. Every message also has label 0, all mail. Delete moves a
+// message from the label indexes to the purge index. Its metadata and blocks stay
+// until a purge.
 //
 // # Interruptions
 //
-// An operation is its blocks, then one batch over metadata and indexes, then
-// one over counters. A process that is killed in between leaves blocks that
-// nothing refers to, or counters that are wrong: an audit counts the one as
-// unreferenced, the other as drift, and Recount puts it right. A purge goes the
-// other way, metadata and purge entries before blocks, so that metadata never
-// leads to a block that is gone: what it leaves are blocks, too (unreferenced).
-// A creation that is broken off leaves an account without folders.
+// An operation writes its blocks, then one batch of metadata and index entries,
+// then one batch of counters. If its process is killed in between, it leaves blocks
+// without metadata, which an audit counts as unreferenced, or wrong counters, which
+// an audit counts as drift and Recount corrects. A purge deletes metadata and purge
+// entries before blocks, so that metadata never refers to a missing block. A killed
+// purge leaves unreferenced blocks. A killed creation leaves an account without
+// folders.
 //
-// HBase and Oracle NoSQL have no batch over several rows. There its parts go
-// one by one, and one that is broken off leaves
-//   - of a delivery: labels without index entries (dangling), and a body that
-//     counts as broken until its last sub-column is there;
-//   - of a move or label: a label without its index entry (dangling), or the
-//     message in both labels, never in none;
-//   - of a delete: index entries that lead to a deleted message, or a deleted
-//     message that is not yet in the purge index (dangling);
-//   - of a restore: index entries, or one of the purge index, too many (dangling);
-//   - of a purge: an entry of the purge index that leads to nothing (dangling),
+// HBase and Oracle NoSQL have no batch over several rows. There the parts of a
+// batch are written one by one. A kill leaves
+//   - after a delivery: labels without index entries (dangling), and a body that
+//     counts as broken until its last sub-column is written;
+//   - after a move or a label: a label without its index entry (dangling), or the
+//     message under both labels, but never under none;
+//   - after a delete: index entries of a deleted message, or a deleted message
+//     that is missing from the purge index (dangling);
+//   - after a restore: too many entries in an index or in the purge index (dangling);
+//   - after a purge: an entry of the purge index without a message (dangling),
 //     which the next purge removes, and blocks (unreferenced);
-//   - and the counters as far as they were written (drift).
+//   - after any of them: counters that are only partly written (drift).
 //
-// A list shows a message where it has both, the label and its index entry.
+// A list shows a message that has both the label and the index entry.
 package elasticinbox
 
 import (
@@ -66,7 +66,7 @@ func Model() models.Model {
 	}
 }
 
-// statements are the patterns that the model runs, by the schema's names.
+// statements holds the prepared statement of each pattern that the model runs.
 type statements struct {
 	account, accounts, labelCreate, labelsPut   drivers.Statement
 	messages, metadata, columnPut, columnDelete drivers.Statement
@@ -117,13 +117,13 @@ func (s *statements) byName() map[string]*drivers.Statement {
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b, s: s}
-	// Bound once: a method value made for each call would be an allocation.
+	// Method values are made once, since each one is an allocation.
 	m.onColumn, m.onID, m.onBlock, m.onCounter = m.column, m.id, m.blockRow, m.counter
 	m.RawMessages = models.NewRawMessages("elasticinbox", m.beginRaw, m.fetch)
 	return m
 }
 
-// mailbox is one worker's. Its buffers are used again by each operation.
+// mailbox is the mailbox of one worker. Each operation reuses its buffers.
 type mailbox struct {
 	*bound
 	models.RawMessages
@@ -151,19 +151,19 @@ var (
 	_ models.RangeReader = (*mailbox)(nil)
 )
 
-// reset begins an operation: what the last one made is forgotten.
+// reset begins an operation and clears the buffers of the one before.
 func (m *mailbox) reset() {
 	m.text, m.tally = m.text[:0], m.tally[:0]
 	m.calls.Reset()
 }
 
-// with returns the arguments of a call in a buffer that the next call reuses.
+// with returns the arguments in a buffer that the next call reuses.
 func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
 	m.args = append(m.args[:0], args...)
 	return m.args
 }
 
-// failed says which operation on whose mail failed.
+// failed adds the operation and the account to an error.
 func failed(op string, a *models.Account, err error) error {
 	return fmt.Errorf("elasticinbox: %s of %s: %w", op, a.Address, err)
 }

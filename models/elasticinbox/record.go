@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// record is what is known of one message: a super column, read.
+// record is the super column of one message.
 type record struct {
 	id                    [16]byte
 	found                 bool
@@ -27,7 +27,7 @@ type record struct {
 	purge                 [16]byte // of a deleted one: its column in the purge index
 }
 
-// carries reports whether a label shows the message.
+// carries reports whether the message has the label and is not deleted.
 func (r *record) carries(l label) bool {
 	return r.found && !r.deleted && slices.Contains(r.labels, l)
 }
@@ -39,8 +39,8 @@ func (r *record) unread() int64 {
 	return 1
 }
 
-// lookup reads the super columns of m.ids into m.recs, in one multi-get. Each
-// id stands there once.
+// lookup reads the super columns of m.ids into m.recs, in one multi-get. No
+// id may occur twice.
 func (m *mailbox) lookup(ctx context.Context, address string) error {
 	m.recs = slices.Grow(m.recs[:0], len(m.ids))[:len(m.ids)]
 	for i := range m.recs {
@@ -51,7 +51,7 @@ func (m *mailbox) lookup(ctx context.Context, address string) error {
 }
 
 // column takes one sub-column: message, name, value. Rows come in the order of
-// the list that was asked for, so the records are gone through once.
+// m.ids, so one pass over the records is enough.
 func (m *mailbox) column(row []drivers.Value) error {
 	id := row[0].UUIDBytes()
 	for m.at < len(m.recs) && m.recs[m.at].id != id {
@@ -114,8 +114,8 @@ func (m *mailbox) keep(b []byte) []byte {
 	return m.taken(at)
 }
 
-// parseDate reads what a date holds: ours to the nanosecond, or that of the
-// document's sample, which is a day.
+// parseDate parses a date: ours has nanoseconds, that of the document's sample is
+// a day.
 func parseDate(b []byte) (t time.Time, err error) {
 	if err = t.UnmarshalText(b); err != nil {
 		t, err = time.Parse("2 January 2006", string(b))
@@ -123,7 +123,7 @@ func parseDate(b []byte) (t time.Time, err error) {
 	return t, err
 }
 
-// parseNumber reads what number and label columns hold, without a copy.
+// parseNumber parses a number or label column without an allocation.
 func parseNumber(b []byte) (int64, error) {
 	var n int64
 	for _, c := range b {
@@ -151,7 +151,7 @@ func parseLocation(b []byte) (blocks, size int, err error) {
 
 // one reads a message that label f shows, or returns ErrNotFound.
 func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*record, error) {
-	if h.IsZero() { // which is no TimeUUID
+	if h.IsZero() { // not a TimeUUID
 		return nil, models.ErrNotFound
 	}
 	m.ids = append(m.ids[:0], messageOf(h))
@@ -164,8 +164,8 @@ func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*
 	return &m.recs[0], nil
 }
 
-// several reads messages that label f all shows into m.recs. One that is
-// missing, or named twice, makes it ErrNotFound.
+// several reads messages of label f into m.recs. It returns ErrNotFound if one is
+// missing or named twice.
 func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	if err := m.handles.Distinct(hs); err != nil {
 		return err

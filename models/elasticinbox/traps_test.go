@@ -129,7 +129,8 @@ func TestPurgeIndexRepeats(t *testing.T) {
 			}
 		}
 		if n != step.want || left != step.left {
-			t.Errorf("purge before %v: %d messages went and %d entries are left, want %d and %d", step.before, n, left, step.want, step.left)
+			t.Errorf("purge before %v: %d messages went and %d entries are left, want %d and %d", step.before, n, left,
+				step.want, step.left)
 		}
 	}
 	if blocks, columns := len(w.rows("MessageBlob")), len(w.rows("MessageMetadata.columns")); blocks != 1 || columns != 9 {
@@ -167,7 +168,8 @@ func TestAudit(t *testing.T) {
 		},
 		{
 			"a counter", call(only, key, drivers.Text("l"), drivers.Text("0"), drivers.Text("b"), drivers.Counter(-5)),
-			call(only, key, drivers.Text("l"), drivers.Text("0"), drivers.Text("b"), drivers.Counter(5)), w.mb.counts, w.mb.counts,
+			call(only, key, drivers.Text("l"), drivers.Text("0"), drivers.Text("b"), drivers.Counter(5)), w.mb.counts,
+			w.mb.counts,
 			models.Audit{CounterDrift: 5},
 		},
 		{
@@ -176,7 +178,8 @@ func TestAudit(t *testing.T) {
 			models.Audit{BrokenBodies: 1},
 		},
 		{
-			"a body of no message", call(only, drivers.TimeUUID([16]byte{6: 0x10, 8: 0x80}), drivers.Int(0), drivers.Int(0), drivers.Blob(nil)),
+			"a body of no message", call(only, drivers.TimeUUID([16]byte{6: 0x10, 8: 0x80}), drivers.Int(0), drivers.Int(0),
+				drivers.Blob(nil)),
 			call(only, drivers.TimeUUID([16]byte{6: 0x10, 8: 0x80}), drivers.Int(0)), w.mb.blocksPut, w.mb.blocksDelete,
 			models.Audit{Unreferenced: 1},
 		},
@@ -212,5 +215,6 @@ func call(part int, args ...drivers.Value) drivers.Call { return drivers.Call{Pa
 
 func cmpAudit(a, b models.Audit) bool {
 	return a.Accounts == b.Accounts && a.Folders == b.Folders && a.Messages == b.Messages && a.Deleted == b.Deleted &&
-		a.Unreferenced == b.Unreferenced && a.Dangling == b.Dangling && a.BrokenBodies == b.BrokenBodies && a.CounterDrift == b.CounterDrift
+		a.Unreferenced == b.Unreferenced && a.Dangling == b.Dangling && a.BrokenBodies == b.BrokenBodies &&
+		a.CounterDrift == b.CounterDrift
 }

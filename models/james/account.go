@@ -68,7 +68,8 @@ func (m *mailbox) take(ctx context.Context, user, name string, id mailboxID) err
 }
 
 func (m *mailbox) addMailbox(f *models.Folder) {
-	m.calls.Add(createMailbox, key(f), drivers.Text(f.Account.Address), drivers.Text(f.Name), drivers.Bigint(0), drivers.Bigint(0))
+	m.calls.Add(createMailbox, key(f), drivers.Text(f.Account.Address), drivers.Text(f.Name), drivers.Bigint(0),
+		drivers.Bigint(0))
 }
 
 // Login implements models.Mailbox: a scan of all mailboxes.

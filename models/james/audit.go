@@ -42,7 +42,10 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := &audit{
 		mailbox: m, boxes: map[mailboxID]*box{}, users: map[string]bool{}, claims: map[mailboxID]int64{},
 	}
-	for _, part := range []func(context.Context) error{a.readMailboxes, a.readNames, a.readMessages, a.strayRows, a.strayData} {
+	for _, part := range []func(context.Context) error{
+		a.readMailboxes, a.readNames, a.readMessages, a.strayRows,
+		a.strayData,
+	} {
 		if err := part(ctx); err != nil {
 			return a.result, fmt.Errorf("james: audit: %w", err)
 		}
@@ -128,14 +131,15 @@ func (a *audit) readMessages(ctx context.Context) error {
 
 func (a *audit) pageOf(ctx context.Context, id mailboxID, after drivers.Value) ([]stored, error) {
 	var page []stored
-	err := a.s.Read(ctx, a.metadata, a.with(drivers.UUID(id), after, drivers.Bigint(auditPage)), func(row []drivers.Value) error {
-		var layout models.Layout
-		s := stored{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: row[2].Int64(), hollow: row[1].IsNull()}
-		s.readable = layout.Parse(row[3].Raw()) == nil && s.chunkSize > 0
-		s.checksum = layout.Checksum
-		page = append(page, s)
-		return nil
-	})
+	err := a.s.Read(ctx, a.metadata, a.with(drivers.UUID(id), after, drivers.Bigint(auditPage)),
+		func(row []drivers.Value) error {
+			var layout models.Layout
+			s := stored{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: row[2].Int64(), hollow: row[1].IsNull()}
+			s.readable = layout.Parse(row[3].Raw()) == nil && s.chunkSize > 0
+			s.checksum = layout.Checksum
+			page = append(page, s)
+			return nil
+		})
 	return page, err
 }
 

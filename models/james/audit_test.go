@@ -56,7 +56,8 @@ func TestFailure(t *testing.T) {
 			}
 			w.meter.Session = &failing{Session: &failing{Session: session, pattern: x.step, nth: nth}, pattern: "remove"}
 			if err := run(); !errors.Is(err, drivers.ErrUnknown) {
-				t.Errorf("%s %d of a %s fails and cannot be taken back: error is %v, want %q", x.step, nth, x.op, err, drivers.ErrUnknown)
+				t.Errorf("%s %d of a %s fails and cannot be taken back: error is %v, want %q", x.step, nth, x.op, err,
+					drivers.ErrUnknown)
 			}
 		}
 	}
@@ -73,7 +74,10 @@ func TestAudit(t *testing.T) {
 	if diff := cmp.Diff(models.Audit{Accounts: 1, Folders: 3, Messages: 2}, clean); diff != "" {
 		t.Fatalf("audit of a whole store (-want +got):\n%s", diff)
 	}
-	none := [7]drivers.Value{drivers.Timestamp(0), drivers.Bigint(0), drivers.Int(1), drivers.Boolean(false), drivers.Boolean(false), drivers.Boolean(false), drivers.Blob(make([]byte, 10))}
+	none := [7]drivers.Value{
+		drivers.Timestamp(0), drivers.Bigint(0), drivers.Int(1), drivers.Boolean(false),
+		drivers.Boolean(false), drivers.Boolean(false), drivers.Blob(make([]byte, 10)),
+	}
 	row := func(mailbox drivers.Value, uid int64) []drivers.Value {
 		return append([]drivers.Value{mailbox, drivers.Bigint(uid)}, none[:]...)
 	}
@@ -84,13 +88,29 @@ func TestAudit(t *testing.T) {
 		mailbox drivers.Value // of the row to remove afterwards
 		want    models.Audit
 	}{
-		{"a chunk behind the last", w.mb.chunkPut, []drivers.Value{id, uid, drivers.Bigint(77), drivers.Blob(nil)}, drivers.Value{}, models.Audit{BrokenBodies: 1}},
-		{"data without metadata", w.mb.chunkPut, []drivers.Value{id, drivers.Bigint(99), drivers.Bigint(1), drivers.Blob(nil)}, id, models.Audit{Unreferenced: 1}},
+		{
+			"a chunk behind the last", w.mb.chunkPut,
+			[]drivers.Value{id, uid, drivers.Bigint(77), drivers.Blob(nil)},
+			drivers.Value{},
+			models.Audit{BrokenBodies: 1},
+		},
+		{"data without metadata", w.mb.chunkPut, []drivers.Value{
+			id, drivers.Bigint(99), drivers.Bigint(1),
+			drivers.Blob(nil),
+		}, id, models.Audit{Unreferenced: 1}},
 		{"a message of no mailbox", w.mb.messagePut, row(nobody, 99), nobody, models.Audit{Unreferenced: 1}},
 		{"a message that was not counted", w.mb.messagePut, row(id, 99), id, models.Audit{Messages: 1, CounterDrift: 1}},
-		{"a name that leads to no mailbox", w.mb.claim, []drivers.Value{drivers.Text("x"), drivers.Text("y"), nobody}, drivers.Value{}, models.Audit{Unreferenced: 1}},
+		{
+			"a name that leads to no mailbox", w.mb.claim,
+			[]drivers.Value{drivers.Text("x"), drivers.Text("y"), nobody},
+			drivers.Value{},
+			models.Audit{Unreferenced: 1},
+		},
 		{"a message of a mailbox that only has a name", w.mb.messagePut, row(nobody, 99), nobody, models.Audit{Dangling: 1}},
-		{"a chunk that is too short", w.mb.chunkPut, []drivers.Value{id, uid, drivers.Bigint(2), drivers.Blob([]byte("short"))}, drivers.Value{}, models.Audit{}}, // already broken
+		{"a chunk that is too short", w.mb.chunkPut, []drivers.Value{
+			id, uid, drivers.Bigint(2),
+			drivers.Blob([]byte("short")),
+		}, drivers.Value{}, models.Audit{}}, // already broken
 	} {
 		if _, err := w.meter.Session.Write(t.Context(), x.stmt, x.args); err != nil {
 			t.Fatalf("%s: %v", x.name, err)
@@ -104,7 +124,10 @@ func TestAudit(t *testing.T) {
 			clean = want // it stays
 			continue
 		}
-		remove := []drivers.Call{{Part: removeMessage, Args: []drivers.Value{x.mailbox, drivers.Bigint(99)}}, {Part: removeData, Args: []drivers.Value{x.mailbox, drivers.Bigint(99)}}}
+		remove := []drivers.Call{
+			{Part: removeMessage, Args: []drivers.Value{x.mailbox, drivers.Bigint(99)}},
+			{Part: removeData, Args: []drivers.Value{x.mailbox, drivers.Bigint(99)}},
+		}
 		w.must(w.meter.Session.Batch(t.Context(), w.mb.remove, remove))
 	}
 	var o models.Opened

@@ -73,10 +73,11 @@ func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64
 	gone := 0
 	for {
 		m.recs = m.recs[:0]
-		err := m.s.Read(ctx, m.uids, m.with(key(f), lower, upper, drivers.Bigint(uidsAtOnce)), func(row []drivers.Value) error {
-			m.recs = append(m.recs, record{uid: row[0].Int64()})
-			return nil
-		})
+		err := m.s.Read(ctx, m.uids, m.with(key(f), lower, upper, drivers.Bigint(uidsAtOnce)),
+			func(row []drivers.Value) error {
+				m.recs = append(m.recs, record{uid: row[0].Int64()})
+				return nil
+			})
 		if err == nil {
 			err = m.removeAll(ctx, f)
 		}
@@ -143,7 +144,8 @@ func (m *mailbox) copyAll(ctx context.Context, from, to *models.Folder, first in
 			if want := min(r.chunkSize, r.size-n*r.chunkSize); int64(len(m.held)) != want {
 				return fmt.Errorf("%w: chunk %d has %d bytes instead of %d", models.ErrBroken, n+1, len(m.held), want)
 			}
-			if _, err := m.s.Write(ctx, m.chunkPut, m.with(key(to), drivers.Bigint(first+int64(i)), number, drivers.Blob(m.held))); err != nil {
+			if _, err := m.s.Write(ctx, m.chunkPut, m.with(key(to), drivers.Bigint(first+int64(i)), number,
+				drivers.Blob(m.held))); err != nil {
 				return fmt.Errorf("write chunk %d: %w", n+1, err)
 			}
 		}

@@ -64,7 +64,9 @@ func (m *mailbox) write(ctx context.Context, msg *mail.Message, f *models.Folder
 
 // writeChunks writes the message in chunks, one put after another, and returns
 // its checksum. A single chunk is left in m.calls: it goes with the metadata.
-func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.Folder, uid int64) (sum uint32, err error) {
+func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.Folder,
+	uid int64,
+) (sum uint32, err error) {
 	size, each := raw.Size(), int64(m.chunkSize)
 	memory, inMemory := raw.(mail.BytesContent)
 	if !inMemory {
@@ -84,7 +86,8 @@ func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.F
 		number := drivers.Bigint(off/each + 1)
 		if size <= each {
 			m.calls.Add(appendChunk, key(f), drivers.Bigint(uid), number, drivers.Blob(b))
-		} else if _, err := m.s.Write(ctx, m.chunkPut, m.with(key(f), drivers.Bigint(uid), number, drivers.Blob(b))); err != nil {
+		} else if _, err := m.s.Write(ctx, m.chunkPut, m.with(key(f), drivers.Bigint(uid), number,
+			drivers.Blob(b))); err != nil {
 			return 0, fmt.Errorf("write chunk %d: %w", off/each+1, err)
 		}
 	}

@@ -14,7 +14,10 @@ import (
 func (w *world) put(f *models.Folder, h models.Handle, column string, v drivers.Value) {
 	w.Helper()
 	table := w.schema.Table("JAMES_MESSAGES")
-	p := &schemas.Pattern{Name: "damage", Kind: schemas.Put, Table: table, By: table.Key(), Columns: []*schemas.Column{table.Column(column)}}
+	p := &schemas.Pattern{
+		Name: "damage", Kind: schemas.Put, Table: table, By: table.Key(),
+		Columns: []*schemas.Column{table.Column(column)},
+	}
 	st, err := w.store.Prepare(w.Context(), p)
 	w.must(err)
 	_, err = w.session().Write(w.Context(), st, []drivers.Value{key(f), drivers.Bigint(uidOf(h)), v})
@@ -31,7 +34,8 @@ func TestHollow(t *testing.T) {
 	w.must(w.mb.Delete(t.Context(), in, gone))
 	w.put(in, gone[0], "seen", drivers.Boolean(true))
 	w.put(in, broken[0], "chunk_size", drivers.Value{})
-	if a := w.audit(); a.Messages != 1 || a.Dangling != 1 || a.BrokenBodies != 1 || a.CounterDrift != 0 || a.Unreferenced != 0 {
+	if a := w.audit(); a.Messages != 1 || a.Dangling != 1 || a.BrokenBodies != 1 || a.CounterDrift != 0 ||
+		a.Unreferenced != 0 {
 		t.Errorf("audit of a hollow and a broken message: %+v", a)
 	}
 	for _, x := range []struct {

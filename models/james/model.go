@@ -54,7 +54,7 @@ func Model() models.Model {
 	}
 }
 
-// statements are the patterns that the model runs, by the schema's names.
+// statements holds the prepared statement of each pattern that the model runs.
 type statements struct {
 	mailboxesOf, mailboxes, names, claim, create          drivers.Statement
 	nextUID, count, numbers                               drivers.Statement
@@ -107,14 +107,14 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b, s: s}
-	// Bound once: a method value made for each call would be an allocation.
+	// Method values are made once, since each one is an allocation.
 	m.onRow, m.onRecord, m.onChunk, m.onCopy = m.row, m.record, m.chunkRow, m.hold
 	m.onNumbers, m.onUnread = m.numbersRow, m.unreadRow
 	m.RawMessages = models.NewRawMessages("james", m.beginRaw, m.fetch)
 	return m
 }
 
-// mailbox is one worker's. Its buffers are used again by each operation.
+// mailbox is the mailbox of one worker. Each operation reuses its buffers.
 type mailbox struct {
 	*bound
 	models.RawMessages
@@ -144,13 +144,13 @@ var (
 	_ models.RangeReader = (*mailbox)(nil)
 )
 
-// with returns the arguments of a call in a buffer that the next call reuses.
+// with returns the arguments in a buffer that the next call reuses.
 func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
 	m.args = append(m.args[:0], args...)
 	return m.args
 }
 
-// failed says which operation on whose mail failed.
+// failed adds the operation and the account to an error.
 func failed(op string, a *models.Account, err error) error {
 	return fmt.Errorf("james: %s of %s: %w", op, a.Address, err)
 }

@@ -11,7 +11,9 @@ import (
 const known = models.KnowDate | models.KnowSize | models.KnowSeen
 
 // List implements models.Mailbox: one scan of the metadata family.
-func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
+	yield func(*models.Entry) error,
+) error {
 	from := drivers.Value{}
 	if !after.IsZero() {
 		from = drivers.Bigint(uidOf(after))

@@ -60,7 +60,9 @@ const casAttempts = 5
 // returns: for UIDs, the new value. With cas it reads the number and writes the
 // sum by compare-and-set, until nobody else has changed it in between. A UID that
 // was perhaps taken is one that nobody gets; a count is not made twice.
-func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.Statement, cas bool, number int, n int64) (int64, error) {
+func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.Statement, cas bool, number int,
+	n int64,
+) (int64, error) {
 	if !cas {
 		res, err := m.s.Write(ctx, stmt, m.with(key(f), drivers.Bigint(n)))
 		if err != nil || len(res.Row) == 0 {

@@ -199,7 +199,10 @@ func (sc *script) reads() {
 	for _, m := range []struct {
 		name, file string
 		h          models.Handle
-	}{{"without attachments", "", plain}, {"with 2 attachments", "b.bin", withFiles}, {"with an attachment of 2416 KB", "big.bin", withBig}} {
+	}{{"without attachments", "", plain}, {"with 2 attachments", "b.bin", withFiles}, {
+		"with an attachment of 2416 KB",
+		"big.bin", withBig,
+	}} {
 		sc.step("open "+m.name, func() error { return sc.mb.Open(sc.ctx, sc.in, m.h, &o) })
 		sc.step("raw "+m.name, func() error {
 			_, err := sc.mb.Raw(sc.ctx, sc.in, m.h, io.Discard)
@@ -226,7 +229,10 @@ func (sc *script) changes() {
 		name string
 		flag models.Flag
 		on   bool
-	}{{"seen", models.Seen, true}, {"seen again", models.Seen, true}, {"unseen", models.Seen, false}, {"answered", models.Answered, true}} {
+	}{{"seen", models.Seen, true}, {"seen again", models.Seen, true}, {"unseen", models.Seen, false}, {
+		"answered",
+		models.Answered, true,
+	}} {
 		sc.step("flag "+flag.name, func() error { return sc.mb.Flag(sc.ctx, sc.in, h[0], flag.flag, flag.on) })
 	}
 	moved := make([]models.Handle, 3)

@@ -45,7 +45,8 @@ func (diff *differential) newUID(m message) {
 	if u, ok := diff.got.(models.UIDs); ok {
 		uid := u.UID(m.got)
 		if uid <= diff.lastUID[m.in] {
-			diff.t.Fatalf("UID %d in %q after %d was given: UIDs ascend and are never used again", uid, m.in.ref.Name, diff.lastUID[m.in])
+			diff.t.Fatalf("UID %d in %q after %d was given: UIDs ascend and are never used again", uid, m.in.ref.Name,
+				diff.lastUID[m.in])
 		}
 		diff.lastUID[m.in] = uid
 	}

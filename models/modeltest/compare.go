@@ -46,7 +46,8 @@ func (diff *differential) checkAccount(a *account) {
 			return fmt.Errorf("folder %q is listed twice, or is none of the account's", i.Name)
 		}
 		delete(want, i.Name)
-		return equalNumbers(i.Known, models.Stats{Messages: i.Messages, Unread: i.Unread}, models.Stats{Messages: w.Messages, Unread: w.Unread})
+		return equalNumbers(i.Known, models.Stats{Messages: i.Messages, Unread: i.Unread},
+			models.Stats{Messages: w.Messages, Unread: w.Unread})
 	})
 	diff.agree("folders of "+a.ref.Address, err, refErr)
 	for name := range want {
@@ -207,7 +208,8 @@ func (diff *differential) checkMessage(m message) {
 	}
 	for _, p := range want.Attachments {
 		if size, ok := attached[p.Name]; !ok || size != p.Content.Size() {
-			diff.t.Fatalf("open %q: attachment %q: there %v, %d bytes, want %d", want.Subject, p.Name, ok, size, p.Content.Size())
+			diff.t.Fatalf("open %q: attachment %q: there %v, %d bytes, want %d", want.Subject, p.Name, ok, size,
+				p.Content.Size())
 		}
 		w := contentChecker{want: p.Content}
 		n, err := diff.got.Attachment(diff.ctx, m.in.got, m.got, p.Name, &w)
@@ -215,7 +217,8 @@ func (diff *differential) checkMessage(m message) {
 			diff.t.Fatalf("attachment %q of %q: %v", p.Name, want.Subject, err)
 		}
 	}
-	if _, err := diff.got.Attachment(diff.ctx, m.in.got, m.got, "no such name", io.Discard); !errors.Is(err, models.ErrNotFound) {
+	if _, err := diff.got.Attachment(diff.ctx, m.in.got, m.got, "no such name",
+		io.Discard); !errors.Is(err, models.ErrNotFound) {
 		diff.t.Fatalf("an attachment that %q has not: error is %v, want %q", want.Subject, err, models.ErrNotFound)
 	}
 	w := contentChecker{want: want.Raw}

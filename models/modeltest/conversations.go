@@ -32,7 +32,10 @@ func testBySender(t *testing.T, s *suite) {
 		}
 		// Everywhere, in no order.
 		got := entries(t, func(y func(*models.Entry) error) error { return g.BySender(diff.ctx, nil, sender, 1000, y) })
-		want := entries(t, func(y func(*models.Entry) error) error { return diff.ref.BySender(diff.ctx, nil, sender, 1000, y) })
+		want := entries(t, func(y func(*models.Entry) error) error {
+			return diff.ref.BySender(diff.ctx, nil, sender, 1000,
+				y)
+		})
 		if len(got) != len(want) {
 			t.Errorf("by sender %q everywhere: %d messages, want %d", sender, len(got), len(want))
 		}

@@ -206,5 +206,8 @@ func testDamage(t *testing.T, s *suite, d Damage) {
 
 // tally is an audit's numbers, to be compared at once.
 func tally(a models.Audit) [9]int64 {
-	return [...]int64{a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated, a.BrokenBodies, a.CounterDrift}
+	return [...]int64{
+		a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
+		a.BrokenBodies, a.CounterDrift,
+	}
 }

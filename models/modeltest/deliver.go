@@ -120,7 +120,8 @@ func testTooLarge(t *testing.T, s *suite) {
 	d.Text = noise(int(limit)+1, 1)
 	if m := d.Message(); !s.Traits.WholeRows && !s.Traits.KeepsBodies {
 		diff.deliver(m, in, to)
-	} else if err := diff.got.Deliver(diff.ctx, m, []*models.Folder{in.got, to.got}, make([]models.Handle, 2)); !errors.Is(err, drivers.ErrTooLarge) {
+	} else if err := diff.got.Deliver(diff.ctx, m, []*models.Folder{in.got, to.got}, make([]models.Handle,
+		2)); !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("deliver a body of %d bytes: error is %v, want %q", limit+1, err, drivers.ErrTooLarge)
 	}
 	diff.check()

@@ -132,10 +132,12 @@ func (diff *differential) createUser(address string, folders ...string) (*accoun
 func (diff *differential) pair(got, ref *models.Account) *account {
 	diff.t.Helper()
 	if got.Address != ref.Address || len(got.Folders) != len(ref.Folders) {
-		diff.t.Fatalf("account %q has %d folders, want %q with %d", got.Address, len(got.Folders), ref.Address, len(ref.Folders))
+		diff.t.Fatalf("account %q has %d folders, want %q with %d", got.Address, len(got.Folders), ref.Address,
+			len(ref.Folders))
 	}
 	if len(got.Folders) > 0 && got.Folders[0].Name != ref.Folders[0].Name {
-		diff.t.Fatalf("account %q: the first folder is %q, not its inbox %q", got.Address, got.Folders[0].Name, ref.Folders[0].Name)
+		diff.t.Fatalf("account %q: the first folder is %q, not its inbox %q", got.Address, got.Folders[0].Name,
+			ref.Folders[0].Name)
 	}
 	a := &account{got: got, ref: ref}
 	for _, r := range ref.Folders {

@@ -123,7 +123,9 @@ type limitedSession struct {
 }
 
 // Write implements drivers.Session.
-func (s *limitedSession) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+func (s *limitedSession) Write(ctx context.Context, st drivers.Statement,
+	args []drivers.Value,
+) (drivers.Result, error) {
 	if err := s.fits(st.Pattern(), args); err != nil {
 		return drivers.Result{}, err
 	}

@@ -52,7 +52,8 @@ func testDeliveryFails(t *testing.T, s *suite) {
 	d.Text = noise(2500, 1)
 	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(4200, 2)}}
 	broken := breakContent(d.Message(), func() error { return errBroken })
-	err := diff.got.Deliver(diff.ctx, broken, []*models.Folder{a.folders[0].got, b.folders[0].got}, make([]models.Handle, 2))
+	err := diff.got.Deliver(diff.ctx, broken, []*models.Folder{a.folders[0].got, b.folders[0].got},
+		make([]models.Handle, 2))
 	if !errors.Is(err, errBroken) {
 		t.Fatalf("deliver what cannot be read: error is %v, want %q", err, errBroken)
 	}
@@ -171,7 +172,8 @@ func testStopEarly(t *testing.T, s *suite) {
 	if _, err := diff.got.Attachment(diff.ctx, in.got, h, "f", brokenWriter{}); !errors.Is(err, errBroken) {
 		t.Errorf("attachment to a broken writer: error is %v", err)
 	}
-	if _, err := diff.got.Raw(diff.ctx, in.got, h, brokenWriter{}); !errors.Is(err, errBroken) && !errors.Is(err, models.ErrNotOffered) {
+	if _, err := diff.got.Raw(diff.ctx, in.got, h, brokenWriter{}); !errors.Is(err, errBroken) &&
+		!errors.Is(err, models.ErrNotOffered) {
 		t.Errorf("raw to a broken writer: error is %v", err)
 	}
 	diff.check()
@@ -199,7 +201,8 @@ func readers(diff *differential, a *account, h models.Handle, sender string) map
 	}
 	if s, ok := diff.got.(models.Slicer); ok {
 		rs["slice"] = func(yield func() error) error {
-			return s.Slice(diff.ctx, in, now.Add(-time.Hour), now.Add(time.Hour), 25, func(*models.Entry) error { return yield() })
+			return s.Slice(diff.ctx, in, now.Add(-time.Hour), now.Add(time.Hour), 25,
+				func(*models.Entry) error { return yield() })
 		}
 	}
 	if s, ok := diff.got.(models.Seer); ok {

@@ -44,14 +44,18 @@ func (k *interrupted) write(p *schemas.Pattern, make func() error) error {
 	return make()
 }
 
-func (k *interrupted) Read(ctx context.Context, st drivers.Statement, args []drivers.Value, yield func([]drivers.Value) error) error {
+func (k *interrupted) Read(ctx context.Context, st drivers.Statement, args []drivers.Value,
+	yield func([]drivers.Value) error,
+) error {
 	if len(k.made) == k.after && k.after > 0 && !k.refuses {
 		return errKilled
 	}
 	return k.Session.Read(ctx, st, args, yield)
 }
 
-func (k *interrupted) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (r drivers.Result, err error) {
+func (k *interrupted) Write(ctx context.Context, st drivers.Statement,
+	args []drivers.Value,
+) (r drivers.Result, err error) {
 	err = k.write(st.Pattern(), func() error {
 		r, err = k.Session.Write(ctx, drivers.Native(st), args)
 		return err
@@ -249,7 +253,8 @@ func (v *victim) view(mb models.Mailbox) (lines []string) {
 				if _, err := mb.Raw(v.ctx, f, e.Handle, raw); !errors.Is(err, models.ErrNotOffered) {
 					v.must(err)
 				}
-				lines = append(lines, fmt.Sprintf("%s shows %q, flags %b, attachment %x, raw %x", where, o.Body, o.Flags, file.Sum32(), raw.Sum32()))
+				lines = append(lines, fmt.Sprintf("%s shows %q, flags %b, attachment %x, raw %x", where, o.Body, o.Flags,
+					file.Sum32(), raw.Sum32()))
 			}
 		}
 	}
@@ -287,7 +292,10 @@ func testInterrupted(t *testing.T, s Suite) {
 	for _, e := range append(limitedEngines(), embedded) {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			st, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir() + "/data", Durability: drivers.Process})
+			st, err := pebble.Engine().Open(t.Context(), drivers.Options{
+				Dir:        t.TempDir() + "/data",
+				Durability: drivers.Process,
+			})
 			if err != nil {
 				t.Fatalf("open the embedded engine: %v", err)
 			}
@@ -327,8 +335,10 @@ func killEverywhere(t *testing.T, s *suite, op interruption, out io.Writer) {
 				t.Errorf("%s killed after %d writes: %s: not so any more", op.name, n, line)
 			}
 		}
-		if !op.several() && whole(got.audit, before.audit) && !slices.Equal(got.view, before.view) && !slices.Equal(got.view, after.view) {
-			t.Errorf("%s killed after %d writes (%s): the audit finds nothing wrong with\n%s", op.name, n, got.made[n-1], strings.Join(got.view, "\n"))
+		if !op.several() && whole(got.audit, before.audit) && !slices.Equal(got.view, before.view) &&
+			!slices.Equal(got.view, after.view) {
+			t.Errorf("%s killed after %d writes (%s): the audit finds nothing wrong with\n%s", op.name, n, got.made[n-1],
+				strings.Join(got.view, "\n"))
 		}
 	}
 	if w := wrong(after.audit, before.audit); w != "" {
@@ -338,7 +348,8 @@ func killEverywhere(t *testing.T, s *suite, op interruption, out io.Writer) {
 
 // whole reports whether an audit finds nothing wrong that another did not.
 func whole(a, before models.Audit) bool {
-	return a.Unreferenced == before.Unreferenced && !slices.ContainsFunc(broken(a), func(c count) bool { return c.got != 0 })
+	return a.Unreferenced == before.Unreferenced && !slices.ContainsFunc(broken(a),
+		func(c count) bool { return c.got != 0 })
 }
 
 // refuse has one write refused: unless the operation says that its outcome is
@@ -356,7 +367,8 @@ func refuse(t *testing.T, s *suite, op interruption, n int, before, after outcom
 	}
 	for _, c := range broken(got.audit) {
 		if c.got != 0 && !errors.Is(got.err, drivers.ErrUnknown) {
-			t.Errorf("%s with write %d (%s) refused: %v, which is not unknown; and yet %d %s", op.name, n, after.made[n], got.err, c.got, c.what)
+			t.Errorf("%s with write %d (%s) refused: %v, which is not unknown; and yet %d %s", op.name, n, after.made[n],
+				got.err, c.got, c.what)
 		}
 	}
 }

@@ -58,7 +58,8 @@ func (s *suite) checkHeap(t *testing.T, what string, grown int64) {
 	t.Helper()
 	t.Logf("%s: %.1f MB of heap", what, float64(grown)/(1<<20))
 	if grown > s.heapBound() {
-		t.Errorf("%s a message of 25 MB takes %.1f MB of heap, at most %d MB are allowed", what, float64(grown)/(1<<20), s.heapBound()>>20)
+		t.Errorf("%s a message of 25 MB takes %.1f MB of heap, at most %d MB are allowed", what, float64(grown)/(1<<20),
+			s.heapBound()>>20)
 	}
 }
 

@@ -58,7 +58,8 @@ func testMove(t *testing.T, s *suite) {
 	// A move to where it is leaves it there; the newest stays so in every order.
 	moved, _ = diff.move(archive, archive, diff.live(archive)[0])
 	diff.checkMessage(moved[0])
-	if st, err := diff.got.Stats(diff.ctx, archive.got); err != nil || st.Known.Has(models.KnowMessages) && st.Messages != 4 {
+	if st, err := diff.got.Stats(diff.ctx, archive.got); err != nil || st.Known.Has(models.KnowMessages) &&
+		st.Messages != 4 {
 		t.Errorf("after a move to the same folder: %d messages, want 4 (%v)", st.Messages, err)
 	}
 	diff.checkAudit()

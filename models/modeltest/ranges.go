@@ -51,7 +51,8 @@ func testRangeReads(t *testing.T, s *suite) {
 			continue
 		}
 		if got != int64(len(want)) || !bytes.Equal(b.Bytes(), want) {
-			t.Errorf("%d bytes from %d on: %d bytes, says %d, want %d (equal: %v)", n, off, b.Len(), got, len(want), bytes.Equal(b.Bytes(), want))
+			t.Errorf("%d bytes from %d on: %d bytes, says %d, want %d (equal: %v)", n, off, b.Len(), got, len(want),
+				bytes.Equal(b.Bytes(), want))
 		}
 		// Chunks that are touched at either end, and the metadata.
 		if read, most := meter.Take().BytesRead, n+3*chunk; n < size/2 && read > most {

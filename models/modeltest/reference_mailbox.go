@@ -130,7 +130,9 @@ func (r *reference) Deliver(ctx context.Context, m *mail.Message, to []*models.F
 }
 
 // List implements models.Mailbox.
-func (r *reference) List(ctx context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+func (r *reference) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
+	yield func(*models.Entry) error,
+) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -193,7 +195,9 @@ func (r *reference) Raw(ctx context.Context, f *models.Folder, h models.Handle, 
 }
 
 // RawRange implements models.RangeReader.
-func (r *reference) RawRange(ctx context.Context, f *models.Folder, h models.Handle, off, n int64, w io.Writer) (int64, error) {
+func (r *reference) RawRange(ctx context.Context, f *models.Folder, h models.Handle, off, n int64,
+	w io.Writer,
+) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -207,7 +211,9 @@ func (r *reference) RawRange(ctx context.Context, f *models.Folder, h models.Han
 }
 
 // Attachment implements models.Mailbox.
-func (r *reference) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string, w io.Writer) (int64, error) {
+func (r *reference) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
+	w io.Writer,
+) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := ctx.Err(); err != nil {

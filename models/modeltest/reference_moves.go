@@ -90,7 +90,9 @@ func (r *reference) Purge(ctx context.Context, a *models.Account, before time.Ti
 }
 
 // Label implements models.Labeler.
-func (r *reference) Label(ctx context.Context, f *models.Folder, h models.Handle, label *models.Folder, on bool) (models.Handle, error) {
+func (r *reference) Label(ctx context.Context, f *models.Folder, h models.Handle, label *models.Folder,
+	on bool,
+) (models.Handle, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -179,7 +181,9 @@ func (r *reference) Subscriptions(ctx context.Context, a *models.Account, yield 
 }
 
 // BySender implements models.SenderSearcher.
-func (r *reference) BySender(ctx context.Context, f *models.Folder, sender string, limit int, yield func(*models.Entry) error) error {
+func (r *reference) BySender(ctx context.Context, f *models.Folder, sender string, limit int,
+	yield func(*models.Entry) error,
+) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var es []*refEntry
@@ -200,7 +204,9 @@ func (r *reference) BySender(ctx context.Context, f *models.Folder, sender strin
 }
 
 // Slice implements models.Slicer.
-func (r *reference) Slice(ctx context.Context, f *models.Folder, from, to time.Time, limit int, yield func(*models.Entry) error) error {
+func (r *reference) Slice(ctx context.Context, f *models.Folder, from, to time.Time, limit int,
+	yield func(*models.Entry) error,
+) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	es := slices.DeleteFunc(r.sorted(r.folder(f)), func(e *refEntry) bool {

@@ -238,7 +238,9 @@ func (s *saboteur) Audit(ctx context.Context) (models.Audit, error) {
 	return a, err
 }
 
-func (s *saboteur) Label(ctx context.Context, f *models.Folder, h models.Handle, label *models.Folder, on bool) (models.Handle, error) {
+func (s *saboteur) Label(ctx context.Context, f *models.Folder, h models.Handle, label *models.Folder,
+	on bool,
+) (models.Handle, error) {
 	l, err := s.reference.Label(ctx, f, h, label, on)
 	if s.breaks == "a label comes alone" && err == nil && on && f.Ref != label.Ref {
 		_, err = s.reference.Label(ctx, f, h, f, false)
@@ -280,7 +282,9 @@ func (s *saboteur) Expunge(ctx context.Context, f *models.Folder, from, to uint6
 	return s.reference.Expunge(ctx, f, from, to)
 }
 
-func (s *saboteur) Slice(ctx context.Context, f *models.Folder, from, to time.Time, limit int, yield func(*models.Entry) error) error {
+func (s *saboteur) Slice(ctx context.Context, f *models.Folder, from, to time.Time, limit int,
+	yield func(*models.Entry) error,
+) error {
 	if s.breaks == "a slice is open" {
 		to = to.Add(-time.Nanosecond)
 	}

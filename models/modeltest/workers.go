@@ -179,7 +179,8 @@ func (c *oneFolder) checkDelivered() {
 		}
 	}
 	if n := len(es); len(listed) != n || n < len(all) || n > len(all)+int(c.unknown.Load()) {
-		c.Errorf("%d entries, %d different ones, after %d deliveries and %d of unknown outcome", n, len(listed), len(all), c.unknown.Load())
+		c.Errorf("%d entries, %d different ones, after %d deliveries and %d of unknown outcome", n, len(listed), len(all),
+			c.unknown.Load())
 	}
 	u, ok := c.boxes[0].(models.UIDs)
 	if !ok {

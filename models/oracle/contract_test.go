@@ -12,13 +12,19 @@ var contract = modeltest.Suite{
 	Model:  Model(),
 	Traits: modeltest.Traits{Order: modeltest.ByDelivery, WholeRows: true},
 	Damages: []modeltest.Damage{
-		{Name: "attachments lost", Table: "users.folder.message", Set: modeltest.Row{"attachments": {}}, Want: models.Audit{BrokenBodies: 1}},
+		{
+			Name: "attachments lost", Table: "users.folder.message", Set: modeltest.Row{"attachments": {}},
+			Want: models.Audit{BrokenBodies: 1},
+		},
 		{
 			Name: "attachment cut", Table: "users.folder.message",
 			Set:  modeltest.Row{"attachments": drivers.MapOf([]drivers.Value{drivers.Text("f"), drivers.Blob([]byte("x"))})},
 			Want: models.Audit{BrokenBodies: 1},
 		},
-		{Name: "message hollow", Table: "users.folder.message", Set: modeltest.Row{"body": {}}, Want: models.Audit{Messages: -1, Dangling: 1}},
+		{
+			Name: "message hollow", Table: "users.folder.message", Set: modeltest.Row{"body": {}},
+			Want: models.Audit{Messages: -1, Dangling: 1},
+		},
 		{
 			Name: "move cut short", Table: "users.folder.message", Insert: modeltest.ToOther("userID", "folderId"),
 			Want: models.Audit{Messages: 1, Duplicated: 1},

@@ -74,8 +74,10 @@ func (m *mailbox) putAll(ctx context.Context, msg *mail.Message, to []*models.Fo
 		handles[i] = handleOf(id, created, r)
 		var messageID [32]byte
 		hex.Encode(messageID[:], id[:])
-		m.calls.Add(only, drivers.Text(r.userID), drivers.Text(r.folderID), drivers.TextBytes(m.arena.Bytes(messageID[:])), drivers.Timestamp(created),
-			drivers.Text(msg.From.Address), drivers.TextBytes(text[:toEnd]), drivers.TextBytes(text[toEnd:ccEnd]), drivers.TextBytes(text[ccEnd:bccEnd]),
+		m.calls.Add(only, drivers.Text(r.userID), drivers.Text(r.folderID), drivers.TextBytes(m.arena.Bytes(messageID[:])),
+			drivers.Timestamp(created),
+			drivers.Text(msg.From.Address), drivers.TextBytes(text[:toEnd]), drivers.TextBytes(text[toEnd:ccEnd]),
+			drivers.TextBytes(text[ccEnd:bccEnd]),
 			drivers.Text(msg.Subject), drivers.TextBytes(text[bccEnd:]), drivers.Boolean(false), drivers.Bigint(msg.Raw.Size()),
 			drivers.MapOf(m.sizes), drivers.MapOf(m.files))
 		if i < len(to)-1 && int64(len(m.calls.List))*msg.Raw.Size() < models.KeepBuffer {

@@ -83,7 +83,8 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 		if err == nil {
 			f := newFolder(a, last+1, name)
 			var r drivers.Result
-			r, err = m.s.Write(ctx, m.insertFolder, m.with(drivers.Text(ref(f).userID), drivers.Text(ref(f).folderID), drivers.Text(name)))
+			r, err = m.s.Write(ctx, m.insertFolder, m.with(drivers.Text(ref(f).userID), drivers.Text(ref(f).folderID),
+				drivers.Text(name)))
 			if err == nil && r.Applied {
 				return f, nil
 			}
@@ -95,7 +96,9 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 }
 
 // readFolders yields the numbers and names of an account's folders.
-func (m *mailbox) readFolders(ctx context.Context, a *models.Account, yield func(number uint32, name string) error) error {
+func (m *mailbox) readFolders(ctx context.Context, a *models.Account,
+	yield func(number uint32, name string) error,
+) error {
 	return m.s.Read(ctx, m.folders, m.with(drivers.Text(a.Ref.(*user).id)), func(row []drivers.Value) error {
 		id := row[0].Str()
 		n, err := strconv.ParseUint(id, 10, 32)

@@ -2,20 +2,20 @@
 // their folders and their messages are nested tables, and everything of one
 // user lies on one shard, so that messages move and go atomically.
 //
-// A message is one row, body included; a row is what a page of an inbox reads
-// 25 of, and what a move writes anew. An inbox is read by arrival, which the
-// primary key does not serve: a local index does.
+// A message is one row, which includes the body. A page of an inbox reads 25 such
+// rows, and a move writes the row again. The application reads an inbox by arrival.
+// The primary key does not sort by arrival, so a local index does.
 //
 // # Interruptions
 //
-// Nothing is kept beside a row that could disagree with it. Recipients lie on
-// different shards: a delivery to many that is broken off is with some of them.
-// A creation leaves a user without some of the folders.
+// The model stores nothing beside a row that could disagree with it. Recipients
+// are on different shards, so an interrupted delivery to many reaches some of
+// them. An interrupted creation leaves a user without some of the folders.
 //
-// HBase is atomic within one row only. There a move is put, then delete, one
-// message after another: of several, some have moved, and one may be in both
-// folders, which an audit counts as duplicated; never in none. A delete of
-// several deletes some.
+// HBase is atomic within one row only. There a move puts and then deletes one
+// message after another. If it is interrupted, some messages have moved and one
+// may be in both folders (an audit counts it as duplicated), but every message is
+// in one of them. An interrupted delete of several messages deletes some.
 package oracle
 
 import (
@@ -41,7 +41,7 @@ func Model() models.Model {
 	}
 }
 
-// statements are the patterns that the model runs, by the schema's names.
+// statements holds the prepared statement of each pattern that the model runs.
 type statements struct {
 	insertUser, userByAddress           drivers.Statement
 	putFolders, insertFolder, folders   drivers.Statement
@@ -72,7 +72,7 @@ type bound struct {
 	statements
 	now func() time.Time
 	ids *models.TimeUUIDs
-	// afterDate and afterID are where the arguments of inbox stand that a page begins after.
+	// afterDate and afterID are the positions of the arguments after which a page begins.
 	afterDate, afterID int
 }
 
@@ -88,13 +88,13 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b, s: s}
-	// Bound once: a method value made for each call would be an allocation.
+	// Method values are made once, since each one is an allocation.
 	m.onInbox, m.onMessage, m.onWhole = m.inboxRow, m.messageRow, m.wholeRow
 	m.onAttachment, m.onExists, m.onNumbers = m.attachmentRow, m.existsRow, m.numbersRow
 	return m
 }
 
-// mailbox is one worker's. Its buffers are used again by each operation.
+// mailbox is the mailbox of one worker. Each operation reuses its buffers.
 type mailbox struct {
 	*bound
 	s drivers.Session
@@ -124,13 +124,13 @@ type mailbox struct {
 	onAttachment, onExists, onNumbers func(row []drivers.Value) error
 }
 
-// with returns the arguments of a call in a buffer that the next call reuses.
+// with returns the arguments in a buffer that the next call reuses.
 func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
 	m.args = append(m.args[:0], args...)
 	return m.args
 }
 
-// failed says which operation on whose mail failed.
+// failed adds the operation and the account to an error.
 func failed(op string, f *models.Folder, err error) error {
 	return fmt.Errorf("oracle: %s in folder %q of %s: %w", op, f.Name, f.Account.Address, err)
 }
@@ -143,7 +143,7 @@ type key struct {
 	created int64
 }
 
-// keyOf takes a handle apart. A handle of another folder names nothing in f.
+// keyOf decodes a handle. A handle of another folder names nothing in f.
 func (m *mailbox) keyOf(f *folder, h models.Handle) (*key, error) {
 	if h.IsZero() || binary.BigEndian.Uint32(h[24:]) != f.number {
 		return nil, models.ErrNotFound
@@ -169,7 +169,7 @@ func handleOf(id [16]byte, created int64, f *folder) (h models.Handle) {
 // made of them, and it is what the index sorts by among equal createdDates.
 func (b *bound) newID(t time.Time) [16]byte {
 	u := b.ids.Next(t)
-	ticks := uint64(binary.BigEndian.Uint16(u[6:])&0x0fff)<<48 | uint64(binary.BigEndian.Uint16(u[4:]))<<32 | uint64(binary.BigEndian.Uint32(u[:]))
+	ticks := models.TicksOf(u)
 	binary.BigEndian.PutUint64(u[:], ticks>>12<<16|0x6000|ticks&0x0fff)
 	return u
 }

@@ -35,7 +35,10 @@ func start(t testing.TB) *world {
 	if w.schema, err = Model().Schema(); err != nil {
 		t.Fatal(err)
 	}
-	if w.store, err = pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir(), Durability: drivers.Process}); err != nil {
+	if w.store, err = pebble.Engine().Open(t.Context(), drivers.Options{
+		Dir:        t.TempDir(),
+		Durability: drivers.Process,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -115,13 +118,17 @@ func TestPageReadsBodies(t *testing.T) {
 	w := start(t)
 	in := w.user("a@example.org", "inbox").Folders[0]
 	for range 30 {
-		w.deliver(in, modeltest.Draft{Text: bytes.Repeat([]byte("x"), body), Files: []modeltest.File{{Name: "f", Content: make([]byte, file)}}})
+		w.deliver(in, modeltest.Draft{
+			Text:  bytes.Repeat([]byte("x"), body),
+			Files: []modeltest.File{{Name: "f", Content: make([]byte, file)}},
+		})
 	}
 	w.meter.Take()
 	w.list(in, models.Handle{}, 25)
 	c := w.meter.Take()
 	if c.Calls != 1 || c.RowsRead != 25 || c.BytesRead < 25*body || c.BytesRead > 25*(body+500) {
-		t.Errorf("a page takes %d calls, %d rows and %d bytes; want 1 call, 25 rows with their bodies of %d bytes", c.Calls, c.RowsRead, c.BytesRead, body)
+		t.Errorf("a page takes %d calls, %d rows and %d bytes; want 1 call, 25 rows with their bodies of %d bytes", c.Calls,
+			c.RowsRead, c.BytesRead, body)
 	}
 	// Opening reads no attachment either.
 	w.must(w.mb.Open(t.Context(), in, w.list(in, models.Handle{}, 1)[0], &models.Opened{}))
@@ -151,7 +158,10 @@ func TestTies(t *testing.T) {
 	moved := make([]models.Handle, 3)
 	hs := []models.Handle{want[9], want[2], want[15]}
 	w.must(w.mb.Move(t.Context(), in, work, hs, moved))
-	if got, want := w.list(work, models.Handle{}, 25), []models.Handle{moved[1], moved[0], moved[2]}; !slices.Equal(got, want) {
+	if got, want := w.list(work, models.Handle{}, 25), []models.Handle{
+		moved[1], moved[0],
+		moved[2],
+	}; !slices.Equal(got, want) {
 		t.Errorf("moved messages are listed as %x, want %x", got, want)
 	}
 }
@@ -283,7 +293,8 @@ func TestLogin(t *testing.T) {
 	a, err := w.mb.Login(t.Context(), "a@example.org")
 	w.must(err)
 	if c := w.meter.Take(); c.Calls != 2 || c.Emulated != 1 {
-		t.Errorf("login takes %d calls, %d emulated; want 2 and 1: no engine index over plain columns here", c.Calls, c.Emulated)
+		t.Errorf("login takes %d calls, %d emulated; want 2 and 1: no engine index over plain columns here", c.Calls,
+			c.Emulated)
 	}
 	var got []string
 	for _, f := range a.Folders {
@@ -294,8 +305,10 @@ func TestLogin(t *testing.T) {
 	}
 	h := w.deliver(a.Folders[11], modeltest.Draft{})
 	w.meter.Take()
-	if err := w.mb.Open(t.Context(), a.Folders[1], h, &models.Opened{}); !errors.Is(err, models.ErrNotFound) || w.meter.Take().Calls != 0 {
-		t.Errorf("open a handle in another folder: error is %v; want %q, and no call: the handle says so", err, models.ErrNotFound)
+	if err := w.mb.Open(t.Context(), a.Folders[1], h, &models.Opened{}); !errors.Is(err, models.ErrNotFound) ||
+		w.meter.Take().Calls != 0 {
+		t.Errorf("open a handle in another folder: error is %v; want %q, and no call: the handle says so", err,
+			models.ErrNotFound)
 	}
 }
 

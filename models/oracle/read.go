@@ -14,9 +14,12 @@ import (
 const knownOfRow = models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSize | models.KnowSeen
 
 // List implements models.Mailbox: a page of the inbox by arrival.
-func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
+	yield func(*models.Entry) error,
+) error {
 	r := ref(f)
-	args := m.with(drivers.Text(r.userID), drivers.Text(r.folderID), drivers.Value{}, drivers.Value{}, drivers.Bigint(int64(limit)))
+	args := m.with(drivers.Text(r.userID), drivers.Text(r.folderID), drivers.Value{}, drivers.Value{},
+		drivers.Bigint(int64(limit)))
 	if !after.IsZero() {
 		m.key.set(after)
 		args[m.afterDate], args[m.afterID] = drivers.Timestamp(m.key.created), drivers.TextBytes(m.key.text[:])
@@ -47,13 +50,16 @@ func (m *mailbox) inboxRow(row []drivers.Value) error {
 }
 
 // get runs a read of one message and reports whether it is there.
-func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *folder, h models.Handle, row func([]drivers.Value) error) error {
+func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *folder, h models.Handle,
+	row func([]drivers.Value) error,
+) error {
 	k, err := m.keyOf(f, h)
 	if err != nil {
 		return err
 	}
 	m.found = false
-	err = m.s.Read(ctx, st, m.with(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]), drivers.Timestamp(k.created)), row)
+	err = m.s.Read(ctx, st, m.with(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]),
+		drivers.Timestamp(k.created)), row)
 	if err == nil && !m.found {
 		err = models.ErrNotFound
 	}
@@ -90,7 +96,9 @@ func (m *mailbox) messageRow(row []drivers.Value) (err error) {
 }
 
 // Attachment implements models.Mailbox.
-func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string, w io.Writer) (int64, error) {
+func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
+	w io.Writer,
+) (int64, error) {
 	m.written = 0
 	if err := m.readAttachment(ctx, ref(f), h, name, w); err != nil {
 		return m.written, failed(fmt.Sprintf("attachment %q", name), f, err)
@@ -104,7 +112,8 @@ func (m *mailbox) readAttachment(ctx context.Context, f *folder, h models.Handle
 		return err
 	}
 	m.found, m.w = false, w
-	args := m.with(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]), drivers.Timestamp(k.created), drivers.Text(name))
+	args := m.with(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]),
+		drivers.Timestamp(k.created), drivers.Text(name))
 	err = m.s.Read(ctx, m.attachment, args, m.onAttachment)
 	m.w = nil
 	if err == nil && !m.found {
