@@ -11,8 +11,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Audit implements models.Mailbox. It keeps 16 bytes for each message, about
-// 20 for each conversation, and nothing of what they hold.
+// Audit implements models.Mailbox. It keeps 16 bytes for each message and about 20
+// bytes for each conversation, but no content.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := audit{conversations: map[[16]byte]bool{}}
 	err := m.s.Read(ctx, m.allConversations, nil, a.conversation)
@@ -37,7 +37,7 @@ type audit struct {
 	messages      [][16]byte
 }
 
-// conversation counts one that several users take part in once.
+// conversation counts a conversation once, even if several users take part in it.
 func (a *audit) conversation(row []drivers.Value) error {
 	if row[3].Bool() {
 		a.Accounts++
@@ -49,8 +49,8 @@ func (a *audit) conversation(row []drivers.Value) error {
 	return nil
 }
 
-// message judges one row. One without content is what a write to a message
-// that is gone leaves.
+// message checks one row. A row without content is left by a write to a deleted
+// message.
 func (a *audit) message(row []drivers.Value) error {
 	switch {
 	case !a.conversations[row[0].UUIDBytes()]:
@@ -73,8 +73,8 @@ func textSize(text drivers.Value) (int64, error) {
 	return models.WriteText(io.Discard, text.Raw())
 }
 
-// whole tells whether attachments are those that sizes names, each as long as
-// it says. Maps of one row come in the same order.
+// whole reports whether the attachments have the names and sizes in sizes. The maps
+// of one row have the same order.
 func whole(files, sizes []drivers.Value) bool {
 	if len(sizes) != len(files) {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Flag implements models.Mailbox: a message is seen by the folder's owner or
-// it is not.
+// Flag implements models.Mailbox. It adds the folder's owner to the viewers of a
+// message, or removes him.
 func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
 	if flag != models.Seen {
 		return models.ErrNotOffered
@@ -32,9 +32,8 @@ func (m *mailbox) seenRow(row []drivers.Value) error {
 	return nil
 }
 
-// Seen implements models.Seer. The list is not read; that the message is there
-// is, for appending to one that is gone would bring back a row with nothing
-// else in it.
+// Seen implements models.Seer. It does not read the list, but it checks that the
+// message exists: an append to a deleted message would bring back an empty row.
 func (m *mailbox) Seen(ctx context.Context, f *models.Folder, h models.Handle, who string) error {
 	err := m.get(ctx, m.exists, f, h, m.onExists)
 	if err == nil {
@@ -76,7 +75,7 @@ func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle,
 	return nil
 }
 
-// allExist looks for each message before any of them is touched.
+// allExist checks that all messages exist before one of them changes.
 func (m *mailbox) allExist(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	if err := m.handles.Distinct(hs); err != nil {
 		return err
@@ -105,8 +104,8 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 	return nil
 }
 
-// Move implements models.Mailbox: each message is posted anew, then deleted
-// where it was. What an interruption leaves is in both; an audit counts it.
+// Move implements models.Mailbox. It posts each message again and then deletes the old
+// one. An interruption leaves a message in both; an audit counts it.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	err := m.move(ctx, from, to, hs, handles)
 	m.arena.Reset() // of a whole message
@@ -118,7 +117,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 
 func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	here := from.Ref == to.Ref
-	if len(hs) > 1 || here { // one message is looked for by reading it
+	if len(hs) > 1 || here { // copy finds a single missing message itself
 		if err := m.allExist(ctx, from, hs); err != nil {
 			return err
 		}
@@ -141,7 +140,7 @@ func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles
 	return nil
 }
 
-// copy posts a message anew.
+// copy posts a message again.
 func (m *mailbox) copy(ctx context.Context, from, to *models.Folder, h models.Handle) error {
 	m.arena.Reset()
 	if err := m.get(ctx, m.wholeMessage, from, h, m.onWhole); err != nil {
@@ -152,7 +151,7 @@ func (m *mailbox) copy(ctx context.Context, from, to *models.Folder, h models.Ha
 	return err
 }
 
-// wholeRow keeps a row as post writes it: its columns in their order.
+// wholeRow keeps a row with its columns in the order of post.
 func (m *mailbox) wholeRow(row []drivers.Value) error {
 	m.found, m.whole = true, m.arena.Row(row)
 	return nil

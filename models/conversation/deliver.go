@@ -15,7 +15,7 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	if err == nil {
 		err = m.postAll(ctx, msg, content, to, handles)
 	}
-	clear(m.files) // they hold on to the text
+	clear(m.files) // they refer to the text
 	m.text = models.Reuse(m.text)
 	if err != nil {
 		return fmt.Errorf("conversation: deliver to %d folders: %w", len(to), err)
@@ -23,8 +23,8 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	return nil
 }
 
-// load makes text of the body, which it returns, and of the attachments. All
-// of it is then in memory: a row is written whole.
+// load encodes the attachments and the body as text, and returns the body. All of it
+// is in memory, since a row is written at once.
 func (m *mailbox) load(msg *mail.Message) ([]byte, error) {
 	m.sizes, m.files, m.recipients = m.sizes[:0], m.files[:0], m.recipients[:0]
 	for _, as := range [...][]mail.Address{msg.To, msg.Cc, msg.Bcc} {
@@ -40,7 +40,7 @@ func (m *mailbox) load(msg *mail.Message) ([]byte, error) {
 	for i := range msg.Attachments {
 		p := &msg.Attachments[i]
 		at := len(m.text)
-		// When this moves to a larger array, earlier text keeps its own.
+		// If append allocates a larger array, earlier text keeps the old one.
 		if m.text, err = models.EncodeText(m.text, p.Content); err != nil {
 			return nil, fmt.Errorf("read attachment %q: %w", p.Name, err)
 		}
@@ -50,8 +50,8 @@ func (m *mailbox) load(msg *mail.Message) ([]byte, error) {
 	return content, nil
 }
 
-// postAll posts to all conversations at once, but large messages one by one:
-// many copies of one would be in memory.
+// postAll posts to all conversations at once. It posts large messages one by one,
+// since many copies of them would be in memory.
 func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, content []byte, to []*models.Folder,
 	handles []models.Handle,
 ) error {
@@ -67,7 +67,7 @@ func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, content []byte
 			continue
 		}
 		if err := m.s.Batch(ctx, m.posts, m.calls.List); err != nil {
-			if i >= len(m.calls.List) { // recipients before these have it
+			if i >= len(m.calls.List) { // earlier recipients have the message
 				err = models.Partly(err)
 			}
 			return err

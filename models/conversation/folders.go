@@ -13,8 +13,8 @@ import (
 // A models.Folder refers to the id of its conversation.
 func ref(f *models.Folder) drivers.Value { return drivers.UUID(f.Ref.([16]byte)) }
 
-// conversationOf derives the id of the conversation that stands for a user's
-// folder, as a name-based UUID (RFC 9562, version 8).
+// conversationOf derives the id of the conversation of a user's folder: a name-based
+// UUID (RFC 9562, version 8).
 func conversationOf(address, folder string) (id [16]byte) {
 	sum := sha256.Sum256([]byte(address + "\x00" + folder))
 	copy(id[:], sum[:])
@@ -27,8 +27,8 @@ func newFolder(a *models.Account, name string, id [16]byte) *models.Folder {
 	return &models.Folder{Name: name, Account: a, Ref: id}
 }
 
-// CreateUser implements models.Mailbox. An account is there once it takes part
-// in a conversation: one that is made without folders is there once it joins one.
+// CreateUser implements models.Mailbox. An account exists if it takes part in a
+// conversation. An account without folders exists after it joins one.
 func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
 	a, err := m.createUser(ctx, address, folders)
 	if err != nil {
@@ -80,7 +80,7 @@ func (m *mailbox) takePart(ctx context.Context, f *models.Folder, inbox bool) er
 	return err
 }
 
-// setTitle gives the conversation of a folder, which is there, its title.
+// setTitle sets the title of the conversation of a folder.
 func (m *mailbox) setTitle(ctx context.Context, f *models.Folder) error {
 	_, err := m.s.Write(ctx, m.putTitle, m.with(ref(f), drivers.Text(f.Name)))
 	return models.Partly(err)
@@ -99,8 +99,8 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 	return f, nil
 }
 
-// Join implements models.Poster. The conversation's title is what it is called
-// among the folders of whoever joins it.
+// Join implements models.Poster. The folder has the title of the conversation as its
+// name.
 func (m *mailbox) Join(ctx context.Context, a *models.Account, f *models.Folder) (*models.Folder, error) {
 	name := ""
 	err := m.s.Read(ctx, m.title, m.with(ref(f)), func(row []drivers.Value) error {
@@ -123,7 +123,7 @@ func (m *mailbox) Join(ctx context.Context, a *models.Account, f *models.Folder)
 // Login implements models.Mailbox.
 func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
 	a := &models.Account{Address: address}
-	if address == "" { // no key on every engine
+	if address == "" { // some engines refuse an empty key
 		return nil, fmt.Errorf("conversation: login: %w", models.ErrNotFound)
 	}
 	err := m.s.Read(ctx, m.conversations, m.with(drivers.Text(address)), func(row []drivers.Value) error {
@@ -154,7 +154,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 	return nil
 }
 
-// Stats implements models.Mailbox: who has seen what is read of every message.
+// Stats implements models.Mailbox: it reads the viewers of every message.
 func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
 	m.stats = models.Stats{Known: models.KnowMessages | models.KnowUnread}
 	m.me = f.Account.Address

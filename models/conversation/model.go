@@ -1,21 +1,21 @@
-// Package conversation is the conversation table of document 004: one
-// partition a conversation, newest message first, with the collections that
-// the document builds up (recipients, attachments, who has seen the message),
-// a static column and an index on the sender.
+// Package conversation is the conversation table of document 004. A conversation is
+// one partition, newest message first. It has the collections of the document
+// (recipients, attachments, viewers of the message), a static column and an index on
+// the sender.
 //
-// As a mailbox, a conversation stands for one folder of one user, and a
-// message is posted once for each recipient; Join shares a conversation among
-// users. There is no place for the subject, the date or the size of a message.
+// As a mailbox, a conversation is one folder of one user, and a message is posted
+// once for each recipient. Join shares a conversation among users. The document does
+// not store the subject, the date or the size of a message.
 //
 // # Interruptions
 //
-// A message is one row, and nothing beside it could disagree. A delivery to many
-// that is broken off is with some of them; a move, which is post and delete on
-// every engine, has moved some messages, and one may be in both conversations,
-// which an audit counts as duplicated; never in none. On HBase, which is atomic
-// within one row only, a delete of several that is broken off deletes some. A
-// creation leaves a user without some of the conversations, or one of them
-// without its title, so that nobody can join it.
+// A message is one row, and the model stores nothing beside it that could disagree.
+// An interrupted delivery to many reaches some of them. A move posts and then deletes
+// on every engine. If it is interrupted, some messages have moved and one may be in
+// both conversations (an audit counts it as duplicated), but every message is in one
+// of them. HBase is atomic within one row only, so an interrupted delete of several
+// messages deletes some there. An interrupted creation leaves a user without some of
+// the conversations, or a conversation without its title, which nobody can join.
 package conversation
 
 import (
@@ -106,7 +106,7 @@ type mailbox struct {
 	files      []drivers.Value // name, text, name, text …
 	who        [1]drivers.Value
 
-	found   bool   // the row that was asked for is there
+	found   bool   // the row exists
 	me      string // whose having seen a message is asked for
 	read    bool   // the answer
 	whole   []drivers.Value

@@ -10,8 +10,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// list runs a read that yields entries, as f's owner sees them; f is nil for
-// messages of everybody.
+// list runs a read that yields entries as the owner of f sees them. If f is nil, they
+// belong to many owners.
 func (m *mailbox) list(ctx context.Context, st drivers.Statement, f *models.Folder, args []drivers.Value,
 	yield func(*models.Entry) error,
 ) error {
@@ -24,7 +24,7 @@ func (m *mailbox) list(ctx context.Context, st drivers.Statement, f *models.Fold
 	return m.s.Read(ctx, st, args, m.onEntry)
 }
 
-// entryRow takes a row with its content, which a list does not show.
+// entryRow takes a row. The row holds the content too, which a list does not show.
 func (m *mailbox) entryRow(row []drivers.Value) error {
 	id := row[0].UUIDBytes()
 	m.entry.Handle, m.entry.Date, m.entry.From = handleOf(id), models.TimeOf(id), row[2].Raw()
@@ -32,7 +32,7 @@ func (m *mailbox) entryRow(row []drivers.Value) error {
 	return m.yield(&m.entry)
 }
 
-// isSeen tells whether m.me is in a seen_by list.
+// isSeen reports whether m.me is in a seen_by list.
 func (m *mailbox) isSeen(by drivers.Value) bool {
 	for _, who := range by.Elems() {
 		if string(who.Raw()) == m.me {
@@ -86,7 +86,7 @@ func (m *mailbox) BySender(ctx context.Context, f *models.Folder, sender string,
 	return nil
 }
 
-// get runs a read of one message. ErrNotFound if it is not there.
+// get runs a read of one message. It returns ErrNotFound if the message is missing.
 func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle,
 	row func([]drivers.Value) error,
 ) error {

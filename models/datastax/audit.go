@@ -13,8 +13,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Audit implements models.Mailbox. It keeps 24 bytes for each row of a label,
-// about 100 for each attachment and label, and nothing of what they hold.
+// Audit implements models.Mailbox. It keeps 24 bytes for each row of a label and
+// about 100 bytes for each attachment and label, but no content.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := audit{seed: maphash.MakeSeed(), labels: map[labelKey]*labelCount{}, files: map[fileKey]*fileSum{}}
 	for _, step := range []struct {
@@ -46,10 +46,10 @@ type audit struct {
 
 type labelKey struct{ username, label string }
 
-// labelCount is what a label shows, less what its counters say.
+// labelCount is the number of rows of a label minus its counters.
 type labelCount struct{ unread, messages int64 }
 
-// labelRow is a row that shows an email; folder stands for its user and folder.
+// labelRow is a row that shows an email. Its folder is a hash of user and folder.
 type labelRow struct {
 	id     [16]byte
 	folder uint64
@@ -60,7 +60,7 @@ type fileKey struct {
 	name uint64
 }
 
-// fileSum is what the chunks of one attachment come to.
+// fileSum is the sum of the chunks of one attachment.
 type fileSum struct {
 	bytes         int64
 	chunks, last  int64
@@ -119,7 +119,7 @@ func (a *audit) chunk(row []drivers.Value) error {
 	return nil
 }
 
-// sort makes the rows of labels, once all are there, ready to be looked for by email.
+// sort sorts the rows of labels by email, after all were read.
 func (a *audit) sort() {
 	if a.sorted {
 		return
@@ -163,7 +163,7 @@ func (a *audit) email(row []drivers.Value) error {
 	return nil
 }
 
-// whole tells whether the chunks are all there, and none left over.
+// whole reports whether no chunk is missing and none is left over.
 func (f *fileSum) whole(size int64) bool {
 	if f == nil {
 		return size == 0
@@ -174,7 +174,7 @@ func (f *fileSum) whole(size int64) bool {
 func (a *audit) result() models.Audit {
 	a.sort()
 	a.Dangling = int64(len(a.rows)) - a.Messages
-	a.Unreferenced += int64(len(a.files)) // attachments of emails that are not there, or do not name them
+	a.Unreferenced += int64(len(a.files)) // attachments that no email names
 	for _, c := range a.labels {
 		a.CounterDrift += max(c.unread, -c.unread) + max(c.messages, -c.messages)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Flag implements models.Mailbox. It reads, then writes: two at once can count
-// one change twice, as counters and plain columns have it in the document.
+// Flag implements models.Mailbox. It reads and then writes, so two workers at once
+// can count one change twice. The document's counters and plain columns allow that.
 func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
 	if flag != models.Seen {
 		return models.ErrNotOffered
@@ -38,7 +38,7 @@ func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on b
 	return m.addCounts(ctx)
 }
 
-// begin forgets the changes of the operation before.
+// begin clears the changes of the operation before.
 func (m *mailbox) begin() {
 	m.arena.Reset()
 	m.calls.Reset()
@@ -46,8 +46,8 @@ func (m *mailbox) begin() {
 	m.deltas = m.deltas[:0]
 }
 
-// commit writes what an operation changed: in folders, then in counters. Hides
-// come last: where this is not atomic, an interruption leaves an email in both.
+// commit writes the changes of folders and then of counters. Deletes of rows come
+// last: if the batch is not atomic, an interruption leaves an email in both folders.
 func (m *mailbox) commit(ctx context.Context) error {
 	m.calls.List = append(m.calls.List, m.hides.List...)
 	if len(m.calls.List) == 0 {
@@ -59,13 +59,13 @@ func (m *mailbox) commit(ctx context.Context) error {
 	return m.addCounts(ctx)
 }
 
-// addHide makes a label no longer show an email whose row is in m.shown.
+// addHide deletes the row of an email from a label. That row is in m.shown.
 func (m *mailbox) addHide(f *folder, overflow int32, id [16]byte) {
 	m.hides.Add(hide, drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id))
 	m.count(f, overflow, -1, m.shown.read)
 }
 
-// addShow makes a folder show an email as s does, and returns the label's overflow.
+// addShow adds a row like s to a folder, and returns the label's overflow.
 func (m *mailbox) addShow(ctx context.Context, f *folder, id [16]byte, s shown) (int32, error) {
 	overflow, err := m.place(ctx, f)
 	if err != nil {
@@ -77,8 +77,8 @@ func (m *mailbox) addShow(ctx context.Context, f *folder, id [16]byte, s shown) 
 	return overflow, nil
 }
 
-// find looks for an email in each label of a folder up to the one that look
-// read, and returns which shows it. Its row is then in m.shown.
+// find returns the label of a folder that shows an email. It reads each label up to
+// the current one. The row is then in m.shown.
 func (m *mailbox) find(ctx context.Context, f *folder, id [16]byte) (overflow int32, found bool, err error) {
 	for n := range f.current.Load() + 1 {
 		if err := m.readShown(ctx, f, n, id); err != models.ErrNotFound {
@@ -88,7 +88,7 @@ func (m *mailbox) find(ctx context.Context, f *folder, id [16]byte) (overflow in
 	return 0, false, nil
 }
 
-// Delete implements models.Mailbox: the emails stay, for whoever else shows them.
+// Delete implements models.Mailbox. The emails stay, since other labels may show them.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	if err := m.delete(ctx, ref(f), hs); err != nil {
 		return failed("delete", f, err)
@@ -110,8 +110,8 @@ func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) err
 	return m.commit(ctx)
 }
 
-// Move implements models.Mailbox: only rows of labels are written. An email
-// that the other folder shows already stays there as it is.
+// Move implements models.Mailbox. It writes only rows of labels. If the other folder
+// shows an email already, its row there does not change.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	if err := m.move(ctx, ref(from), ref(to), hs, handles); err != nil {
 		return failed("move", from, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// Deliver implements models.Mailbox. The email and its attachments are written
-// first, once; then what shows them, in one batch; then the counters.
+// Deliver implements models.Mailbox. It writes the email and its attachments once,
+// then the rows that show the email in one batch, then the counters.
 func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	id := m.ids.Next(m.now())
 	err := m.putAttachments(ctx, id, msg.Attachments)
@@ -79,7 +79,7 @@ func (m *mailbox) putAttachments(ctx context.Context, id [16]byte, parts []mail.
 		return nil
 	}
 	m.calls.Reset()
-	defer clear(m.window[1:]) // most attachments need but one: workers do not keep four
+	defer clear(m.window[1:]) // workers keep one chunk buffer, which is enough for most attachments
 	for i := range parts {
 		p := &parts[i]
 		chunk := 0
@@ -110,8 +110,8 @@ func (m *mailbox) flushChunks(ctx context.Context) error {
 	return err
 }
 
-// readChunk returns the chunk of c at off: c's own bytes where it lies in
-// memory, else a copy in a buffer that is good until the window is written.
+// readChunk returns the chunk of c at off. If c is in memory, it returns the bytes of
+// c, else a copy that is valid until the window is written.
 func (m *mailbox) readChunk(c mail.Content, off int64) ([]byte, error) {
 	n := min(c.Size()-off, int64(m.chunk))
 	if b, ok := c.(mail.BytesContent); ok {

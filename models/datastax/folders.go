@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// colors are given to folders in turn; the document says that they have one.
+// colors are assigned to folders in turn. The document says that a folder has a color.
 var colors = [...]string{"blue", "green", "orange", "purple", "red", "teal"}
 
 // folder is what a models.Folder refers to. All workers share it.
@@ -68,7 +68,7 @@ func (f *folder) raise(overflow int32) {
 	}
 }
 
-// base returns the folder's label that a label is, or is an overflow of.
+// base returns the label of the folder to which a label or overflow label belongs.
 func base(label string) string {
 	i := strings.LastIndex(label, overflowInfix)
 	if i < 0 {
@@ -89,8 +89,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// CreateUser implements models.Mailbox. There is no table of users in the
-// document: an account is there once it has a folder.
+// CreateUser implements models.Mailbox. The document has no table of users: an account
+// exists if it has a folder.
 func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
 	a, err := m.createUser(ctx, address, folders)
 	if err != nil {
@@ -135,7 +135,7 @@ func (m *mailbox) createUser(ctx context.Context, address string, folders []stri
 	return a, models.Partly(m.s.Batch(ctx, m.putFolders, m.calls.List))
 }
 
-// claim makes a folder unless there is one of that name.
+// claim creates a folder unless the name is taken.
 func (m *mailbox) claim(ctx context.Context, a *models.Account, name string, inbox bool) error {
 	color := colors[0]
 	if !inbox {
@@ -164,7 +164,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 // Login implements models.Mailbox.
 func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
 	a := &models.Account{Address: address}
-	if address == "" { // no key on every engine
+	if address == "" { // some engines refuse an empty key
 		return nil, fmt.Errorf("datastax: login: %w", models.ErrNotFound)
 	}
 	err := m.s.Read(ctx, m.folders, m.with(drivers.Text(address)), func(row []drivers.Value) error {
@@ -184,8 +184,8 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 	return a, nil
 }
 
-// Folders implements models.Mailbox: Q1, which folds the unread counts of
-// overflow labels.
+// Folders implements models.Mailbox: Q1. It adds the unread counts of overflow labels
+// to those of their folder.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
 	var labels []string
 	var unread []int64

@@ -1,27 +1,26 @@
 // Package datastax is the messaging model of DataStax's data modeling examples
 // (document 002): four access patterns, one partition each.
 //
-// An email and its attachments are stored once, however many users and labels
-// show it; a folder is a label, and a row under it shows an email. Attachments
-// lie in chunks of 1000 KB, each a partition of its own. A label whose
-// partition has grown too large is followed by an overflow label, and all
-// labels of a folder are listed as one. Nobody counts references: what no
-// label shows any more stays, and an audit counts it.
+// An email and its attachments are stored once for all users and labels. A folder
+// is a label, and each row of the label shows an email. Attachments are stored in
+// chunks of 1000 KB, and each chunk is a partition. When the partition of a label
+// is too large, an overflow label follows it. A list merges all labels of a folder.
+// Nobody counts references: an email that no label shows stays, and an audit counts
+// it.
 //
 // # Interruptions
 //
-// An operation is its chunks and email, then one batch of the rows that show
-// it, then one counter after another. A process that is killed in between
-// leaves chunks or an email that no label shows (unreferenced), or counters
-// that are wrong (drift: no counter of Cassandra's can be written again in case
-// it was not). A creation that is broken off leaves an account without some of
-// its folders.
+// An operation writes chunks and email, then one batch of the rows that show the
+// email, then one counter after another. If its process is killed in between, it
+// leaves chunks or an email that no label shows (unreferenced), or wrong counters
+// (drift). A write of a Cassandra counter cannot be repeated safely. A killed
+// creation leaves an account without some of its folders.
 //
-// HBase and Oracle NoSQL have no batch over several partitions. There the rows
-// go one by one, those that show an email before those that hide it: a delivery
-// that is broken off shows it to some of the recipients, a move of several
-// moves some, and one of them is shown by both folders, never by none. The
-// counters, which come last, are wrong by each row (drift).
+// HBase and Oracle NoSQL have no batch over several partitions. There the rows are
+// written one by one, and rows that show an email come before deletes of such rows.
+// A killed delivery shows the email to some of the recipients. A killed move moves
+// some of the emails; both folders may show one of them, but at least one folder
+// shows each. Each row that is written without its counters adds to the drift.
 package datastax
 
 import (
@@ -43,9 +42,9 @@ const (
 	// window is how many chunks are written or read at once; the schema says
 	// the same (parallel).
 	window = 4
-	// overflowAfter is how many emails a label takes. A row that shows one is
-	// about 100 bytes (id, sender, subject, flag and the engine's own), so that
-	// a partition stays near 100 MB, where Cassandra's begin to hurt.
+	// overflowAfter is how many emails a label takes. The row of an email has about
+	// 100 bytes (id, sender, subject, flag and overhead), so a partition stays near
+	// 100 MB. Larger partitions slow Cassandra down.
 	overflowAfter = 1_000_000
 )
 

@@ -9,10 +9,10 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// errBroken: an attachment is not what was delivered.
+// errBroken means that an attachment differs from the delivered one.
 var errBroken = fmt.Errorf("attachment: %w", models.ErrBroken)
 
-// shown is the row by which a label shows an email. Its bytes are the arena's.
+// shown is the row of an email in a label. Its bytes are in the arena.
 type shown struct {
 	from, subject []byte
 	read          bool
@@ -24,7 +24,7 @@ func (m *mailbox) shownRow(row []drivers.Value) error {
 	return nil
 }
 
-// readShown reads the row by which a label shows an email into m.shown.
+// readShown reads the row of an email in a label into m.shown.
 func (m *mailbox) readShown(ctx context.Context, f *folder, overflow int32, id [16]byte) error {
 	m.found = false
 	args := m.with(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id))
@@ -45,7 +45,7 @@ func (m *mailbox) readHandle(ctx context.Context, f *folder, h models.Handle) er
 	return m.readShown(ctx, f, overflowOf(h), idOf(h))
 }
 
-// Open implements models.Mailbox: the label's row for the flag, then Q3.
+// Open implements models.Mailbox: it reads the flag in the label's row, then Q3.
 func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) error {
 	m.arena.Reset()
 	err := m.readHandle(ctx, ref(f), h)
@@ -115,8 +115,8 @@ func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, 
 	}
 	d := &m.in
 	for d.written < d.size {
-		// As many as are needed if chunks were written with today's size; more
-		// windows follow if they were smaller.
+		// Enough chunks if they were written with the current chunk size. If they
+		// are smaller, more windows follow.
 		n := min(window, (d.size-d.written+int64(m.chunk)-1)/int64(m.chunk))
 		m.elems = m.elems[:0]
 		for i := range n {

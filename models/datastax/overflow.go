@@ -7,16 +7,16 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// A label's size is looked at after every sixteenth of what it has room for,
-// and not with each delivery. Processes that share a store can so overrun the
-// limit by a sixteenth each; it is there to bound a partition, not to be met.
+// lookEvery is the part of a label's free space after which a process reads its size
+// again. A read with each delivery would cost more. Each process that shares a store
+// may exceed the limit by a sixteenth, which the limit allows for.
 const lookEvery = 16
 
-// share returns how many emails a label of that size takes before it is
-// looked at again.
+// share returns how many emails a label of that size takes before its size is read
+// again.
 func (b *bound) share(size int64) int64 { return max(1, (b.limit-size)/lookEvery) }
 
-// label is the one that takes a folder's new emails, with its size.
+// label is the label that takes a folder's new emails, and its size.
 type label struct {
 	overflow int32
 	size     int64
@@ -39,11 +39,10 @@ func (m *mailbox) look(ctx context.Context, f *folder) error {
 
 // place returns the overflow of the label that takes the folder's next email.
 //
-// Labels roll over without a lock. Whoever finds the current one full marks it
-// overflowed, which holds for ever and can be done again, before anything is
-// put under the next; a list follows the marks. So two that roll over at once
-// use the same label, one that comes late may still use the full one, and
-// either way its email is listed.
+// Labels roll over without a lock. A process that finds the current label full marks
+// it as overflowed before it uses the next label. Two processes may set the mark at
+// once, and nobody removes it. A list follows the marks. A process that has not seen
+// the mark may still use the full label. Either way its email is listed.
 func (m *mailbox) place(ctx context.Context, f *folder) (int32, error) {
 	if f.room.Add(-1) >= 0 {
 		return f.current.Load(), nil
@@ -87,7 +86,7 @@ type delta struct {
 	messages int64
 }
 
-// count notes that n emails came to a label or, below 0, went from it.
+// count notes that n emails came to a label. If n is negative, they left it.
 func (m *mailbox) count(f *folder, overflow int32, n int64, read bool) {
 	unread := n
 	if read {
@@ -103,8 +102,8 @@ func (m *mailbox) count(f *folder, overflow int32, n int64, read bool) {
 	m.deltas = append(m.deltas, delta{f, overflow, unread, n})
 }
 
-// addCounts writes what was noted: in a batch of its own, after all else, which
-// is done if this fails.
+// addCounts writes the changes of counters in one batch, after all other writes. If
+// it fails, those are done, so the outcome is unknown.
 func (m *mailbox) addCounts(ctx context.Context) error {
 	m.calls.Reset()
 	for i := range m.deltas {

@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// mailboxID is a mailbox's UUID: the Ref of a folder. It is made from the time,
-// so that the inbox, which comes first, is an account's oldest.
+// mailboxID is a mailbox's UUID: the Ref of a folder. It holds the time of creation,
+// so the oldest mailbox of an account is the inbox.
 type mailboxID [16]byte
 
 func key(f *models.Folder) drivers.Value { return drivers.UUID(f.Ref.(mailboxID)) }
@@ -88,8 +88,8 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 	return a, nil
 }
 
-// Folders implements models.Mailbox. The number of messages stands in the row
-// that the scan reads anyway; unread ones would be another scan for each.
+// Folders implements models.Mailbox. The scan reads rows that hold the number of
+// messages. The number of unread ones would need another scan for each mailbox.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
 	found, err := m.find(ctx, a.Address)
 	if err != nil {

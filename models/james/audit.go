@@ -11,8 +11,8 @@ import (
 // auditPage is how many messages an audit takes from a scan at a time.
 const auditPage = 250
 
-// audit is the audit of everything. It holds a few words for each mailbox, and
-// nothing for a message once that has been checked.
+// audit audits all mailboxes. It holds a few words for each mailbox, and nothing for
+// messages that it has checked.
 type audit struct {
 	*mailbox
 	result models.Audit
@@ -23,7 +23,7 @@ type audit struct {
 	claims map[mailboxID]int64 // names that lead to a mailbox that is not there
 }
 
-// box is a mailbox: its count of messages as stored, and as found.
+// box is a mailbox with its stored and its real number of messages.
 type box struct {
 	count, found int64
 	named        bool
@@ -33,7 +33,7 @@ type box struct {
 type stored struct {
 	uid, size, chunkSize int64
 	checksum             uint32
-	hollow               bool // it has flags at most: a write to a message that is gone leaves that
+	hollow               bool // it has only flags, which a write to a deleted message leaves
 	readable             bool
 }
 
@@ -68,9 +68,9 @@ func (a *audit) readMailboxes(ctx context.Context) error {
 	return err
 }
 
-// readNames checks that each account and each mailbox has its name. A name
-// without a mailbox is what a creation that was broken off leaves; if messages of
-// that mailbox are there, it has been lost.
+// readNames checks that each account and each mailbox has its name. An interrupted
+// creation leaves a name without a mailbox. If that mailbox has messages, the
+// mailbox was lost.
 func (a *audit) readNames(ctx context.Context) error {
 	err := a.s.Read(ctx, a.names, nil, func(row []drivers.Value) error {
 		user, account, id := row[0].Str(), row[1].Size() == 0, mailboxID(row[2].UUIDBytes())
@@ -143,8 +143,8 @@ func (a *audit) pageOf(ctx context.Context, id mailboxID, after drivers.Value) (
 	return page, err
 }
 
-// check reads all data of a message: chunks 1, 2, 3 … and no more, each as
-// long as it must be.
+// check reads the chunks of a message. They must be numbered 1, 2, 3 … and have the
+// right lengths.
 func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
 	whole, next, left, sum := s.readable, int64(1), s.size, uint32(0)
 	err := a.s.Read(ctx, a.chunks, a.with(drivers.UUID(id), drivers.Bigint(s.uid)), func(row []drivers.Value) error {
@@ -177,8 +177,8 @@ func (a *audit) strayRows(ctx context.Context) error {
 	})
 }
 
-// strayData counts the bodies that have no metadata: an append was interrupted.
-// The chunks of one message lie together on every engine.
+// strayData counts bodies without metadata, which an interrupted delivery leaves.
+// Every engine stores the chunks of one message together.
 func (a *audit) strayData(ctx context.Context) error {
 	var last mailboxID
 	var lastUID, bodies int64

@@ -8,8 +8,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Flag implements models.Mailbox: one put, conditional on the message's size,
-// so that it changes nothing where the message is gone.
+// Flag implements models.Mailbox. Its put is conditional on the message's size, so
+// it changes nothing if the message is gone.
 func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
 	stmt := m.flagSeen
 	switch flag {
@@ -62,9 +62,8 @@ func (m *mailbox) removeAll(ctx context.Context, f *models.Folder) (err error) {
 	return models.Partly(m.countMessages(ctx, f, -int64(len(m.recs))))
 }
 
-// Expunge implements models.UIDs: a scan of the range, newest first, whose
-// rows are removed as they are found. UIDs are bound as they are; that they
-// are stored in reverse is the engine's affair.
+// Expunge implements models.UIDs. It scans the range, newest first, and removes the
+// rows page by page. The engine reverses UIDs in keys, not the model.
 func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64) (int, error) {
 	lower, upper := drivers.Bigint(int64(min(from, 1<<63-1))), drivers.Value{}
 	if to > 0 {
@@ -92,8 +91,8 @@ func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64
 	}
 }
 
-// Move implements models.Mailbox: each message gets a new UID and its data is
-// written anew. Then, in one batch, the new rows become visible and the old go.
+// Move implements models.Mailbox. It gives each message a new UID and writes its
+// data again. Then one batch makes the new rows visible and removes the old ones.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	if err := m.several(ctx, from, hs); err != nil {
 		return failed("move", from.Account, err)
@@ -167,7 +166,7 @@ func (m *mailbox) replaceAll(ctx context.Context, from, to *models.Folder, first
 		row := m.recs[i].put(to, first+int64(i))
 		m.calls.Add(replaceMessage, row[:]...)
 	}
-	// Where this is not atomic, an interruption leaves a message in both.
+	// New rows come first: an interruption leaves a message in both mailboxes, not in none.
 	for i := range m.recs {
 		uid := drivers.Bigint(m.recs[i].uid)
 		m.calls.Add(replaceOld, key(from), uid)

@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// Deliver implements models.Mailbox. Each recipient has a copy of the message.
+// Deliver implements models.Mailbox. Each recipient gets a copy of the message.
 func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	for i, f := range to {
 		uid, err := m.deliver(ctx, msg, f)
@@ -24,7 +24,7 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	return nil
 }
 
-// deliver is an append: a UID, the chunks, the metadata that makes the message
+// deliver reserves a UID and writes the chunks, the metadata that makes the message
 // visible, and the mailbox's count.
 func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Folder) (int64, error) {
 	uid, err := m.reserve(ctx, f, 1)
@@ -63,7 +63,7 @@ func (m *mailbox) write(ctx context.Context, msg *mail.Message, f *models.Folder
 }
 
 // writeChunks writes the message in chunks, one put after another, and returns
-// its checksum. A single chunk is left in m.calls: it goes with the metadata.
+// its checksum. A single chunk stays in m.calls: write stores it with the metadata.
 func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.Folder,
 	uid int64,
 ) (sum uint32, err error) {

@@ -1,29 +1,29 @@
-// Package james is the Apache James mailbox on HBase (document 001): a row for
-// each message, newest first behind its mailbox's UUID, with metadata in one
-// column family and the message in chunks in another. UIDs come from an atomic
-// increment on the mailbox's row.
+// Package james is the Apache James mailbox on HBase (document 001). A message is
+// one row. Its key is the UUID of the mailbox and then the UID, newest first. One
+// column family holds metadata, another holds the message in chunks. UIDs come from
+// an atomic increment on the mailbox's row.
 //
-// What is slow in the original is slow here: a login scans all mailboxes for
-// one user's, the unread count scans metadata, a body is stored once for each
-// recipient, and a move writes it anew.
+// Operations that are slow in the original are slow here: a login scans all
+// mailboxes to find those of one user, the unread count scans metadata, a body is
+// stored once for each recipient, and a move writes it again.
 //
 // # Interruptions
 //
-// A message is its chunks, then the metadata that makes it visible, then the
-// mailbox's count. A process that is killed in between leaves chunks without
-// metadata, which an audit counts as unreferenced, or a wrong count (drift), or
-// a UID that nobody gets. A creation that is broken off leaves a name without
-// its mailbox (unreferenced), which stays taken.
+// A delivery writes the chunks, then the metadata that makes the message visible,
+// then the mailbox's count. If its process is killed in between, it leaves chunks
+// without metadata, which an audit counts as unreferenced, or a wrong count (drift),
+// or an unused UID. A killed creation leaves a name without its mailbox
+// (unreferenced). That name stays taken.
 //
-// HBase is atomic within a row, and a message is one: an append of one chunk
-// and the delete of one message are all or nothing. A move or a delete of many
-// are not. Oracle NoSQL is atomic within a mailbox, and so in all but a move.
-// There, what is broken off leaves
-//   - of a move: messages in both mailboxes, seen by the audit as drift of both
-//     counts, since nothing in James tells two copies of a message apart; or
-//     chunks whose metadata is gone (unreferenced). Never in none;
-//   - of a delete or an expunge: some of the messages, the data of one of them
-//     without metadata (unreferenced), and the count (drift).
+// HBase is atomic within a row, and a message is one row: a delivery of one chunk
+// and a delete of one message are all or nothing. A move or a delete of many
+// messages is not. Oracle NoSQL is atomic within a mailbox, so only a move is not
+// atomic there. A kill leaves
+//   - after a move: messages in both mailboxes, but never in none. The audit counts
+//     them as drift, since James does not mark copies of a message. Or it leaves
+//     chunks without metadata (unreferenced);
+//   - after a delete or an expunge: some of the messages, the data of one of them
+//     without metadata (unreferenced), and a wrong count (drift).
 package james
 
 import (
@@ -38,7 +38,7 @@ import (
 )
 
 const (
-	// chunkSize is ours: the document says only that it is configurable.
+	// chunkSize is our choice: the document says only that it is configurable.
 	chunkSize = 1 << 20
 	// uidsAtOnce is how many messages an expunge takes from a scan at a time.
 	uidsAtOnce = 500
@@ -91,7 +91,7 @@ type bound struct {
 	now       func() time.Time
 	uuids     *models.TimeUUIDs
 	chunkSize int
-	// casUID and casCount: the number is changed by compare-and-set, not by an increment.
+	// casUID and casCount say that compare-and-set changes the number, not an increment.
 	casUID, casCount bool
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// known is what metadata tells of a message: its headers are in the data.
+// known is the set of fields in metadata. The headers are in the data.
 const known = models.KnowDate | models.KnowSize | models.KnowSeen
 
 // List implements models.Mailbox: one scan of the metadata family.
@@ -35,8 +35,8 @@ func (m *mailbox) row(row []drivers.Value) error {
 	return m.yield(&m.entry)
 }
 
-// Stats implements models.Mailbox: the total from the mailbox row, the unread
-// by a scan of metadata.
+// Stats implements models.Mailbox. It reads the total from the mailbox row and
+// counts unread messages by a scan of metadata.
 func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
 	total, err := m.number(ctx, f, messageCount)
 	m.unseen = 0

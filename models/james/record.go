@@ -38,8 +38,8 @@ func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*
 	return &m.recs[0], nil
 }
 
-// several reads the metadata of messages into m.recs, in one multi-get. One
-// that is missing, or named twice, makes it ErrNotFound.
+// several reads the metadata of messages into m.recs, in one multi-get. It returns
+// ErrNotFound if one is missing or named twice.
 func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	if err := m.handles.Distinct(hs); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (m *mailbox) record(row []drivers.Value) error {
 	if m.at == len(m.recs) {
 		return fmt.Errorf("UID %d came out of turn", uid)
 	}
-	if row[2].IsNull() { // a flag that was put where the message is gone
+	if row[2].IsNull() { // a flag of a deleted message
 		return nil
 	}
 	at := len(m.text)
@@ -84,7 +84,7 @@ func (m *mailbox) record(row []drivers.Value) error {
 	return nil
 }
 
-// put returns the arguments that write a record anew, as UID uid of f.
+// put returns the arguments that write a record as UID uid of f.
 func (r *record) put(f *models.Folder, uid int64) [9]drivers.Value {
 	return [...]drivers.Value{
 		key(f), drivers.Bigint(uid), drivers.Timestamp(r.date.UnixMicro()),

@@ -11,8 +11,8 @@ import (
 )
 
 // A handle is the UID and the size of the message, both big-endian. The size
-// never changes: a flag update is conditional on it, and so is one call that
-// cannot revive a message which is gone.
+// never changes. A flag update is conditional on it, so that it cannot bring back a
+// deleted message.
 
 func handleOf(uid, size int64) (h models.Handle) {
 	binary.BigEndian.PutUint64(h[:], uint64(uid))
@@ -52,14 +52,15 @@ func (m *mailbox) countMessages(ctx context.Context, f *models.Folder, n int64) 
 	return nil
 }
 
-// casAttempts is how often a compare-and-set of a UID whose outcome is not
-// known is made once more: it may have run into many others at once.
+// casAttempts is how often the model tries a compare-and-set of a UID whose outcome
+// is unknown. Contention can make the outcome unknown.
 const casAttempts = 5
 
-// increment adds n to a number of the mailbox row. It returns what the statement
-// returns: for UIDs, the new value. With cas it reads the number and writes the
-// sum by compare-and-set, until nobody else has changed it in between. A UID that
-// was perhaps taken is one that nobody gets; a count is not made twice.
+// increment adds n to a number of the mailbox row and returns the new value, if the
+// statement returns it. With cas, it reads the number and writes the sum by
+// compare-and-set, until no other worker has changed the number in between. After
+// an unknown outcome it tries again only for UIDs: an unused UID does no harm, but
+// a count would be added twice.
 func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.Statement, cas bool, number int,
 	n int64,
 ) (int64, error) {
@@ -92,7 +93,7 @@ func (m *mailbox) number(ctx context.Context, f *models.Folder, number int) (dri
 	return m.counts[number], err
 }
 
-// numbersRow takes the mailbox row's numbers, which are no bytes to be copied.
+// numbersRow takes the mailbox row's numbers.
 func (m *mailbox) numbersRow(row []drivers.Value) error {
 	copy(m.counts[:], row)
 	return nil

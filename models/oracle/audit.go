@@ -14,8 +14,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Audit implements models.Mailbox. It keeps 24 bytes for each message, about
-// 20 for each folder and user, and nothing of what they hold.
+// Audit implements models.Mailbox. It keeps 24 bytes for each message and about 20
+// bytes for each folder and user, but no content.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := audit{seed: maphash.MakeSeed(), users: map[uint64]bool{}, folders: map[uint64]bool{}}
 	for _, step := range []struct {
@@ -37,7 +37,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	return a.Audit, nil
 }
 
-// audit knows users and folders by hashes of their keys.
+// audit identifies users and folders by hashes of their keys.
 type audit struct {
 	models.Audit
 	seed     maphash.Seed
@@ -77,8 +77,8 @@ func (a *audit) folder(row []drivers.Value) error {
 	return nil
 }
 
-// message judges one row. What has no body is what a write to a message that
-// is gone would leave.
+// message checks one row. A row without a body is left by a write to a deleted
+// message.
 func (a *audit) message(row []drivers.Value) error {
 	switch {
 	case !a.folders[a.hash(row[0], row[1])]:
@@ -100,8 +100,8 @@ func (a *audit) message(row []drivers.Value) error {
 	return nil
 }
 
-// whole tells whether attachments are those that sizes names, each as long as
-// it says. Maps of one row come in the same order.
+// whole reports whether the attachments have the names and sizes in sizes. The maps
+// of one row have the same order.
 func whole(sizes, files []drivers.Value) bool {
 	if len(sizes) != len(files) {
 		return false

@@ -18,9 +18,9 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	return nil
 }
 
-// flagSeen writes on the condition that the message is there and has the other
-// value: a plain put would make a row of a message that is gone. Only where it
-// does not hold is the row read, to tell why.
+// flagSeen writes on the condition that the message exists and has the other value,
+// since a plain put would bring back a row of a deleted message. If the condition
+// fails, flagSeen reads the row to find out why.
 func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on bool) error {
 	k, err := m.keyOf(f, h)
 	if err != nil {
@@ -81,9 +81,9 @@ func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) err
 	return m.s.Batch(ctx, m.remove, m.calls.List)
 }
 
-// Move implements models.Mailbox: every row is read and put anew, body and
-// attachments included, in one write that is all or nothing. It keeps its
-// messageId and createdDate, and so its place by arrival.
+// Move implements models.Mailbox. It reads every row and writes it again, with body
+// and attachments, in one batch that is all or nothing. A message keeps its messageId
+// and createdDate, and therefore its place in the order of arrival.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	err := m.moveAll(ctx, ref(from), ref(to), hs, handles)
 	m.arena.Reset() // of whole messages

@@ -16,14 +16,14 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	if err == nil {
 		err = m.putAll(ctx, msg, to, handles)
 	}
-	m.letGo()
+	m.release()
 	if err != nil {
 		return fmt.Errorf("oracle: deliver to %d folders: %w", len(to), err)
 	}
 	return nil
 }
 
-// load brings the message's attachments into memory: a row is written whole.
+// load reads the message's attachments into memory, since a row is written at once.
 func (m *mailbox) load(msg *mail.Message) error {
 	m.sizes, m.files = m.sizes[:0], m.files[:0]
 	for i := range msg.Attachments {
@@ -32,7 +32,7 @@ func (m *mailbox) load(msg *mail.Message) error {
 		if !ok {
 			at := len(m.content)
 			var err error
-			// When this moves to a larger array, earlier attachments keep theirs.
+			// If append allocates a larger array, earlier attachments keep the old one.
 			if m.content, err = mail.AppendContent(m.content, p.Content); err != nil {
 				return fmt.Errorf("read attachment %q: %w", p.Name, err)
 			}
@@ -44,14 +44,14 @@ func (m *mailbox) load(msg *mail.Message) error {
 	return nil
 }
 
-// letGo empties the buffers that held the message.
-func (m *mailbox) letGo() {
+// release empties the buffers that held the message.
+func (m *mailbox) release() {
 	clear(m.files)
 	m.text, m.content = models.Reuse(m.text), models.Reuse(m.content)
 }
 
-// putAll writes to all recipients at once, but large messages one by one:
-// many copies of one would be in memory.
+// putAll writes to all recipients at once. It writes large messages one by one, since
+// many copies of them would be in memory.
 func (m *mailbox) putAll(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	m.text = appendList(m.text[:0], msg.To)
 	toEnd := len(m.text)
@@ -84,7 +84,7 @@ func (m *mailbox) putAll(ctx context.Context, msg *mail.Message, to []*models.Fo
 			continue
 		}
 		if err := m.s.Batch(ctx, m.deliver, m.calls.List); err != nil {
-			if i >= len(m.calls.List) { // recipients before these have it
+			if i >= len(m.calls.List) { // earlier recipients have the message
 				err = models.Partly(err)
 			}
 			return err
@@ -94,7 +94,7 @@ func (m *mailbox) putAll(ctx context.Context, msg *mail.Message, to []*models.Fo
 	return nil
 }
 
-// appendList appends addresses as the document's lists have them: one text.
+// appendList appends addresses as one text, as in the lists of the document.
 func appendList(dst []byte, as []mail.Address) []byte {
 	for i := range as {
 		if i > 0 {

@@ -29,15 +29,15 @@ func newFolder(a *models.Account, number uint32, name string) *models.Folder {
 	return &models.Folder{Name: name, Account: a, Ref: f}
 }
 
-// userIDOf derives the user's id from the address: inserting the user twice is
-// then inserting one row twice, which the engine refuses.
+// userIDOf derives the user's id from the address. A second insert of the user is
+// then an insert of the same row, which the engine refuses.
 func userIDOf(address string) string {
 	sum := sha256.Sum256([]byte(address))
 	return hex.EncodeToString(sum[:16])
 }
 
-// CreateUser implements models.Mailbox. The document's credentials stay empty:
-// nobody is asked for any here.
+// CreateUser implements models.Mailbox. The document's credentials stay empty, since
+// the benchmark uses none.
 func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
 	a, err := m.createUser(ctx, address, folders)
 	if err != nil {
@@ -68,8 +68,8 @@ func (m *mailbox) createUser(ctx context.Context, address string, folders []stri
 	return a, models.Partly(m.s.Batch(ctx, m.putFolders, m.calls.List))
 }
 
-// CreateFolder implements models.Mailbox. Whoever creates a folder competes
-// for the next number; who loses it looks again whether the name is taken.
+// CreateFolder implements models.Mailbox. Workers compete for the next folder number.
+// One that loses checks again whether the name is taken.
 func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (*models.Folder, error) {
 	for {
 		last, taken := uint32(0), false
@@ -103,7 +103,7 @@ func (m *mailbox) readFolders(ctx context.Context, a *models.Account,
 		id := row[0].Str()
 		n, err := strconv.ParseUint(id, 10, 32)
 		if err != nil {
-			return fmt.Errorf("folderId %q is no number", id)
+			return fmt.Errorf("folderId %q is not a number", id)
 		}
 		return yield(uint32(n), row[1].Str())
 	})

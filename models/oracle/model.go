@@ -164,9 +164,9 @@ func handleOf(id [16]byte, created int64, f *folder) (h models.Handle) {
 	return h
 }
 
-// newID returns a TimeUUID's bytes in the order of RFC 9562's version 6, in
-// which they sort by time, and those of one time by delivery: so does the text
-// made of them, and it is what the index sorts by among equal createdDates.
+// newID returns a TimeUUID in the byte order of RFC 9562's version 6. These bytes and
+// their text sort by time and then by delivery. The index sorts by this text among
+// equal createdDates.
 func (b *bound) newID(t time.Time) [16]byte {
 	u := b.ids.Next(t)
 	ticks := models.TicksOf(u)
