@@ -65,7 +65,7 @@ bench-hbase: ## compare the driver with a bare gohbase loop (BLOCKS=15 pairs, BL
 bench-cassandra bench-hbase: bench-%:
 	GO='$(GO)' .ci/bench $* $(BLOCKS) $(BLOCK)
 
-# Kill a run and audit what it leaves, so often over all models: 1 to 2 s each.
+# Kill KILLS runs, spread over all models, and audit what each leaves: 1 to 2 s a kill.
 KILLS ?= 200
 .PHONY: kills
 kills: ## kill runs at random moments and audit what they leave (KILLS=200)

@@ -12,9 +12,9 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// cassandra runs each node on a loopback address of its own, with the same
-// ports on all: native protocol, internode, and then a JMX port for each node,
-// which listens on 127.0.0.1 only whatever the node's address is.
+// cassandra runs each node on its own loopback address. All nodes use the same ports
+// for the native protocol and for internode traffic. Each has its own JMX port,
+// because JMX always listens on 127.0.0.1.
 type cassandra struct{}
 
 func (cassandra) facts() Facts {
@@ -46,8 +46,8 @@ func (cassandra) contact(nodes []Node) []string {
 	return all
 }
 
-// g1Heap is the heap from which G1, Cassandra's own choice, pays: below it the
-// serial collector takes less memory and less of few processors.
+// g1Heap is the smallest heap for G1, Cassandra's default collector. With a smaller
+// heap the serial collector takes less memory and processor time.
 const g1Heap = 2 << 30
 
 func (cassandra) command(in *Instance, n *Node) (command, error) {
@@ -78,8 +78,8 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 		"-Dcassandra.storagedir=" + dir,
 		"-Dlogback.configurationFile=" + fileURL(logback),
 		"-Dcassandra.jmx.local.port=" + jmx,
-		"-Dcassandra-foreground=yes", // else it closes its output, the log, once it is up
-		// Waits that a cluster over a real network needs.
+		"-Dcassandra-foreground=yes", // keeps the node's output open, which is its log
+		// These shorten waits that only a real network needs.
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0",
 		"-Dcassandra.ring_delay_ms=1000",
 		"-Dcassandra.shutdown_announce_in_ms=100",
@@ -102,9 +102,8 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 	return command{flags: flags, main: "org.apache.cassandra.service.CassandraDaemon"}, nil
 }
 
-// probe reads through each node a row that every node holds a copy of, at the
-// consistency that asks as many nodes as are running: it answers when each of
-// them has all others for live.
+// probe reads a row that every node holds through each of the nodes, at the
+// consistency that needs all of them. It succeeds when every node sees all others.
 func (cassandra) probe(ctx context.Context, nodes []Node) error {
 	consistency := []gocql.Consistency{gocql.One, gocql.Two, gocql.Three}[len(nodes)-1]
 	for _, n := range nodes {
@@ -128,13 +127,14 @@ func readThrough(ctx context.Context, address string, consistency gocql.Consiste
 		return err
 	}
 	defer s.Close()
-	// Cassandra's own table of three copies, in a keyspace that is there from the start.
-	const query = `SELECT view_name FROM system_distributed.view_build_status WHERE keyspace_name = 'mailbench' AND view_name = 'probe'`
+	// This keyspace of Cassandra's own exists from the start and has three replicas.
+	const query = `SELECT view_name FROM system_distributed.view_build_status
+		WHERE keyspace_name = 'mailbench' AND view_name = 'probe'`
 	return s.Query(query).WithContext(ctx).Exec()
 }
 
-// silent keeps gocql from telling of connections that are refused until the
-// node is up.
+// silent discards gocql's log, in which connections are refused until the node is
+// up.
 type silent struct{}
 
 func (silent) Print(...any)          {}

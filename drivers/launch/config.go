@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Config says what to start. The zero value of every field but Engine is what
-// the folder holds already, or else the usual.
+// Config says what to start. The zero value of a field means what the folder holds
+// already, or else the default. Engine must be set.
 type Config struct {
 	Engine string // cassandra or hbase
 	// Nodes are Cassandra's nodes (1 to 3), or HBase's region servers in
@@ -20,14 +20,14 @@ type Config struct {
 	Port int
 	// HeapBytes is each process' heap, in whole MiB.
 	HeapBytes int64
-	// Progress is told, in lines without an end, what takes long.
+	// Progress is called with a line, without its newline, for each slow step.
 	Progress func(line string)
 }
 
-// AnyPort stands for a port that is free, with the next ones that are needed.
+// AnyPort asks for a free port that is followed by enough free ports.
 const AnyPort = -1
 
-// UsageError is a fault of what was asked for, that no other machine would mend.
+// UsageError is wrong input: it would fail on any machine.
 type UsageError string
 
 func (e UsageError) Error() string { return string(e) }
@@ -36,13 +36,13 @@ func usagef(format string, args ...any) error { return UsageError(fmt.Sprintf(fo
 
 const mib = 1 << 20
 
-// Bounds of Config.HeapBytes: with less no engine starts; more is a slip.
+// Bounds of Config.HeapBytes. No engine starts with less; more must be a mistake.
 const (
 	minHeap = 256 * mib
 	maxHeap = 64 << 30
 )
 
-// check finds what is wrong with the configuration by itself.
+// check checks the configuration, without looking at the machine.
 func (c *Config) check(e engine) error {
 	f := e.facts()
 	switch {
@@ -59,8 +59,8 @@ func (c *Config) check(e engine) error {
 // maxPort leaves room for the ports above an instance's first.
 const maxPort = 65535 - 10
 
-// CacheDir is where jars are kept, and instances that name no folder of their
-// own: $MAILBENCH_CACHE, or mailbench in the user's cache folder.
+// CacheDir returns the folder of the jars, and of instances without a folder of
+// their own: $MAILBENCH_CACHE, or mailbench in the user's cache folder.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("MAILBENCH_CACHE"); dir != "" {
 		return filepath.Abs(dir)

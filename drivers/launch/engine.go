@@ -11,17 +11,16 @@ import (
 	"time"
 )
 
-// engine is what launch has to know of one engine.
+// engine is what launch must know about an engine.
 type engine interface {
 	facts() Facts
-	// nodes lays out an instance's processes, in the order in which they are
-	// started.
+	// nodes returns an instance's processes in the order in which they start.
 	nodes(port, count int) []Node
 	// contact picks the nodes' addresses that clients connect to.
 	contact(nodes []Node) []string
 	// command writes a node's configuration and returns how it is started.
 	command(in *Instance, n *Node) (command, error)
-	// probe tries once whether these nodes, all of them running, serve.
+	// probe checks once whether the nodes serve. All of them must be running.
 	probe(ctx context.Context, nodes []Node) error
 }
 
@@ -30,24 +29,24 @@ type Facts struct {
 	Name     string
 	Port     int    // usual first port
 	Unit     string // what Config.Nodes counts
-	Nodes    string // says it with its engine, for a help text
+	Nodes    string // describes Config.Nodes in a help text
 	MinNodes int    // of Config.Nodes; 0 is one process
 	MaxNodes int
 
-	version  string // of what its pom fetches
-	download string // how much that is, about
+	version  string // the version that its pom fetches
+	download string // the approximate size of its jars
 	protocol string // what Contact speaks
 	shell    string // the engine's own client, which takes a host and a port
 	heap     int64  // usual heap of a process
-	// overhead is what a process takes beside its heap, in bytes.
+	// overhead is the memory of a process outside its heap, in bytes.
 	overhead int64
 	// patience is how long a process may take to end by itself.
 	patience time.Duration
-	// oneByOne: a node is started when those before it serve.
+	// oneByOne means that a node starts only when those before it serve.
 	oneByOne bool
 }
 
-// command is a java command line, less the java and the class path.
+// command is a java command line without java itself and the class path.
 type command struct {
 	flags []string
 	main  string
@@ -95,8 +94,8 @@ func writeConfig(dir, name, tmpl string, data any) (string, error) {
 	return path, f.Close()
 }
 
-// opens and exports are flags of java's module system: packages that the
-// unnamed module, which holds the engine, may reach into.
+// opens and exports return flags of java's module system. They let the engine's
+// code, in the unnamed module, use internal packages.
 func opens(packages ...string) []string   { return forAll("--add-opens", packages) }
 func exports(packages ...string) []string { return forAll("--add-exports", packages) }
 

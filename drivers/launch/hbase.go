@@ -11,7 +11,8 @@ import (
 // ports from the first up are ZooKeeper's, the master's and the region servers'.
 type hbase struct{}
 
-// Names of its nodes, beside region servers: standalone is all of HBase.
+// The names of its nodes other than region servers. standalone is all of HBase in
+// one process.
 const (
 	standalone = "hbase"
 	zookeeper  = "zookeeper"
@@ -24,8 +25,8 @@ func (hbase) facts() Facts {
 		Nodes:   "HBase region servers in processes of their own; 0 is one process for all of HBase",
 		version: "2.6.4", download: "117 MB", protocol: "ZooKeeper",
 		heap: 512 * mib, overhead: 200 * mib,
-		// Regions are closed in a second or two. In one process with its
-		// ZooKeeper, which is gone by then, HBase goes on for 20 s to sign off there.
+		// HBase closes its regions in a second or two. A standalone HBase then
+		// tries for 20 s to reach its ZooKeeper, which has already stopped.
 		patience: 10 * time.Second,
 	}
 }

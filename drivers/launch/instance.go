@@ -103,7 +103,8 @@ func (in *Instance) plan(c Config) error {
 	if err := claim(in.dir); err != nil {
 		return err
 	}
-	in.state = &state{Engine: f.Name, Version: f.version, Port: c.Port, HeapBytes: c.HeapBytes, Count: max(c.Nodes, f.MinNodes)}
+	in.state = &state{Engine: f.Name, Version: f.version, Port: c.Port, HeapBytes: c.HeapBytes,
+		Count: max(c.Nodes, f.MinNodes)}
 	switch c.Port {
 	case 0:
 		in.state.Port = f.Port
@@ -130,9 +131,11 @@ func (in *Instance) matches(c Config) error {
 	case c.Port > 0 && c.Port != s.Port:
 		return fmt.Errorf("%s holds %s on port %d, not %d: %s", in.dir, s.Engine, s.Port, c.Port, purge)
 	case c.HeapBytes != 0 && c.HeapBytes != s.HeapBytes:
-		return fmt.Errorf("%s holds %s with heaps of %s, not %s: %s", in.dir, s.Engine, formatBytes(s.HeapBytes), formatBytes(c.HeapBytes), purge)
+		return fmt.Errorf("%s holds %s with heaps of %s, not %s: %s", in.dir, s.Engine, formatBytes(s.HeapBytes),
+			formatBytes(c.HeapBytes), purge)
 	case s.Version != f.version:
-		return fmt.Errorf("%s holds data of %s %s, and this mailbench starts %s: %s", in.dir, s.Engine, s.Version, f.version, purge)
+		return fmt.Errorf("%s holds data of %s %s, and this mailbench starts %s: %s", in.dir, s.Engine, s.Version,
+			f.version, purge)
 	}
 	return nil
 }

@@ -118,7 +118,8 @@ func lastErrors(out string) string {
 	const most = 3 // Maven's last errors but these are advice on its flags
 	var found []string
 	for line := range strings.Lines(out) {
-		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "[ERROR]"); ok && strings.TrimSpace(text) != "" && len(found) < most {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line),
+			"[ERROR]"); ok && strings.TrimSpace(text) != "" && len(found) < most {
 			found = append(found, strings.TrimSpace(line))
 		}
 	}

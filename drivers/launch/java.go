@@ -37,7 +37,8 @@ func findJava(ctx context.Context, e engine) (string, error) {
 		return "", errors.New(java + " does not say its version; set JAVA_HOME to a Java 17")
 	}
 	if version := string(found[1]); !slices.Contains(javaVersions, version) {
-		return "", fmt.Errorf("%s is Java %s, and %s %s runs on Java 11 or 17: set JAVA_HOME to one of those", java, version, f.Name, f.version)
+		return "", fmt.Errorf("%s is Java %s, and %s %s runs on Java 11 or 17: set JAVA_HOME to one of those", java,
+			version, f.Name, f.version)
 	}
 	return java, nil
 }

@@ -23,14 +23,14 @@ const slice = `SELECT * FROM messages WHERE conversation_id = ?
 func clock(hhmmss string) time.Time {
 	t, err := time.Parse("2006-01-02 15:04:05.9999999 -0700", "2013-04-03 "+hhmmss+" +0100")
 	if err != nil {
-		panic(err) // it stands in this file
+		panic(err) // the time is a constant in this file
 	}
 	return t
 }
 
-// said is the document's conversation, whose ids tell the time of the first.
-// What stands on the bounds of the slice is ours.
-var said = []struct{ at, content, sender string }{
+// sent is the document's conversation. The ids give the time of the first message.
+// The messages at the bounds of the slice are our own.
+var sent = []struct{ at, content, sender string }{
 	{"07:01:00", "Hi!", "ann@example.org"},
 	{"07:03:20", "Hello!", "tom@example.org"},
 	{"07:03:59.999", "before the slice", "ann@example.org"},
@@ -48,7 +48,7 @@ func TestConversation(t *testing.T) {
 	ann, bob := c.user("ann@example.org", "tom"), c.user("bob@example.org", "tom")
 	chat, other := ann.Folders[0], bob.Folders[0]
 	handles := make(map[string]models.Handle) // by content
-	for _, s := range said {
+	for _, s := range sent {
 		c.now = clock(s.at).Add(-time.Minute)
 		d := modeltest.Draft{
 			From: mail.Address{Address: s.sender}, To: []mail.Address{{Address: "ann@example.org"}, {Address: "tom@example.org"}},
@@ -70,13 +70,13 @@ func TestConversation(t *testing.T) {
 	c.in("created", testCreated)
 	c.in("newest N", func(c *cqlsh) {
 		rows := c.query(`SELECT * FROM messages WHERE conversation_id = ? LIMIT 4`, id)
-		c.areLast(rows, said[5:9])
+		c.areLast(rows, sent[5:9])
 		got, _ := c.list(chat, 4)
 		c.sameLines(got, rows, ann.Address)
 	})
 	c.in("slice", func(c *cqlsh) {
 		rows := c.query(slice, id)
-		c.areLast(rows, said[3:8])
+		c.areLast(rows, sent[3:8])
 		var got []line
 		c.must(c.mailbox.(models.Slicer).Slice(c.ctx, chat, clock("07:04:00"), clock("07:10:00"), 100, func(e *models.Entry) error {
 			got = append(got, lineOf(e))
@@ -203,7 +203,7 @@ func (c *cqlsh) conversationOf(user, name string) gocql.UUID {
 	return c.one(`SELECT conversation_id FROM conversations_by_user WHERE user = ? AND name = ?`, user, name)["conversation_id"].(gocql.UUID)
 }
 
-// areLast checks that rows are what was said, the last first.
+// areLast checks that rows are these messages, the last first.
 func (c *cqlsh) areLast(rows []row, want []struct{ at, content, sender string }) {
 	c.Helper()
 	var got []struct{ at, content, sender string }

@@ -1,6 +1,6 @@
-// Package faithful proves, on real engines, that what mailbench creates and
-// writes is what the source documents say. It holds tests only: a model writes
-// mail through its Mailbox, and the document's own queries read it through a
-// bare client of the engine, without any of mailbench's layers; and what a bare
-// client writes as the document would, the model lists and opens.
+// Package faithful holds tests that prove, on real engines, that mailbench's models
+// store mail as the source documents say. In one direction, a model writes mail
+// through its Mailbox, and the document's own queries read it. In the other, the
+// document's own statements write mail, and the model lists and opens it. These
+// queries and statements run through a bare client, without mailbench's drivers.
 package faithful

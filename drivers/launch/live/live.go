@@ -1,5 +1,5 @@
-// Package live gives tests a real engine. Those that "make test" has started are
-// named by environment variables:
+// Package live gives tests a real engine. Environment variables name the engines
+// that "make test" has started:
 //
 //	MAILBENCH_TEST_CASSANDRA   host:port of one node
 //	MAILBENCH_TEST_HBASE       host:port of ZooKeeper
