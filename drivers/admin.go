@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// Admin is what every store of a Remote engine offers beside data: it lists and
-// drops namespaces. Only what carries mailbench's prefix and mark is listed or
-// dropped; anything else is left, and refused with ErrForeign.
+// Admin lists and drops namespaces. Every store of a Remote engine is one. It
+// lists and drops only namespaces with mailbench's prefix and mark, and refuses
+// to drop any other with ErrForeign.
 type Admin interface {
-	// Namespaces lists the namespaces on the engine, whichever run made them:
-	// what killed runs left is among them.
+	// Namespaces lists the namespaces of all runs on the engine, also those
+	// that killed runs left.
 	Namespaces(ctx context.Context) ([]string, error)
 	// Drop removes the namespace that the store was opened with: every schema
 	// applied in it, with all data, and nothing else.
 	Drop(ctx context.Context) error
 }
 
-// How long a cluster may take for what has no time limit of its own. An HBase
-// drops its tables one by one, in a second or two each.
+// Time limits of calls to a cluster that have none of their own. HBase drops
+// tables one by one and takes a second or two for each.
 const (
 	reachAtMost = 30 * time.Second
 	dropAtMost  = 2 * time.Minute
 )
 
-// Reach opens a store of a Remote engine within a bounded time. The error says
-// where nobody answered, and what to do.
+// Reach opens a store of a Remote engine within a bounded time. If nobody
+// answers, the error names the address and says what to do.
 func (e Engine) Reach(ctx context.Context, o Options) (st Store, err error) {
 	where := "on this machine"
 	if len(o.Contact) > 0 {
@@ -81,8 +81,7 @@ func adminOf(st Store) (Admin, error) {
 	return a, nil
 }
 
-// Within calls do with a bound on its time. The error says so if the bound was
-// exceeded.
+// Within calls do with a time limit. The error says so if do exceeded it.
 func Within(ctx context.Context, most time.Duration, do func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

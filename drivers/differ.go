@@ -10,8 +10,8 @@ import (
 // maxConflicts is how many differences an error names.
 const maxConflicts = 3
 
-// Conflict returns an error that names differences, the most harmful first, or
-// nil if there are none: what is there was not made for the schema.
+// Conflict returns an error that names the differences between a schema and the
+// tables that are there, the most harmful first. Without differences it is nil.
 func Conflict(differences []schemas.Difference) error {
 	if len(differences) == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Cost is what calls to a store came to. Bytes are payload as Value.Size
+// Cost is what calls to a store cost. Bytes are payload as Value.Size
 // counts it: arguments of writes, and the columns of rows read.
 type Cost struct {
 	Calls, RowsRead, RowsWritten, BytesRead, BytesWritten int64
@@ -28,8 +28,8 @@ func (c *Cost) Add(d Cost) {
 // that a client of the engine would send: a read, a write or an atomic batch is
 // one; a parallel get is one for each element of its list; a batch with
 // "atomic: none" is one for each part. Counting is the same on every engine,
-// so figures of engines can be compared; what an engine does to answer one
-// request is its own affair.
+// so figures of engines can be compared. It does not count what an engine does
+// to answer a request.
 type Meter struct {
 	Session
 	Cost Cost

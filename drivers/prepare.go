@@ -95,7 +95,7 @@ func (s *Prepared) Emulated(name string) bool {
 }
 
 // Arg returns where calls of a pattern have the argument of that name, or -1.
-// A fallback may take those of after in another order than what it stands in for.
+// A fallback may take the arguments of after in another order than its pattern.
 func (s *Prepared) Arg(name, arg string) int {
 	stmt := s.byName[name]
 	if stmt == nil {
@@ -104,15 +104,15 @@ func (s *Prepared) Arg(name, arg string) int {
 	return slices.IndexFunc(stmt.Pattern().Args(), func(a schemas.Arg) bool { return a.Name == arg })
 }
 
-// Conditional reports whether a pattern writes only if a condition holds, which
-// its calls then give: a compare-and-set may stand in for an add.
+// Conditional reports whether calls of a pattern give a condition: the fallback of
+// an add may be a compare-and-set.
 func (s *Prepared) Conditional(name string) bool {
 	stmt := s.byName[name]
 	return stmt != nil && stmt.Pattern().Kind == schemas.PutIf
 }
 
-// fallback is a statement that does less well what instead declares: that of
-// its fallback, or its own without the index it is written for.
+// fallback is a statement that emulates the pattern instead: the statement of its
+// fallback, or its own without the index that it is written for.
 type fallback struct {
 	Statement
 	instead *schemas.Pattern

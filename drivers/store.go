@@ -38,11 +38,11 @@ type Options struct {
 	// as mailbench's and locked; a folder that holds anything else is refused.
 	Dir string
 	// Contact are addresses of a cluster's nodes, each a host or host:port.
-	// None is the engine's usual port on loopback.
+	// Without any, Open uses the engine's usual port on loopback.
 	Contact []string
-	// Namespace keeps one data set apart from all others on a shared engine: it
-	// stands between Prefix and the schema's name in every name made there. At
-	// most 16 lower-case letters and digits; "" is none.
+	// Namespace keeps one data set apart from all others on a shared engine.
+	// Every name made there is Prefix, Namespace and the schema's name. It has
+	// at most 16 lower-case letters and digits; "" is none.
 	Namespace  string
 	Durability Durability
 	CacheBytes int64             // block cache; 0 is the driver's default
@@ -83,12 +83,11 @@ type Statement interface {
 }
 
 // Session runs statements for one worker and owns its buffers. It runs one
-// call at a time and must not be called from within a yield. Arguments stand
-// in the order of schemas.Pattern.Args; the store keeps none of them after the
-// call.
+// call at a time and must not be called from within a yield. Arguments are in
+// the order of schemas.Pattern.Args. The store keeps none of them after the call.
 type Session interface {
-	// Read yields the rows of a get, slice, scan or count, each with the
-	// pattern's Columns in order. A row and all it refers to are valid only
+	// Read yields the rows of a get, slice or scan, each with the pattern's
+	// Columns in order. A row and all it refers to are valid only
 	// until yield returns. The pattern's limit is always honoured. An error
 	// from yield ends the read and is returned as it is. No row is no error.
 	Read(ctx context.Context, st Statement, args []Value, yield func(row []Value) error) error

@@ -9,9 +9,10 @@ import (
 )
 
 // Canonical returns a copy of a schema's tables in the form in which stores
-// tell of theirs: parents first and otherwise by name, as are static columns,
-// plain columns and indexes. Documentation, additions, patterns and the native
-// engine are not stored and left out. Hints stay; the caller owns the copy.
+// return theirs. Tables are sorted by name, parents first; static columns, plain
+// columns and indexes are sorted by name. Documentation, additions, patterns and
+// the native engine are not stored, so they are left out. Hints stay. The caller
+// owns the copy.
 func Canonical(s *Schema) *Schema {
 	c := &Schema{Name: s.Name, File: s.File}
 	copies := make(map[*Table]*Table)
@@ -62,8 +63,8 @@ func copyTable(t, parent *Table) *Table {
 	return own
 }
 
-// copyKey copies columns, but for the first ones that are equal to the
-// parent's: those are shared.
+// copyKey copies columns. The first ones, if they equal the parent's, are shared
+// with it and not copied.
 func copyKey(cs, parents []*Column) []*Column {
 	var own []*Column
 	for i, c := range cs {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// DifferenceKind says in what tables differ.
+// DifferenceKind is a way in which tables differ.
 type DifferenceKind uint8
 
 // The kinds of difference, the most harmful first: calls that fail, then rows
@@ -31,7 +31,8 @@ const (
 
 var differenceNames = [...]string{
 	"missing table", "missing column", "different key", "different type", "different role", "different expiry",
-	"different order", "missing index", "different index", "different setting", "extra column", "extra index", "extra table",
+	"different order", "missing index", "different index", "different setting",
+	"extra column", "extra index", "extra table",
 }
 
 // String returns the kind in two words.
@@ -75,7 +76,8 @@ func (d Difference) String() string {
 	case DifferentOrder:
 		return fmt.Sprintf("column %s of table %s is %s; it should be %s", d.Part, d.Table, d.Have, d.Want)
 	case DifferentSetting, DifferentExpiry:
-		return fmt.Sprintf("setting %s of table %s is %s; it should be %s", d.Part, d.Table, orNothing(d.Have), orNothing(d.Want))
+		return fmt.Sprintf("setting %s of table %s is %s; it should be %s",
+			d.Part, d.Table, orNothing(d.Have), orNothing(d.Want))
 	}
 	return fmt.Sprintf("column %s of table %s is %s; it should be %s", d.Part, d.Table, d.Have, d.Want)
 }
@@ -87,11 +89,10 @@ func orNothing(setting string) string {
 	return setting
 }
 
-// Diff compares the tables of two schemas, and returns how those of have are
-// not as those of want, the most harmful differences first. The order of
-// tables, columns and indexes is none, and neither are documentation, additions
-// and patterns. Settings that want does not name are free. A row header stores
-// nothing and is compared by what is nested in it.
+// Diff returns how the tables of have differ from those of want, the most
+// harmful differences first. It ignores the order of tables, columns and
+// indexes, documentation, additions and patterns, and settings that want does
+// not name. A row header stores nothing: Diff compares the tables nested in it.
 func Diff(want, have *Schema) []Difference {
 	var d differ
 	for _, w := range want.Tables {
@@ -149,8 +150,8 @@ func (d *differ) table(want, have *Table) {
 	}
 }
 
-// key compares primary keys. What both tables share with the one that they are
-// nested in is compared there.
+// key compares primary keys, without the columns that both tables inherit: those
+// are compared in the parent.
 func (d *differ) key(want, have *Table) {
 	from, nested := 0, parentOf(want) == parentOf(have)
 	if nested && sharesKey(want) && sharesKey(have) && len(want.Parent.Key()) == len(have.Parent.Key()) {

@@ -44,19 +44,19 @@
 //	  hints: {ENGINE: {setting: value, …}}
 //
 // Inside {…}, YAML ends a word at a comma: write "map<text,int>" in quotes.
-// Counters stand in tables that hold nothing but counters and their key.
+// A table with counters has nothing beside them and its key.
 //
 // # Patterns
 //
 // A pattern names its kind and its table in one key (get, slice, scan, put,
 // put-if, add, append, remove, delete) or lists its parts (batch). The
-// comments of [Pattern] say what each further key means and in which order the
-// arguments of a call stand. Where a list has one name, the name alone will do.
+// comments of [Pattern] say what each further key means and in which order a call
+// takes its arguments. A list of one name may be written as the name alone.
 //
 //	doc, addition   any kind
 //	fallback        any kind: the pattern that runs in its place on an engine that
 //	                cannot run this one. Arguments and columns are the same;
-//	                those of after may stand in the order in which it sorts.
+//	                those of after may be in the order in which it sorts.
 //	by              get, put, put-if, add, append, remove: the whole primary key
 //	                unless it says otherwise (and it may not say less; before in,
 //	                what comes before in; with static, the partition key).

@@ -2,7 +2,7 @@ package schemas
 
 import "github.com/mailbench/mailbench/schemas/strict"
 
-// What is wrong with a schema file, and where.
+// Errors of a schema file, each with its place in the file.
 type (
 	Pos    = strict.Pos
 	Error  = strict.Error

@@ -10,8 +10,8 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-// EngineNames are the engines that a schema file may speak of (native,
-// hints). Whether one is built in is not the language's business.
+// EngineNames are the engines that a schema file may name (native, hints). A build
+// need not have a driver for each.
 var EngineNames = []string{"embedded", "cassandra", "hbase", "oraclenosql", "null"}
 
 var schemaKeys = []string{"schema", "name", "doc", "native", "tables", "patterns"}

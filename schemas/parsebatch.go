@@ -123,7 +123,7 @@ func (r *patternReader) fallback(byName map[string]*patternReader, known []strin
 		r.Fail(e.Value, "%s: its fallback %s has a fallback itself; expected one that runs as it is", r.where, name)
 	case r.ok && fb.ok:
 		if why := differs(r.Pattern, fb.Pattern); why != "" {
-			r.Fail(e.Value, "%s: %s cannot stand in for it: %s", r.where, name, why)
+			r.Fail(e.Value, "%s: %s cannot be its fallback: %s", r.where, name, why)
 		}
 	}
 	r.Fallback = fb.Pattern
@@ -146,12 +146,13 @@ func differs(p, fb *Pattern) string {
 	return ""
 }
 
-// afterByName returns the pattern with the columns of its after sorted by name:
-// what stands in for a page may sort by them in another order. Its caller asks
-// where they stand in the pattern that runs.
+// afterByName returns the pattern with the columns of its after sorted by name.
+// The fallback of a page may take them in another order: its caller asks the
+// pattern that runs for their positions (drivers.Prepared.Arg).
 func afterByName(p *Pattern) *Pattern {
 	sorted := *p
-	sorted.After = slices.SortedFunc(slices.Values(p.After), func(a, b *Column) int { return strings.Compare(a.Name, b.Name) })
+	byName := func(a, b *Column) int { return strings.Compare(a.Name, b.Name) }
+	sorted.After = slices.SortedFunc(slices.Values(p.After), byName)
 	return &sorted
 }
 

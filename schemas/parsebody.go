@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-// body reads a pattern of one table. Each step leans on those before it, so
-// that the first fault of the key ends it: later ones would be echoes.
+// body reads a pattern of one table. A fault of the key ends it, since later steps
+// need the key and would report the same fault again.
 func (r *patternReader) body() {
 	if !r.keys() {
 		return
@@ -29,7 +29,7 @@ func (r *patternReader) body() {
 	r.returns()
 }
 
-// keys reads by, in, from, to and after: what of the order is bound.
+// keys reads by, in, from, to and after, which bind columns of the order.
 func (r *patternReader) keys() bool {
 	by, ok := r.columnsOf("by")
 	switch {
@@ -41,7 +41,8 @@ func (r *patternReader) keys() bool {
 		r.Fail(r.name, "%s has no by; a slice needs %s", r.where, r.sliceNeeds())
 		return false
 	case r.Kind == Delete:
-		r.Fail(r.name, "%s has no by; a delete needs at least the partition key (%s)", r.where, names(r.Table.Partition))
+		r.Fail(r.name, "%s has no by; a delete needs at least the partition key (%s)",
+			r.where, names(r.Table.Partition))
 		return false
 	case r.Kind != Scan:
 		r.By = r.order
@@ -73,7 +74,8 @@ func (r *patternReader) in() bool {
 		}
 	}
 	if len(r.By) >= r.bound || r.order[len(r.By)] != r.In {
-		r.Fail(e.Value, "%s: in (%s) must be the next column after by (%s) of %s", r.where, name, names(r.By), r.ordering())
+		r.Fail(e.Value, "%s: in (%s) must be the next column after by (%s) of %s",
+			r.where, name, names(r.By), r.ordering())
 		return false
 	}
 	return true
@@ -93,13 +95,15 @@ func (r *patternReader) boundEnough() bool {
 		}
 	case Delete:
 		if len(r.By) < len(r.Table.Partition) {
-			r.Fail(r.at("by"), "%s: by (%s) must bind the whole partition key (%s)", r.where, names(r.By), names(r.Table.Partition))
+			r.Fail(r.at("by"), "%s: by (%s) must bind the whole partition key (%s)",
+				r.where, names(r.By), names(r.Table.Partition))
 			return false
 		}
 	case Scan:
 	default:
 		if bound < len(r.order) {
-			r.Fail(r.at("by"), "%s: %s needs all of %s; not bound: %s", r.where, a(r.Kind), r.ordering(), names(r.order[bound:]))
+			r.Fail(r.at("by"), "%s: %s needs all of %s; not bound: %s",
+				r.where, a(r.Kind), r.ordering(), names(r.order[bound:]))
 			return false
 		}
 	}
@@ -133,7 +137,7 @@ func (r *patternReader) ordering() string {
 	return "the primary key of " + r.Table.Name + " (" + names(r.order) + ")"
 }
 
-// ranges reads from, to and after, which go on where by ends.
+// ranges reads from, to and after, which bind the columns after by.
 func (r *patternReader) ranges() bool {
 	before := len(r.Errs)
 	r.From, r.To = r.end("from"), r.end("to")
@@ -144,7 +148,8 @@ func (r *patternReader) ranges() bool {
 	if r.In != nil {
 		for _, field := range []string{"from", "to", "after"} {
 			if r.has(field) {
-				r.Fail(r.fields[field].Key, "%s: in and %s exclude each other; both bind the column after by", r.where, field)
+				r.Fail(r.fields[field].Key, "%s: in and %s exclude each other; both bind the column after by",
+					r.where, field)
 			}
 		}
 	}
@@ -155,11 +160,13 @@ func (r *patternReader) ranges() bool {
 			if b == r.To {
 				field = "to"
 			}
-			r.Fail(r.at(field), "%s: %s (%s) must be the next column after by (%s) of %s", r.where, field, b.Column.Name, names(r.By), r.ordering())
+			r.Fail(r.at(field), "%s: %s (%s) must be the next column after by (%s) of %s",
+				r.where, field, b.Column.Name, names(r.By), r.ordering())
 		}
 	}
 	if len(r.After) > len(rest) || !slices.Equal(r.After, rest[:len(r.After)]) {
-		r.Fail(r.at("after"), "%s: after (%s) must be the next columns after by (%s): %s", r.where, names(r.After), names(r.By), names(rest))
+		r.Fail(r.at("after"), "%s: after (%s) must be the next columns after by (%s): %s",
+			r.where, names(r.After), names(r.By), names(rest))
 	}
 	return len(r.Errs) == before
 }
@@ -190,7 +197,8 @@ func (r *patternReader) filter() {
 	r.Filter, _ = r.columnsOf("filter")
 	for _, c := range r.Filter {
 		if c.Role != Plain || c.Type.Collection() {
-			r.Fail(r.atColumn("filter", c), "%s: filter compares plain columns that are no collections; %s is %s", r.where, c.Name, describe(c))
+			r.Fail(r.atColumn("filter", c), "%s: filter compares plain columns that are no collections; %s is %s",
+				r.where, c.Name, describe(c))
 		}
 	}
 }
@@ -230,7 +238,8 @@ func (r *patternReader) readColumns() {
 		}
 		for _, c := range r.Columns {
 			if r.Static && c.Role != Partition && c.Role != Static {
-				r.Fail(r.atColumn("columns", c), "%s: with static %s yields partition and static columns; %s is %s", r.where, a(r.Kind), c.Name, describe(c))
+				r.Fail(r.atColumn("columns", c), "%s: with static %s yields partition and static columns; %s is %s",
+					r.where, a(r.Kind), c.Name, describe(c))
 			}
 		}
 		return
@@ -242,7 +251,8 @@ func (r *patternReader) readColumns() {
 func (r *patternReader) element(e strict.Entry) {
 	for _, field := range []string{"columns", "in", "static"} {
 		if r.has(field) {
-			r.Fail(r.fields[field].Key, "%s: element and %s exclude each other; element reads one value of one row", r.where, field)
+			r.Fail(r.fields[field].Key, "%s: element and %s exclude each other; element reads one value of one row",
+				r.where, field)
 		}
 	}
 	name, ok := r.Text(e.Value, "element of "+r.where)

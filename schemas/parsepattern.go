@@ -55,7 +55,8 @@ type patternReader struct {
 	ok    bool // nothing was wrong so far
 }
 
-// patterns reads the patterns; those that name others come after those others.
+// patterns reads the patterns. Batches and fallbacks name others, so they are read
+// after all others.
 func (p *parser) patterns(n *yaml.Node) {
 	var readers []*patternReader
 	for _, e := range p.Mapping(n, "patterns") {
@@ -114,14 +115,16 @@ func (r *patternReader) head(n *yaml.Node) bool {
 		return false
 	}
 	if kinds != 1 {
-		r.Fail(r.name, "%s must have exactly one of the keys %s, found %d", r.where, strings.Join(patternKindNames[:], ", "), kinds)
+		r.Fail(r.name, "%s must have exactly one of the keys %s, found %d",
+			r.where, strings.Join(patternKindNames[:], ", "), kinds)
 		return false
 	}
 	kind := r.Kind.String()
 	allowed := slices.Concat(commonKeys, []string{kind}, keysOf[r.Kind])
 	for name, e := range f {
 		if !slices.Contains(allowed, name) {
-			r.Fail(e.Key, "%s: %s has no key %q; it may have %s", r.where, a(r.Kind), name, strings.Join(keysOf[r.Kind], ", "))
+			r.Fail(e.Key, "%s: %s has no key %q; it may have %s",
+				r.where, a(r.Kind), name, strings.Join(keysOf[r.Kind], ", "))
 			delete(f, name)
 		}
 	}
@@ -150,7 +153,8 @@ func (r *patternReader) table(n *yaml.Node) bool {
 		return false
 	}
 	if r.Table.Header() {
-		r.Fail(n, "%s: table %s is only a row header and stores nothing of its own; expected one of the tables nested in it", r.where, name)
+		r.Fail(n, "%s: table %s is only a row header and stores nothing of its own; expected one of the tables nested in it",
+			r.where, name)
 		return false
 	}
 	r.order = r.Table.Key()

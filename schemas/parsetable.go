@@ -68,9 +68,11 @@ func (r *tableReader) table(e strict.Entry) *Table {
 		t.Static = r.columns(t, st.Value, Static)
 		switch {
 		case t.Parent != nil:
-			r.Fail(st.Key, "%s is nested and cannot have static columns; they belong to the root table %s", where, t.Root().Name)
+			r.Fail(st.Key, "%s is nested and cannot have static columns; they belong to the root table %s",
+				where, t.Root().Name)
 		case len(t.Clustering) == 0:
-			r.Fail(st.Key, "%s has no clustering columns, so that a partition is one row; expected plain columns instead of static ones", where)
+			r.Fail(st.Key, "%s has no clustering columns, so that a partition is one row; expected plain columns instead of static ones",
+				where)
 		}
 	}
 	if cs, ok := f["columns"]; ok {
@@ -96,7 +98,8 @@ func (r *tableReader) nest(t *Table, in strict.Entry, f map[string]strict.Entry)
 		return
 	}
 	if part, ok := f["partition"]; ok {
-		r.Fail(part.Key, "table %s is nested and inherits its partition columns from %s; expected clustering columns only", t.Name, name)
+		r.Fail(part.Key, "table %s is nested and inherits its partition columns from %s; expected clustering columns only",
+			t.Name, name)
 	}
 	pe, ok := r.entries[name]
 	if !ok {
@@ -109,7 +112,8 @@ func (r *tableReader) nest(t *Table, in strict.Entry, f map[string]strict.Entry)
 		return
 	}
 	if cl, ok := f["clustering"]; !ok || (cl.Value.Kind == yaml.SequenceNode && len(cl.Value.Content) == 0) {
-		r.Fail(in.Key, "table %s is nested in %s and adds no key of its own; expected clustering: [name type, …]", t.Name, name)
+		r.Fail(in.Key, "table %s is nested in %s and adds no key of its own; expected clustering: [name type, …]",
+			t.Name, name)
 	}
 	t.Parent = parent
 	t.Partition = parent.Partition
@@ -169,7 +173,8 @@ func (r *tableReader) columns(t *Table, n *yaml.Node, role Role) []*Column {
 			c.Addition = r.TextOf(f, "addition", "column "+c.Name)
 			typeNode = f["type"].Value
 			if typeNode == nil {
-				r.Fail(e.Value, `column %s of table %s has no type; expected {type: T, addition: reason}`, c.Name, t.Name)
+				r.Fail(e.Value, `column %s of table %s has no type; expected {type: T, addition: reason}`,
+					c.Name, t.Name)
 			}
 		}
 		if typeNode != nil {
@@ -253,8 +258,7 @@ func (r *tableReader) indexes(t *Table, n *yaml.Node) {
 	}
 }
 
-// hints reads engine → setting → value. What a setting means is its engine's
-// business.
+// hints reads engine → setting → value. The engine's driver checks the settings.
 func (r *tableReader) hints(t *Table, n *yaml.Node) {
 	t.Hints = make(map[string]map[string]string)
 	where := "hints of table " + t.Name

@@ -33,7 +33,8 @@ func (r *patternReader) writeColumns() {
 		at := r.atColumn("columns", c)
 		switch {
 		case c.Role != role:
-			r.Fail(at, "%s: %s writes %s columns; %s is %s", r.where, a(r.Kind), [...]string{Plain: "plain", Static: "static"}[role], c.Name, describe(c))
+			r.Fail(at, "%s: %s writes %s columns; %s is %s",
+				r.where, a(r.Kind), [...]string{Plain: "plain", Static: "static"}[role], c.Name, describe(c))
 		case r.Kind == Add && c.Type.Kind != Counter && c.Type.Kind != Bigint:
 			r.Fail(at, "%s: an add needs counter or bigint columns; %s is %s", r.where, c.Name, describe(c))
 		case (r.Kind == Append || r.Kind == Remove) && c.Type.Kind != List:
@@ -68,7 +69,8 @@ func (r *patternReader) scope() {
 	case Scope(named) == ScopePartition && r.Scope == ScopeRow && len(r.Table.Clustering) == 0:
 		r.Scope = ScopePartition // the row is its whole partition
 	case Scope(named) != r.Scope:
-		r.Fail(e.Value, "%s: scope %s does not fit by (%s), which makes it a delete of a %s", r.where, name, names(r.By), r.Scope)
+		r.Fail(e.Value, "%s: scope %s does not fit by (%s), which makes it a delete of a %s",
+			r.where, name, names(r.By), r.Scope)
 	}
 }
 
@@ -94,7 +96,8 @@ func (r *patternReader) condition() {
 	}
 	for _, c := range r.If {
 		if c.Role != Plain || c.Type.Collection() || c.Type.Kind == Counter {
-			r.Fail(r.atColumn("if", c), "%s: if compares plain columns that are no collections or counters; %s is %s", r.where, c.Name, describe(c))
+			r.Fail(r.atColumn("if", c), "%s: if compares plain columns that are no collections or counters; %s is %s",
+				r.where, c.Name, describe(c))
 		}
 	}
 }

@@ -6,7 +6,7 @@ type PatternKind uint8
 // The kinds of pattern.
 const (
 	// Get reads the row of one full primary key, or one row for each element
-	// of a list (in). With static it reads the static columns of a partition.
+	// of a list (in). With static, it reads the static columns of a partition.
 	Get PatternKind = iota
 	// Slice reads rows of one partition in clustering order (or in the order
 	// of an index): by names the whole partition key and may go on into the

@@ -162,8 +162,8 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
-// Schema is a parsed schema file. Tables stand parents first, otherwise in
-// file order; Patterns stand in file order.
+// Schema is a parsed schema file. Parents come first among Tables, which
+// are otherwise in file order. Patterns are in file order.
 type Schema struct {
 	Name     string
 	Doc      string

@@ -55,7 +55,7 @@ func must(c *client, err error) {
 	}
 }
 
-// unordered is about batches whose parts may be applied one by one, but are.
+// unordered is about batches that are not atomic: all parts are applied all the same.
 func unordered(c *client) {
 	for _, pattern := range []string{"in_none", "in_parallel"} {
 		var parts []part
@@ -192,8 +192,8 @@ func spread(c *client) {
 }
 
 // isolation is about readers while atomic batches run: they see a batch whole
-// or not at all. A reader is one get, or one slice of one partition; what
-// several reads see of a batch in between no engine promises.
+// or not at all. A reader is one get, or one slice of one partition: no engine
+// promises what several reads see of a batch in between.
 func isolation(t testing.TB, open Open) {
 	s := begin(t, open, "batches.yaml")
 	if s.offers("in_row") {
@@ -243,8 +243,8 @@ func isolation(t testing.TB, open Open) {
 	}
 }
 
-// watch writes values one after another while readers look on: they must see
-// what whole says of some value, or nothing yet.
+// watch writes values one after another while readers look on. They must see
+// whole(v) of some value v, or nothing yet.
 func watch(s *suite, name string, write func(*client, string) error, read func(*client) ([]string, error), whole func(string) []string) {
 	s.Helper()
 	const values = 60

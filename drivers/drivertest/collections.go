@@ -54,7 +54,8 @@ func wholeRows(c *client) {
 	c.write("put_subject", "rows", 1, "again")
 	c.expect([]string{"1 null null null"}, "all", "rows")
 	if c.caps.Atomic > 0 {
-		err := c.batch("post", with(0, "rows", 4, "s", list{"a"}, list{"r"}, nil), with(1, "rows", 4, list{"b", "c"}), with(2, "rows", 4, list{"q"}), with(2, "rows", 4, list{"p"}), with(3, "rows", 4, "t"))
+		err := c.batch("post", with(0, "rows", 4, "s", list{"a"}, list{"r"}, nil), with(1, "rows", 4, list{"b", "c"}),
+			with(2, "rows", 4, list{"q"}), with(2, "rows", 4, list{"p"}), with(3, "rows", 4, "t"))
 		if err != nil {
 			c.fail.Fatalf("a batch over one row with collections: %v", err)
 		}

@@ -260,7 +260,7 @@ func (c *client) expectCount(n int, pattern string, vals ...any) {
 	}
 }
 
-// same is expect for reads that promise no order.
+// same is expect for reads without a promised order.
 func (c *client) same(want []string, pattern string, vals ...any) {
 	c.fail.Helper()
 	got := slices.Sorted(slices.Values(c.read(pattern, vals...)))

@@ -126,8 +126,8 @@ func row(vals ...any) string {
 	return strings.Join(words, " ")
 }
 
-// longest is how many bytes of a value are written out; of longer ones,
-// length and checksum.
+// longest is how many bytes of a value are written out. A longer value is written
+// as its length and checksum.
 const longest = 64
 
 func word(v drivers.Value) string {

@@ -110,7 +110,7 @@ func Faults() []Fault {
 
 		// Batches.
 		{
-			Name: "halves-batches", Doc: "Of a batch of several parts the first half is applied, and the batch acknowledged.",
+			Name: "halves-batches", Doc: "Only the first half of a batch is applied, and the batch is acknowledged.",
 			session: func(s *session) drivers.Session { return &halvesBatches{s} },
 		},
 		{

@@ -1,5 +1,5 @@
-// Package keys encodes key columns so that comparing the bytes is comparing
-// the values in their declared direction. A key is the encodings of its
+// Package keys encodes key columns in bytes that sort as the values do in their
+// declared direction. A key is the encodings of its
 // columns one after another: each is prefix-free (of fixed length, or ended by
 // a terminator), so a shorter key sorts before the longer ones it begins, and
 // the rows below a key prefix lie together.

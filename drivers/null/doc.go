@@ -1,5 +1,5 @@
-// Package null is the engine that does nothing: what a workload costs on it is
-// the harness, and the model's own CPU and allocations. It takes every pattern,
+// Package null is the engine that does nothing. A workload's cost on it is that of
+// the harness and of the model's own CPU and allocations. It takes every pattern,
 // acknowledges every write (a put-if too), never blocks, and allocates nothing
 // once it has its samples.
 //
@@ -10,8 +10,8 @@
 // puts, adds and appends wrote, and never more. A read yields samples as rows
 // of whatever it asks for:
 //
-//   - What by, and an element of in, bind is what the arguments say; all else is
-//     as the sample has it. A get, and each element of its list, yields one row:
+//   - Columns that by or an element of in bind have the arguments' values; all
+//     others have the sample's. A get, and each element of its list, yields one row:
 //     the sample whose last key column is the text asked for, if there is one,
 //     else the first.
 //   - A slice yields the samples that belong to the key prefix of the first
@@ -21,7 +21,7 @@
 //   - A slice with after is a page: it repeats those samples up to its limit, 25
 //     at most. After something it is empty: a folder is one page long, so that
 //     callers which page to the end get there.
-//   - A scan yields each sample once; a count is their number.
+//   - A scan yields each sample once.
 //   - A table that was never written yields nothing. Filters are not applied,
 //     deletes delete nothing, and static columns beside rows are null.
 //   - An add that returns the new value gives a number that ascends over the

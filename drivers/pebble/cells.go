@@ -116,7 +116,7 @@ func (s *session) readElement(t schemas.Type, it *pebble.Iterator, tail int) err
 }
 
 // getElement yields one value of a map, if it is there.
-func (s *session) getElement(st *statement, key drivers.Value, yield func([]drivers.Value) error) error {
+func (s *session) getElement(st *statement, key drivers.Value, yield yieldFunc) error {
 	c := st.Pattern().Element
 	k, err := st.fam.elementKey(s.cellKey[:0], s.key, st.mapColumn, key)
 	s.cellKey = k

@@ -8,11 +8,10 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// maxPointDeletes is up to how many keys of a range are deleted one by one. A
-// range tombstone is one small write, but Pebble sorts all those of a memtable
-// anew for the first read after each: with thousands of them, as deleting
-// single messages leaves, every read pays milliseconds. Above this the range
-// is large enough for a tombstone to be worth that.
+// maxPointDeletes is the number of keys of a range that are deleted one by one;
+// the rest goes by a range tombstone. A range tombstone is one small write, but
+// the first read after each sorts all those of the memtable anew. With thousands
+// of them, as deleting single messages leaves, every read pays milliseconds.
 const maxPointDeletes = 1024
 
 // delete puts a delete into the batch.

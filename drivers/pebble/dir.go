@@ -19,7 +19,7 @@ import (
 // that holds files and not this one.
 const markName = "MAILBENCH"
 
-// mark is what it holds. The number is that of the layout in doc.go.
+// mark is the text of that file. Its number is that of the layout in doc.go.
 var mark = []byte("mailbench data, engine embedded, layout 2\n")
 
 // claim makes the folder mailbench's if it is absent or empty, and checks that
@@ -34,7 +34,8 @@ func claim(dir string) error {
 	case err == nil && bytes.Equal(found, mark):
 		return nil
 	case err == nil:
-		return fmt.Errorf("%s was written by another version of mailbench (%q); use another directory or remove it", dir, found)
+		return fmt.Errorf("%s was written by another version of mailbench (%q); use another directory or remove it",
+			dir, found)
 	case !errors.Is(err, os.ErrNotExist):
 		return err
 	}
@@ -43,7 +44,8 @@ func claim(dir string) error {
 		return err
 	}
 	if len(entries) > 0 {
-		return fmt.Errorf("%s holds files that are not mailbench's, %s among them; name an empty directory: %w", dir, entries[0].Name(), drivers.ErrForeign)
+		return fmt.Errorf("%s holds files that are not mailbench's, %s among them; name an empty directory: %w",
+			dir, entries[0].Name(), drivers.ErrForeign)
 	}
 	return writeWhole(name, mark)
 }
@@ -66,7 +68,8 @@ func lock(dir string) (*pebble.Lock, error) {
 		return l, nil
 	}
 	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) || strings.Contains(err.Error(), "lock held") {
-		return nil, fmt.Errorf("data directory %s is %w; wait for that run to end or name another directory", dir, drivers.ErrLocked)
+		return nil, fmt.Errorf("data directory %s is %w; wait for that run to end or name another directory",
+			dir, drivers.ErrLocked)
 	}
 	return nil, fmt.Errorf("lock data directory %s: %w", dir, err)
 }

@@ -13,12 +13,12 @@
 //
 // Nested tables have spaces of their own too, so a scan of metadata never
 // touches bodies. Keys are encoded by package keys. A put of all columns is a
-// Set; a put of some, an add and a delete of cells are Merges: blind, whatever
-// the row holds (see merger.go). Elements of a list get ascending numbers, so
-// appending reads nothing.
+// Set. A put of some columns and an add are Merges, which do not read the row
+// (see merger.go). Elements of a list get ascending numbers, so appending reads
+// nothing.
 //
-// What Pebble has no way to do blindly takes a lock for the time of its
-// reading and applying, never of its syncing: put-if, returns, and writes to rows with collections.
+// A write that must read its row first (put-if, returns: new) takes the row's
+// lock while it reads and applies, but not while it syncs.
 //
 // Indexes over key columns are entries written with their rows. An index over
 // plain columns would need the old row read on each write, which Pebble does

@@ -159,7 +159,7 @@ func TestBatches(t *testing.T) {
 	e.want("r 1 q - (z) -", "posts", "r")
 }
 
-// What was written is there after closing and opening again, and appends still
+// All that was written is there after closing and opening again, and appends still
 // come behind it.
 func TestReopen(t *testing.T) {
 	dir := t.TempDir()

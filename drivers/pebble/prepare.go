@@ -36,7 +36,7 @@ type statement struct {
 	indexed bool         // later parts read what earlier ones wrote
 }
 
-// operand is a column that a write touches and where its argument stands.
+// operand is a column that a write changes and the position of its argument.
 type operand struct{ col, arg int }
 
 // Prepare implements drivers.Store.
@@ -63,7 +63,8 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	st.path = &st.fam.path
 	if p.Index != nil {
 		if st.path = st.table.byIndex[p.Index]; st.path == nil {
-			return nil, fmt.Errorf("index %s is over plain columns, and keeping it would read the old row on every write: %w", p.Index.Name, drivers.ErrUnsupported)
+			return nil, fmt.Errorf("index %s is over plain columns, and keeping it would read the old row on every write: %w",
+				p.Index.Name, drivers.ErrUnsupported)
 		}
 	}
 	if p.Kind.Reads() {
@@ -76,7 +77,8 @@ func (st *statement) compileRead() error {
 	for _, c := range st.Pattern().Filter {
 		i := slices.Index(st.fam.columns, c)
 		if i < 0 || c.Type.Collection() {
-			return fmt.Errorf("filter %s: only plain columns that are no collections can be compared after reading", c.Name)
+			return fmt.Errorf("filter %s: only plain columns that are no collections can be compared after reading",
+				c.Name)
 		}
 		st.filters = append(st.filters, i)
 		st.needRow = true
@@ -130,7 +132,8 @@ func (st *statement) compileWrite() error {
 		}
 	}
 	slices.SortFunc(st.write, func(a, b operand) int { return a.col - b.col })
-	st.replaces = len(st.write) == len(st.fam.columns)-st.fam.collections && (p.Kind == schemas.Put || p.Kind == schemas.PutIf)
+	put := p.Kind == schemas.Put || p.Kind == schemas.PutIf
+	st.replaces = put && len(st.write) == len(st.fam.columns)-st.fam.collections
 	for _, c := range p.If {
 		st.conds = append(st.conds, slices.Index(st.fam.columns, c))
 	}

@@ -13,11 +13,14 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
+// yieldFunc takes the rows of a read.
+type yieldFunc = func(row []drivers.Value) error
+
 // checkEvery is after how many rows a long read looks at its context.
 const checkEvery = 256
 
 // Read implements drivers.Session.
-func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error) error {
+func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield yieldFunc) error {
 	st, err := s.enter(ctx, stmt, len(args))
 	if err != nil {
 		return err
@@ -107,7 +110,7 @@ func (s *session) closeIters() (err error) {
 // after another, also where the pattern allows calls in parallel: a point read
 // in this process takes a few microseconds, less than handing it to another
 // goroutine and back, and the worker's core is all it has.
-func (s *session) get(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
+func (s *session) get(ctx context.Context, st *statement, args []drivers.Value, yield yieldFunc) error {
 	n := len(st.Pattern().By)
 	copy(s.keyVals, args[:n])
 	if st.Layout.In < 0 {
@@ -126,7 +129,7 @@ func (s *session) get(ctx context.Context, st *statement, args []drivers.Value, 
 }
 
 // getOne yields the row whose key is in s.keyVals, if it is there.
-func (s *session) getOne(st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
+func (s *session) getOne(st *statement, args []drivers.Value, yield yieldFunc) error {
 	s.arena = s.arena[:0]
 	key, err := st.fam.append(s.key[:0], s.keyVals)
 	s.key = key
@@ -160,7 +163,7 @@ func closeAfter(c io.Closer, err error) error {
 
 // emit yields the row at hand (key in s.keyVals and s.key, value in data)
 // unless the filter drops it.
-func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield func([]drivers.Value) error) (yielded bool, err error) {
+func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield yieldFunc) (yielded bool, err error) {
 	if st.needRow {
 		if err := st.fam.decodeRow(data, s.vals); err != nil {
 			return false, st.Named(err)
@@ -185,7 +188,7 @@ func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield f
 }
 
 // slice yields the rows of one range, or of one for each element of a list.
-func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error) error {
+func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value, yield yieldFunc) error {
 	left := st.Limit(args)
 	if st.Layout.In < 0 {
 		_, err := s.sliceOne(ctx, st, args, nil, left, yield)
@@ -206,7 +209,9 @@ func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value
 	return nil
 }
 
-func (s *session) sliceOne(ctx context.Context, st *statement, args []drivers.Value, element *drivers.Value, limit int64, yield func([]drivers.Value) error) (n int64, err error) {
+func (s *session) sliceOne(
+	ctx context.Context, st *statement, args []drivers.Value, element *drivers.Value, limit int64, yield yieldFunc,
+) (n int64, err error) {
 	if limit == 0 {
 		return 0, nil
 	}
@@ -244,7 +249,7 @@ func (s *session) sliceOne(ctx context.Context, st *statement, args []drivers.Va
 }
 
 // sliceRow yields the row that the iterator stands on.
-func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value, yield func([]drivers.Value) error) (bool, error) {
+func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value, yield yieldFunc) (bool, error) {
 	arena, err := st.path.decode(it.Key(), s.keyVals, s.arena[:0])
 	s.arena = arena
 	if err != nil {

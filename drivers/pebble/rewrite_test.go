@@ -30,9 +30,9 @@ func (e *env) wrote(what string, want ...pebble.InternalKeyKind) {
 	}
 }
 
-// A write that has read its row leaves no chain of operands behind: it sets the
-// row, operands of blind writes below it and all. A large row, which would
-// outweigh that, gets an operand.
+// TestRewrite: a write that has read its row leaves no chain of operands. It sets
+// the whole row, with what the operands below it came to. A large row gets an
+// operand, which is cheaper to write.
 func TestRewrite(t *testing.T) {
 	const set, merge = pebble.InternalKeyKindSet, pebble.InternalKeyKindMerge
 	e := newEnv(t, drivers.Options{Durability: drivers.Memory})
@@ -65,7 +65,7 @@ func TestRewrite(t *testing.T) {
 	e.want("u f 1 1 - small again 5 0", "get", row...)
 }
 
-// What a large write took does not stay with its session.
+// TestLargeBatchIsLetGo: a session does not keep the memory of a large write.
 func TestLargeBatchIsLetGo(t *testing.T) {
 	e := newEnv(t, drivers.Options{Durability: drivers.Memory})
 	e.write("put", "u", "f", 1, 1, strings.Repeat("x", keepBatch), 5, true)

@@ -164,7 +164,8 @@ func (f *family) decodeRow(data []byte, vals []drivers.Value) error {
 // a bigint to its callers.
 func checkKind(c *schemas.Column, got schemas.Kind) error {
 	want := c.Type.Kind
-	if got == want || got == schemas.Null || got == schemas.Bigint && want == schemas.Counter || got == schemas.Counter && want == schemas.Bigint {
+	counts := func(k schemas.Kind) bool { return k == schemas.Bigint || k == schemas.Counter }
+	if got == want || got == schemas.Null || counts(got) && counts(want) {
 		return nil
 	}
 	return fmt.Errorf("a %s value was given for column %s, which is %s", got, c.Name, c.Type)

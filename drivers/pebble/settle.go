@@ -58,7 +58,8 @@ func (s *Store) Settle(ctx context.Context) error {
 // quiet reports whether nothing is left to flush or compact.
 func (s *Store) quiet() bool {
 	m := s.db.Metrics()
-	if m.Flush.NumInProgress > 0 || m.Compact.NumInProgress > 0 || m.Table.PendingStatsCollectionCount > 0 || !m.Table.InitialStatsCollectionComplete {
+	if m.Flush.NumInProgress > 0 || m.Compact.NumInProgress > 0 ||
+		m.Table.PendingStatsCollectionCount > 0 || !m.Table.InitialStatsCollectionComplete {
 		return false
 	}
 	return true

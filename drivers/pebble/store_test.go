@@ -141,7 +141,7 @@ func (e *env) stmt(name string) drivers.Statement {
 	return st
 }
 
-// value makes a value of what stands in a test; its integers are bigints.
+// value makes a value of a Go value in a test. Integers become bigints.
 func value(x any) drivers.Value {
 	switch x := x.(type) {
 	case nil:

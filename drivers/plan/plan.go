@@ -52,8 +52,8 @@ func Foreign(stmt drivers.Statement) error {
 // Errors of calls that no engine can run.
 var (
 	ErrNotRead  = errors.New("it is a write: run it with Write, or Batch")
-	ErrNotWrite = errors.New("it is no single write: run it with Read, or Batch")
-	ErrNotBatch = errors.New("it is no batch")
+	ErrNotWrite = errors.New("it is not a single write: run it with Read, or Batch")
+	ErrNotBatch = errors.New("it is not a batch")
 	ErrNull     = errors.New("it is null")
 	ErrNullAdd  = errors.New("null cannot be added")
 )
@@ -78,8 +78,8 @@ func Grow(vs []drivers.Value, n int) []drivers.Value {
 	return vs[:n]
 }
 
-// Part returns the member of a batch that a call is of, once its arguments are
-// counted.
+// Part returns the member of a batch that a call runs, after counting the call's
+// arguments.
 func Part[S interface {
 	drivers.Statement
 	Takes(nargs int) error
