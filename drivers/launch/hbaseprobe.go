@@ -16,18 +16,18 @@ import (
 	"github.com/tsuna/gohbase/pb"
 )
 
-// The probe's table, which is there only while HBase is asked whether it serves.
+// The probe's table exists only during a probe.
 const (
 	probeTable  = "mailbench_probe"
 	probeFamily = "p"
 	probeKey    = "k"
 )
 
-// probe makes a table, writes to it, reads what it wrote and drops the table:
-// the master says that it is initialized long before that works.
+// probe creates a table, writes to it, reads the row and drops the table. The master
+// reports that it is initialized long before that works.
 func (hbase) probe(ctx context.Context, nodes []Node) error {
 	quorum := nodes[0].Address
-	// gohbase waits for a ZooKeeper that is not there without an end.
+	// gohbase would wait for a missing ZooKeeper for ever.
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", quorum)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (hbase) probe(ctx context.Context, nodes []Node) error {
 	return errors.Join(writeProbe(ctx, client), dropProbe(ctx, admin))
 }
 
-// connections are those that a dialer has made.
+// connections are the connections that a dialer has opened.
 type connections struct {
 	mu  sync.Mutex
 	all []net.Conn
@@ -77,7 +77,7 @@ func (c *connections) close() {
 	}
 }
 
-// statusCall is gohbase's call with a context, which its own lacks.
+// statusCall adds a context to gohbase's call.
 type statusCall struct {
 	*hrpc.ClusterStatus
 	ctx context.Context
@@ -92,8 +92,8 @@ func servesRegions(ctx context.Context, admin gohbase.AdminClient, nodes []Node)
 	if err != nil {
 		return fmt.Errorf("ask the master for its region servers: %w", err)
 	}
-	// A server's start code is when it was started, in milliseconds: that of a
-	// server that was killed, and is not missed yet, is older.
+	// A server's start code is its start time in milliseconds. The master may still
+	// list a killed server; its start code is older.
 	since := make(map[string]int64)
 	for _, live := range answer.(*pb.GetClusterStatusResponse).GetClusterStatus().GetLiveServers() {
 		port := strconv.Itoa(int(live.GetServer().GetPort()))

@@ -22,8 +22,8 @@ type Instance struct {
 	progress func(string)
 }
 
-// Up starts what of an instance is not running and returns when all of it
-// serves. What it started is stopped again if that fails.
+// Up starts the nodes of an instance that are not running, and returns when all nodes
+// serve. If that fails, it stops the nodes that it started.
 func Up(ctx context.Context, c Config) (*Instance, error) {
 	e, err := find(c.Engine)
 	if err != nil {
@@ -91,7 +91,7 @@ func (in *Instance) lock(ctx context.Context) (func(), error) {
 	return lock(ctx, in.dir, func() { in.progress("waiting for another mailbench that works on " + in.dir) })
 }
 
-// plan takes the state from the folder, or makes one for an empty folder.
+// plan reads the state from the folder, or makes one for an empty folder.
 func (in *Instance) plan(c Config) error {
 	f := in.engine.facts()
 	switch err := in.reload(); {
@@ -121,7 +121,7 @@ func (in *Instance) plan(c Config) error {
 	return nil
 }
 
-// matches refuses to change what an instance is made of.
+// matches returns an error if the configuration differs from the instance's.
 func (in *Instance) matches(c Config) error {
 	s, f := in.state, in.engine.facts()
 	purge := fmt.Sprintf("remove it first (mailbench engine down %s --purge) or name another --dir", s.Engine)
@@ -142,7 +142,7 @@ func (in *Instance) matches(c Config) error {
 
 // bootTimeout bounds the start of one node. Alone on two processors a node
 // takes 8 to 15 s; beside thirty other busy processes it took 90 s.
-// probeTimeout bounds one question whether it serves.
+// probeTimeout bounds one probe of the nodes.
 const (
 	bootTimeout  = 5 * time.Minute
 	probeTimeout = time.Minute
@@ -191,7 +191,7 @@ func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
 	return nil
 }
 
-// spawn starts a node's process and writes down that it did.
+// spawn starts a node's process and records it in the state file.
 func (in *Instance) spawn(n *Node, java, lib string) error {
 	dir := in.nodeDir(n)
 	tmp := filepath.Join(dir, "tmp") // native libraries are unpacked there
@@ -219,8 +219,7 @@ func (in *Instance) spawn(n *Node, java, lib string) error {
 	return in.state.save(in.dir)
 }
 
-// await waits until nodes that were started serve. It gives up when one of them
-// ends.
+// await waits until the started nodes serve. It gives up if one of them ends.
 func (in *Instance) await(ctx context.Context, nodes []*Node) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, bootTimeout, errSlow)
 	defer cancel()
@@ -261,7 +260,7 @@ func (in *Instance) probe(ctx context.Context, nodes []*Node) error {
 	return in.engine.probe(ctx, now)
 }
 
-// running and stopped are the nodes whose process is there, and the others.
+// running returns the nodes whose process runs, and stopped the others.
 func (in *Instance) running() []*Node { return in.nodes(true) }
 func (in *Instance) stopped() []*Node { return in.nodes(false) }
 

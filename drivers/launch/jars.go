@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// manifestName is written when all jars are there: what it lists is what must
-// be there when they are used.
+// manifestName is the file that lists the jars. It is written once all jars are
+// there, and checked each time they are used.
 const manifestName = "MANIFEST"
 
-// errDamaged: jars are not those that were fetched.
+// errDamaged says that the jars are not those that were fetched.
 var errDamaged = errors.New("damaged")
 
-// jarsOf returns the folder of the engine's jars, and the pom that says which.
-// Another pom gets another folder: engines may be running from this one.
+// jarsOf returns the folder of the engine's jars, and their pom. A changed pom gets
+// another folder, because engines may be running from the first one.
 func jarsOf(e engine) (dir string, pom []byte, err error) {
 	f := e.facts()
 	cache, err := CacheDir()
@@ -33,8 +33,8 @@ func jarsOf(e engine) (dir string, pom []byte, err error) {
 	return filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", f.Name, f.version, sha256.Sum256(pom))), pom, err
 }
 
-// jars returns the folder of the engine's jars, which mvn fetches if they are
-// not there, or not whole.
+// jars returns the folder of the engine's jars. If jars are missing or damaged, mvn
+// fetches them.
 func jars(ctx context.Context, e engine, progress func(string)) (string, error) {
 	dir, pom, err := jarsOf(e)
 	if err != nil {
@@ -61,8 +61,7 @@ func jars(ctx context.Context, e engine, progress func(string)) (string, error) 
 	return dir, fetch(ctx, dir, pom)
 }
 
-// fetch fills a folder under another name, which it gets its own of when it is
-// complete.
+// fetch fills a folder under a temporary name, and renames it when it is complete.
 func fetch(ctx context.Context, dir string, pom []byte) error {
 	partial := dir + ".partial"
 	if err := os.RemoveAll(partial); err != nil { // of a process that was killed
@@ -85,8 +84,8 @@ func fetch(ctx context.Context, dir string, pom []byte) error {
 	return os.Rename(partial, dir)
 }
 
-// maven has mvn copy what the pom needs at run time to a folder. With -U it
-// asks again for what an earlier attempt did not find.
+// maven makes mvn copy the pom's runtime dependencies to a folder. With -U it asks
+// again for those that an earlier attempt did not find.
 func maven(ctx context.Context, pom, dir string) error {
 	mvn, err := findMaven()
 	if err != nil {
@@ -113,7 +112,7 @@ func findMaven() (string, error) {
 	return mvn, nil
 }
 
-// lastErrors are the few lines of Maven's output that say what went wrong.
+// lastErrors returns the few lines of Maven's output that say what went wrong.
 func lastErrors(out string) string {
 	const most = 3 // Maven's last errors but these are advice on its flags
 	var found []string

@@ -43,8 +43,8 @@ func findJava(ctx context.Context, e engine) (string, error) {
 	return java, nil
 }
 
-// Available says what this machine lacks to start the engine, if anything: a
-// Java that runs it, or Maven where its jars are not there yet.
+// Available returns an error if this machine cannot start the engine: it lacks a Java
+// that can run it, or Maven to fetch its jars.
 func Available(ctx context.Context, name string) error {
 	if err := supported(); err != nil {
 		return err

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// logPath is where a node's output goes.
+// logPath returns the path of a node's log.
 func (in *Instance) logPath(n *Node) string { return filepath.Join(in.nodeDir(n), "log") }
 
-// logTail is the end of what a node has logged since it was started: a few
-// lines, for an error.
+// logTail returns the last few lines that a node has logged since its start, for an
+// error.
 func (in *Instance) logTail(n *Node) string {
 	const lines, most = 5, 64 << 10 // bytes of the end that are looked at
 	f, err := os.Open(in.logPath(n))

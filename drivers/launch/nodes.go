@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// Contact are the addresses that clients connect to: of each Cassandra node, or
-// of HBase's ZooKeeper.
+// Contact returns the addresses that clients connect to: those of all Cassandra
+// nodes, or that of HBase's ZooKeeper.
 func (in *Instance) Contact() []string { return in.engine.contact(in.state.Nodes) }
 
-// Dir is the instance's folder.
+// Dir returns the instance's folder.
 func (in *Instance) Dir() string { return in.dir }
 
-// String says what it is and where clients find it.
+// String describes the instance and says where clients find it.
 func (in *Instance) String() string {
 	f := in.engine.facts()
 	size := plural(in.state.Count, f.Unit, f.Unit+"s")
@@ -30,10 +30,10 @@ func (in *Instance) String() string {
 	return fmt.Sprintf("%s %s, %s, %s on %s", f.Name, in.state.Version, size, f.protocol, strings.Join(in.Contact(), ", "))
 }
 
-// Usual says whether clients find it without being told where.
+// Usual reports whether the instance uses the engine's default address.
 func (in *Instance) Usual() bool { return in.state.Port == in.engine.facts().Port }
 
-// Shell is what to type for the engine's own client; "" if it has none.
+// Shell returns the command that starts the engine's own client; "" if it has none.
 func (in *Instance) Shell() string {
 	shell := in.engine.facts().shell
 	if shell == "" {
@@ -42,13 +42,13 @@ func (in *Instance) Shell() string {
 	return shell + " " + strings.Replace(in.Contact()[0], ":", " ", 1)
 }
 
-// Nodes are the instance's processes, running or not.
+// Nodes returns the instance's nodes, running or not.
 func (in *Instance) Nodes() []Node { return slices.Clone(in.state.Nodes) }
 
-// Running says whether the node's process is there.
+// Running reports whether the node's process runs.
 func (n Node) Running() bool { return n.Process.alive() }
 
-// RSS is the memory that the node's process has in use, in bytes.
+// RSS returns the resident memory of the node's process, in bytes.
 func (n Node) RSS() int64 { return n.Process.rss() }
 
 // Kill ends a node's process at once, as kill -9 does, and returns when it is
@@ -102,8 +102,8 @@ func (in *Instance) node(name string) (*Node, error) {
 	return nil, usagef("%s has no node %q; expected one of %s", in.name(), name, strings.Join(known, ", "))
 }
 
-// Down stops the instance's processes and no others. Its data stay, to be
-// served by the next Up, unless purge is set.
+// Down stops the instance's processes and no others. The next Up serves the same
+// data, unless purge is set.
 func (in *Instance) Down(ctx context.Context, purge bool) error {
 	unlock, err := in.lock(ctx)
 	if err != nil {
@@ -122,8 +122,8 @@ func (in *Instance) Down(ctx context.Context, purge bool) error {
 	return in.purge()
 }
 
-// purge removes what launch and the engine made in the folder, and the folder
-// if nothing else is in it.
+// purge removes all that launch and the engine created in the folder. It removes the
+// folder too if nothing else is in it.
 func (in *Instance) purge() error {
 	names := []string{sharedDir, stateName, lockName}
 	for _, n := range in.state.Nodes {
@@ -140,8 +140,8 @@ func (in *Instance) purge() error {
 	return nil
 }
 
-// stop ends nodes, the last that was started first: region servers before the
-// master, and that before ZooKeeper. What does not end by itself is killed.
+// stop stops nodes in reverse order: region servers, then the master, then
+// ZooKeeper. It kills a node that does not end by itself.
 func (in *Instance) stop(ctx context.Context, nodes []*Node) error {
 	for _, n := range slices.Backward(nodes) {
 		if err := n.Process.signal(syscall.SIGTERM); err != nil {
@@ -172,7 +172,7 @@ func kill(ctx context.Context, nodes ...*Node) error {
 	return nil
 }
 
-// gone waits until a node's process is there no more.
+// gone waits until a node's process has ended.
 func gone(ctx context.Context, n *Node, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// checkPorts finds addresses that a node could not listen on.
+// checkPorts returns an error if a node could not listen on one of its addresses.
 func checkPorts(nodes []Node) error {
 	for _, n := range nodes {
 		for _, address := range n.Listens {
@@ -50,8 +50,8 @@ func freePorts(e engine, count int) (int, error) {
 	return 0, fmt.Errorf("no free ports: %w", err)
 }
 
-// checkMemory refuses to start what would have the machine swap, or the kernel
-// kill something.
+// checkMemory returns an error if the nodes would make the machine swap, or make the
+// kernel kill a process.
 func checkMemory(e engine, heap int64, processes int) error {
 	available, err := availableMemory()
 	if err != nil {

@@ -16,7 +16,7 @@ const addAddress = "sudo ifconfig lo0 alias %s"
 // sys/proc.h).
 const zombie = 5
 
-// startOf tells when a process was started, and whether it is running.
+// startOf returns when a process was started, and whether it is running.
 func startOf(pid int) (start string, running bool) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
@@ -26,7 +26,7 @@ func startOf(pid int) (start string, running bool) {
 	return fmt.Sprintf("%d.%06d", t.Sec, t.Usec), info.Proc.P_stat != zombie
 }
 
-// rss is the process' resident memory in bytes.
+// rss returns the process's resident memory in bytes.
 func (p Process) rss() int64 {
 	out, err := exec.Command("ps", "-o", "rss=", "-p", strconv.Itoa(p.PID)).Output()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // addAddress is the command that gives the loopback device another address.
 const addAddress = "ip address add %s/8 dev lo"
 
-// startOf tells when a process was started, and whether it is running.
+// startOf returns when a process was started, and whether it is running.
 func startOf(pid int) (start string, running bool) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -40,7 +40,7 @@ func parseStat(stat string) (start string, running bool) {
 	return fields[starttime], !ended
 }
 
-// rss is the process' resident memory in bytes.
+// rss returns the process's resident memory in bytes.
 func (p Process) rss() int64 {
 	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.PID))
 	if err != nil {
@@ -57,7 +57,7 @@ func (p Process) rss() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// availableMemory is what programs can take without swapping, in bytes.
+// availableMemory returns how many bytes programs can take without swapping.
 func availableMemory() (int64, error) {
 	meminfo, err := os.ReadFile("/proc/meminfo")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supported says whether engines can be started on this system.
+// supported reports whether engines can be started on this system.
 func supported() error { return nil }
 
 // startProcess starts a command in a session of its own, so that no signal to
@@ -38,21 +38,21 @@ func startProcess(cmd *exec.Cmd, log string) (Process, error) {
 	return Process{PID: cmd.Process.Pid, Start: start, Started: started}, nil
 }
 
-// alive says whether the process that was started is still there.
+// alive reports whether the process that was started still runs.
 func (p Process) alive() bool {
 	start, running := startOf(p.PID)
 	return p.PID > 0 && running && start == p.Start
 }
 
-// signal sends a signal to the process that was started, if it is still there,
-// and to no other that may have its id now.
+// signal sends a signal to the process that was started, if it still runs, and never
+// to another process that has its id now.
 func (p Process) signal(sig os.Signal) error {
 	if p.PID <= 0 {
 		return nil
 	}
-	// The handle is taken before the check: on Linux it stays that of the process
-	// that had the id then, which is ours if the check finds it. On macOS an id that
-	// is given to another process between check and signal would be hit.
+	// FindProcess comes before the check. On Linux its handle stays with the process
+	// that had the id then, so the check covers it. On macOS another process could
+	// get the id between the check and the signal.
 	handle, err := os.FindProcess(p.PID)
 	if err != nil {
 		return err
@@ -67,8 +67,8 @@ func (p Process) signal(sig os.Signal) error {
 	return nil
 }
 
-// lock takes the lock of a folder, which it makes if it is absent, and waits for
-// another process that has it. The lock goes with the process.
+// lock takes the lock of a folder, and creates the folder if it is absent. It waits
+// while another process has the lock. The lock ends with its process.
 func lock(ctx context.Context, dir string, wait func()) (unlock func(), err error) {
 	path := filepath.Join(dir, lockName)
 	for waited := false; ; waited = true {
@@ -98,8 +98,8 @@ func lock(ctx context.Context, dir string, wait func()) (unlock func(), err erro
 	}
 }
 
-// same says whether the lock file is still the one in the folder: the process
-// that had the lock may have removed both.
+// same reports whether the lock file is still the one in the folder. The process that
+// had the lock may have removed both.
 func same(f *os.File, path string) bool {
 	ours, err := f.Stat()
 	if err != nil {

@@ -41,14 +41,14 @@ type Node struct {
 	logFrom int64 // where its log begins, if this process has started it
 }
 
-// Process identifies a process beyond the reuse of its id.
+// Process identifies a process, even if its id is used again.
 type Process struct {
 	PID     int       `json:"pid"`
 	Start   string    `json:"start"` // when: on Linux boot of the machine and clock ticks since it, on macOS the time
 	Started time.Time `json:"started"`
 }
 
-// load reads the folder's state file; ErrAbsent if there is none.
+// load reads the folder's state file. It returns ErrAbsent if there is none.
 func load(dir string) (*state, error) {
 	path := filepath.Join(dir, stateName)
 	data, err := os.ReadFile(path)
@@ -78,8 +78,8 @@ func (s *state) save(dir string) error {
 	return os.Rename(path+".new", path)
 }
 
-// claim checks that the folder is empty but for a lock, so that nothing that is
-// not mailbench's is mixed with an engine's files.
+// claim checks that the folder holds nothing but a lock, so that no engine writes
+// among somebody else's files.
 func claim(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
