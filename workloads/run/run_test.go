@@ -224,11 +224,11 @@ func TestFrozenEngine(t *testing.T) {
 	if p90 := time.Duration(o.Response.P90); p90 < 200*time.Millisecond {
 		t.Errorf("p90 of response = %v, want what waiting for the frozen engine took", p90)
 	}
-	if p90 := time.Duration(o.Service.P90); p90 > 100*time.Millisecond {
-		t.Errorf("p90 of service = %v, want the engine's own time", p90)
+	if o.Service.P90 > o.Response.P90/2 {
+		t.Errorf("p90 of service = %v, of response = %v, want the engine's own time in service", time.Duration(o.Service.P90), time.Duration(o.Response.P90))
 	}
 	// The queue behind a freeze must not be taken for a pool that is too small.
-	// What else a busy machine does to an engine this fast is not the freeze's.
+	// A busy machine may make the phase invalid for another reason.
 	if strings.Contains(why(c), "use more workers") {
 		t.Errorf("verdict %s: %s", c.Verdict, why(c))
 	}
@@ -280,20 +280,27 @@ func TestTooLateIsDroppedAndCounted(t *testing.T) {
 	}) {
 		t.Errorf("doubts %v do not tell of the drops", m.Doubts)
 	}
-	if m.Verdict != reports.Overloaded || m.Reason.Code != judge.CodeDropped {
+	// On a busy machine the first operation of a worker may start late: the phase is
+	// then invalid as well.
+	late := m.Verdict == reports.Invalid && m.Reason.Code == judge.CodeClientLate
+	if !judge.Overloaded(&m) || !late && (m.Verdict != reports.Overloaded || m.Reason.Code != judge.CodeDropped) {
 		t.Errorf("verdict %s: %s", m.Verdict, why(m))
 	}
 }
 
 // A pool that is too small for an engine with room is the generator's fault; a
 // slow engine is not.
+//
+// The rate is so far above what can be done that only the first operations of each
+// worker find a worker free: too few, of 2000, to be called late starts, however
+// late a busy machine starts them.
 func TestVerdictOfARun(t *testing.T) {
 	const phases = `
-  - measure: {rate: 1500/s, duration: 500ms, mix: {open: 1}}
+  - measure: {rate: 4000/s, duration: 500ms, mix: {open: 1}}
 `
 	t.Run("pool too small", func(t *testing.T) {
 		d := newFake()
-		d.before = pause(10*time.Millisecond, "open") // however many there are at once
+		d.before = pause(12*time.Millisecond, "open") // however many there are at once
 		m := phaseOf(t, runOK(t, config(t, d, phases)), "measure")
 		if m.Verdict != reports.Invalid || !strings.Contains(why(m), "use more workers") {
 			t.Errorf("verdict %s: %s", m.Verdict, why(m))
@@ -301,21 +308,21 @@ func TestVerdictOfARun(t *testing.T) {
 	})
 	t.Run("slow engine", func(t *testing.T) {
 		d := newFake()
-		engine := make(chan struct{}, 1) // one operation at a time
+		engine := make(chan struct{}, 1) // one operation at a time, after the first few
+		var calls atomic.Int64
 		d.before = func(call string) error {
-			if call == "open" {
+			if call == "open" && calls.Add(1) > 8 {
 				engine <- struct{}{}
-				time.Sleep(2 * time.Millisecond)
+				time.Sleep(time.Millisecond)
 				<-engine
 			}
 			return nil
 		}
 		m := phaseOf(t, runOK(t, config(t, d, phases)), "measure")
-		// A busy machine may start some operations late, too: that is another reason.
-		if m.Verdict == reports.OK || m.Reason.Code != judge.CodeBehind && m.Reason.Code != judge.CodeClientLate {
+		if m.Verdict != reports.Overloaded || m.Reason.Code != judge.CodeBehind {
 			t.Errorf("verdict %s: %s", m.Verdict, why(m))
 		}
-		if m.Offered.Achieved > 0.6*m.Offered.Rate { // 500 of 1500
+		if m.Offered.Achieved > 0.3*m.Offered.Rate { // at most 1000 of 4000
 			t.Errorf("achieved %.0f/s of %.0f/s", m.Offered.Achieved, m.Offered.Rate)
 		}
 		if !doubted(m, judge.CodeQueued) {

@@ -50,19 +50,19 @@ func TestNodeDiesInAnOpenLoop(t *testing.T) {
 	var started atomic.Bool
 	c.Progress = func(p Progress) {
 		if p.Phase == "measure" && p.OK > 0 && started.CompareAndSwap(false, true) {
-			s.breaksAfter(200, 1500*time.Millisecond, errRefused)
+			s.breaksAfter(200, 2*time.Second, errRefused)
 		}
 	}
 	m := phaseOf(t, runOK(t, c), "measure")
 	o := m.Ops["list"]
 	if m.Verdict == reports.Failed || o.Count+o.Failed != 1600 || o.Failed < 300 || o.Failed > 1200 {
-		t.Errorf("%s %s: %d ok and %d failed, want 1600 in all, 600 failed", m.Verdict, why(m), o.Count, o.Failed)
+		t.Errorf("%s %s: %d ok and %d failed, want 1600 in all, 800 failed", m.Verdict, why(m), o.Count, o.Failed)
 	}
 	if len(o.Errors) != 1 || o.Errors[0].Count != o.Failed || !strings.Contains(o.Errors[0].Text, "connection refused") {
 		t.Errorf("errors %+v, want one text, %d times", o.Errors, o.Failed)
 	}
 	if m.Gap == nil || m.Gap.Seconds < 1.3 || m.Gap.At < 0.4 || m.Gap.At+m.Gap.Seconds > m.Seconds {
-		t.Fatalf("gap %+v in %v s, want at least the 1.5 s, once 200 were ok", m.Gap, m.Seconds)
+		t.Fatalf("gap %+v in %v s, want the 2 s, once 200 were ok", m.Gap, m.Seconds)
 	}
 	var ok, failed int64
 	dead := 0
@@ -86,7 +86,7 @@ func TestNodeDiesInAnOpenLoop(t *testing.T) {
 // An engine that refuses at once is not asked as often as the processors can.
 func TestClosedLoopBacksOff(t *testing.T) {
 	s := newServer(t)
-	c := remoteConfig(t, s, "  - measure: {clients: 4, duration: 1s, mix: {list: 1}}\n")
+	c := remoteConfig(t, s, "  - measure: {clients: 4, duration: 2s, mix: {list: 1}}\n")
 	c.Progress = func(p Progress) {
 		if p.Phase == "measure" && p.OK+p.Others == 0 && !p.Finished {
 			s.breaksAfter(0, 800*time.Millisecond, errRefused)

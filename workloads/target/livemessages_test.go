@@ -2,6 +2,7 @@ package target
 
 import (
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -154,32 +155,44 @@ func TestMessagesMemory(t *testing.T) {
 		{"half deleted", 4, 100_000, true, 64},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			folders := make([]liveMessages, c.folders)
-			left := 0
-			for i := range folders {
-				for n := range c.each {
-					folders[i].Add(handle(n))
-				}
-				if c.delete {
-					for n := range c.each / 2 {
-						folders[i].take(n)
+			fill := func() (folders []liveMessages, left int) {
+				folders = make([]liveMessages, c.folders)
+				for i := range folders {
+					for n := range c.each {
+						folders[i].Add(handle(n))
 					}
+					if c.delete {
+						for n := range c.each / 2 {
+							folders[i].take(n)
+						}
+					}
+					left += folders[i].Len()
 				}
-				left += folders[i].Len()
+				return folders, left
 			}
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			got := float64(after.HeapAlloc-before.HeapAlloc) / float64(left)
-			t.Logf("%.1f bytes a message", got)
-			if got > c.bytesPerMessage {
-				t.Errorf("%.1f bytes a message, want at most %v", got, c.bytesPerMessage)
+			// What else the process allocates meanwhile only adds: the least counts.
+			least := math.Inf(1)
+			for range 3 {
+				before := heap()
+				folders, left := fill()
+				least = min(least, float64(heap()-before)/float64(left))
+				runtime.KeepAlive(folders)
 			}
-			runtime.KeepAlive(folders)
+			if t.Logf("%.1f bytes a message", least); least > c.bytesPerMessage || least < 31 {
+				t.Errorf("%.1f bytes a message, want 32 to %v", least, c.bytesPerMessage)
+			}
 		})
 	}
+}
+
+// heap is how many bytes are in use, once what is unreachable is freed: the second
+// collection frees what the first one handed to cleanups and pools.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 func BenchmarkTargetsTakeAndAdd(b *testing.B) {
