@@ -82,7 +82,7 @@ func settingNames(settings []drivers.Setting) []string {
 	return names
 }
 
-// contactOverride is the override that --contact stands for: the addresses of the
+// contactOverride is the override that --contact means: the addresses of the
 // one engine of those that run which is reached over the network. None: no override.
 func contactOverride(engines []drivers.Engine, addresses []string) ([]string, error) {
 	if len(addresses) == 0 {

@@ -80,5 +80,5 @@ func sameSchema(m models.Model, s reports.Schema) (bool, error) {
 	return string(own.Source) == s.Text, nil
 }
 
-// seedOverride is the override that --seed stands for.
+// seedOverride is the override that --seed means.
 func seedOverride(seed uint64) string { return "seed=" + strconv.FormatUint(seed, 10) }

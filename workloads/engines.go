@@ -35,7 +35,7 @@ func (w word) fault(near string, format string, args ...any) *strict.Error {
 
 const contactKey = "contact"
 
-// engines reads what is said of each engine. Names of engines and settings are
+// engines reads the config of each engine. Names of engines and settings are
 // left to CheckEngines.
 func (d *decoder) engines(root map[string]strict.Entry) {
 	d.w.Engines = map[string]*Engine{}

@@ -204,7 +204,7 @@ func (d *decoder) whole(n *yaml.Node, what string, least, most uint64) uint64 {
 	return least
 }
 
-// name reads a name that may stand in a file name and a table.
+// name reads a name that fits into a file name and a table.
 func (d *decoder) name(n *yaml.Node, what string) string {
 	s, ok := d.Text(n, what)
 	if ok && !nameForm.MatchString(s) {

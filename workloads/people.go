@@ -11,7 +11,7 @@ var (
 		"Quentin", "Rosa", "Sven", "Tara", "Umar", "Vera", "William", "Xenia",
 		"Yusuf", "Zoë", "Amir", "Brigid", "Carlos", "Dana", "Emeka", "Frida",
 	}
-	firstLocal = [...]string{ // as they stand in an address
+	firstLocal = [...]string{ // as in an address
 		"anna", "bjoern", "chloe", "dmitri", "elena", "farid", "grace", "hiro",
 		"ines", "jonas", "keiko", "liam", "mira", "noor", "olga", "pavel",
 		"quentin", "rosa", "sven", "tara", "umar", "vera", "william", "xenia",

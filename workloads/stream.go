@@ -20,8 +20,8 @@ type Stream interface {
 	Next(now time.Duration, o *Operation) (due time.Duration, ok bool)
 	// Open reports whether operations are due at a time of their own.
 	Open() bool
-	// Span is how long the schedule is, as far as it has been asked for. Of a
-	// closed loop it is 0.
+	// Span is how long the schedule is, as far as it has been asked for. It is 0
+	// for a closed loop.
 	Span() time.Duration
 }
 

@@ -11,7 +11,7 @@ type Workload struct {
 	Name       string
 	Doc        string
 	Seed       uint64             // of everything that is drawn; 1 if the file names none
-	Engines    map[string]*Engine // by name; only those of which something is said
+	Engines    map[string]*Engine // by name; only those with a config
 	Mail       Mail
 	Population Population
 	Keys       Keys

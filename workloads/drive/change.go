@@ -8,9 +8,9 @@ import (
 	"github.com/mailbench/mailbench/workloads/ledger"
 )
 
-// Operations that take a message out of its folder: no other operation can choose
-// it until their outcome is known. A record of the ledger says so before the call,
-// as a killed process cannot.
+// These operations take a message out of its folder: no other operation can choose
+// it until their outcome is known. They write a record to the ledger before the
+// call, because a process that is killed cannot write one afterwards.
 
 func (w *worker) chooseToDelete() (bool, error) {
 	if !w.search(removeRank) {
@@ -30,8 +30,8 @@ func (w *worker) chooseToMove() (bool, error) {
 		return false, nil
 	}
 	t.one[0], t.handles = t.handle, append(t.handles[:0], models.Handle{})
-	// In models whose handles stay the same, it may be there already if this
-	// process is killed meanwhile.
+	// If this process is killed during the call, the message may be in the new folder.
+	// In some models it has the same handle there.
 	w.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: w.op.N, Handle: t.handle})
 	return true, w.log(ledger.Taking, t.from.Place, t.handle)
 }
@@ -50,9 +50,9 @@ func (w *worker) moved(out latency.Outcome) error {
 	return nil
 }
 
-// putBack makes a message live again if it is known to be where it was. One of an
-// unknown outcome is chosen by no operation from then on, and neither is one that
-// the store says it does not have: the ledger still expects that one.
+// putBack makes a message live again if it is known to be where it was. No operation
+// chooses a message again whose outcome is unknown, or which the store says it does
+// not have. The ledger still expects the latter.
 func (w *worker) putBack(out latency.Outcome) error {
 	t := &w.task
 	if out == latency.Unknown {

@@ -10,8 +10,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// An operation chooses and holds what it works on before it is due, and lets go of
-// it when its outcome is known.
+// An operation chooses and holds what it works on before it is due. It lets go when
+// its outcome is known.
 
 // searchFolders is how many folders are looked at for a message, beginning with
 // the one that the plan chose.
@@ -123,8 +123,8 @@ func (w *worker) chooseToLabel() (bool, error) {
 	return true, w.flush()
 }
 
-// other is the folder that the plan moves to, or the next one if the message is in
-// that. Of accounts with one folder nothing is moved: it has no set.
+// other is the folder that the plan moves to, or the next one if the message is
+// already there. An account with one folder has no other: the result has no set.
 func (w *worker) other(a *target.Account, from target.Folder) target.Folder {
 	for i := range a.Folders {
 		if f := a.Folders[(w.op.To+i)%len(a.Folders)]; f.FolderSet != from.FolderSet {
@@ -137,9 +137,9 @@ func (w *worker) other(a *target.Account, from target.Folder) target.Folder {
 func (w *worker) labelled(out latency.Outcome) error {
 	t := &w.task
 	switch {
-	case out == latency.Unknown: // it stays owned: nobody knows what a deletion would leave
+	case out == latency.Unknown: // the message stays owned: nobody knows what a deletion would leave
 		return nil
-	case (out == latency.OK) == t.off: // it has no second label
+	case (out == latency.OK) == t.off: // the message has no second label
 		defer t.from.Disown(t.handle)
 		w.record(ledger.Record{Event: ledger.Unlabelled, Place: t.from.Place, N: w.op.N, Handle: t.handle})
 	case out == latency.OK:

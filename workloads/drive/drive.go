@@ -19,14 +19,13 @@ import (
 type Spec struct {
 	Phase  workloads.Phase
 	Stream workloads.Stream
-	// Workers is how many operations may be under way; of a closed loop the phase
-	// says how many.
+	// Workers is how many operations may be under way. A phase with clients has
+	// its own number.
 	Workers int
-	// MaxLag: an operation that could not be started so long after it was due is
-	// dropped.
+	// MaxLag is how late an operation may start. A later one is dropped.
 	MaxLag time.Duration
-	// Lateness is how late a start may be that counts as on time; at least
-	// LeastLateness.
+	// Lateness is how late a start may be and still count as on time. It is raised
+	// to LeastLateness.
 	Lateness time.Duration
 	// Total is how many operations there will be, if the phase does not say; 0: not
 	// known.
@@ -45,11 +44,11 @@ const LeastLateness = 2 * time.Millisecond
 // Progress is how far a phase is.
 type Progress struct {
 	OK       int64   // operations that succeeded
-	Others   int64   // that were carried out and did not
-	Dropped  int64   // that were due and never started
+	Others   int64   // operations that were carried out and did not succeed
+	Dropped  int64   // operations that were due and never started
 	Total    int64   // operations of the phase; 0: not known
-	Fraction float64 // of the phase that is done, 0 to 1; negative: not known
-	Rate     float64 // operations a second that succeed: lately, or at the end in all
+	Fraction float64 // share of the phase that is done, 0 to 1; negative: not known
+	Rate     float64 // successful operations a second: of the last window, at the end of the phase
 	ETA      time.Duration
 	Finished bool
 }
@@ -136,7 +135,7 @@ func (p *phase) offersAny() bool {
 
 // run lets the workers carry out the phase.
 func (p *phase) run(ctx context.Context) (err error) {
-	runtime.GC() // what the phase before left is not this one's to collect
+	runtime.GC() // this phase does not pay for the garbage of the one before
 	p.began = time.Now()
 	workers, err := p.workers()
 	defer func() {

@@ -13,11 +13,11 @@ import (
 )
 
 // load delivers messages of the load, in order of arrival, until there are no
-// more. Unlike an operation of a mix, a delivery that fails ends the load: what
-// would be measured then is another data set. Over a network a few may be missing.
+// more. Unlike an operation of a mix, a delivery that fails ends the load, because
+// later phases would measure another data set. Over a network a few may be missing.
 func (w *worker) load(ctx, opCtx context.Context) error {
-	// What is in a ledger was acknowledged, and must be as durable as the engine
-	// promises; what is loaded for one run only need not be.
+	// A message in a ledger was acknowledged, and must be as durable as the engine
+	// promises. A data set that lives for one run need not be durable.
 	if b, ok := w.session.(drivers.Bulk); ok && w.target.Acknowledged == nil {
 		b.Bulk(true)
 		defer b.Bulk(false)
@@ -35,16 +35,18 @@ func (w *worker) load(ctx, opCtx context.Context) error {
 			err = w.phase.miss(cause)
 		}
 		if err != nil {
-			return fmt.Errorf("load message %d into %s of %s: %w", w.op.N, workloads.FolderName(w.op.Folder), workloads.Address(w.op.User), err)
+			folder, account := workloads.FolderName(w.op.Folder), workloads.Address(w.op.User)
+			return fmt.Errorf("load message %d into %s of %s: %w", w.op.N, folder, account, err)
 		}
 	}
 	return nil
 }
 
-// A load over a network may miss missesMost messages, or the part missesShare of
-// them all, whichever is more. A delivery that is known to have failed is tried
-// again loadTries times, which takes 25 s: longer than what a dead node served is
-// out of reach. One of unknown outcome is not, lest the message be there twice.
+// A load over a network may miss missesMost messages, or the share missesShare of
+// them, whichever is more. A delivery that is known to have failed is tried up to
+// loadTries times, with pauses of 25 s in all: by then another node has taken over
+// from one that died. A delivery of unknown outcome is not tried again, since the
+// message might then be there twice.
 const (
 	missesMost  = 10
 	missesShare = 0.01

@@ -53,9 +53,8 @@ func (p *phase) offered() reports.Offered {
 	return o
 }
 
-// enoughToCompare is how many values a quantile needs that is to be compared:
-// before a queue that only grows, as many operations as there are workers found
-// one free.
+// enoughToCompare is how many values a quantile needs to be compared. Where the
+// queue only grows, no more operations than there are workers found one free.
 const enoughToCompare = 8
 
 // evidence is what the phase showed of the generator.
@@ -115,7 +114,7 @@ func (p *phase) op(i int) reports.Op {
 	return o
 }
 
-// summary is a distribution's figures; nothing of none.
+// summary returns a distribution's figures, which are zero if it has no values.
 func summary(h *hdr.Histogram) reports.Latency {
 	if h == nil || h.TotalCount() == 0 {
 		return reports.Latency{}

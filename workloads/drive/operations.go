@@ -13,8 +13,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// task is one operation with everything that it needs, made before its due
-// time. A worker has one and uses it again.
+// task is one operation with everything that it needs. It is made before the
+// operation is due. A worker has one task and uses it again.
 type task struct {
 	account *target.Account
 	from    target.Folder // where the message is
@@ -68,8 +68,8 @@ var operations = [workloads.NumOps]operation{
 	workloads.Login:        {choose: chooseFolder, run: login},
 }
 
-// outcome tells the ends of an operation apart. What was asked for by a phase
-// that is being broken off has an unknown outcome.
+// outcome tells the ends of an operation apart. A call that is cancelled because
+// the phase is stopped has an unknown outcome.
 func outcome(err error) latency.Outcome {
 	switch {
 	case err == nil:

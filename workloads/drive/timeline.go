@@ -21,9 +21,9 @@ type timeline struct {
 	all       *hdr.Histogram // of all operations of an interval, for its quantile
 }
 
-// intervalsMost is how many intervals a timeline has: one that grows longer is
-// put together two by two, so that a day's phase takes no more room than one of
-// ten minutes.
+// intervalsMost is how many intervals a timeline has. A timeline that grows longer
+// merges its intervals two by two, so that a phase of a day takes no more room than
+// one of ten minutes.
 const intervalsMost = 600
 
 // add enters what was recorded from one moment of the phase to another, the
@@ -85,9 +85,9 @@ func (t *timeline) silent(until time.Duration) {
 	}
 }
 
-// append puts an interval at the end, or adds it to one that is not full yet.
-// What the end of a phase makes too short to be compared belongs to the interval
-// before. A tick that came late makes one long interval, and changes no other.
+// append puts an interval at the end, or adds it to one that is not full yet. The
+// last interval of a phase is added to the one before if it is too short to be
+// compared. A tick that came late makes one long interval, and changes no other.
 func (t *timeline) append(in reports.Interval, last bool) {
 	if n := len(t.intervals); n > 0 {
 		end := &t.intervals[n-1]

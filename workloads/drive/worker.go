@@ -40,7 +40,7 @@ type worker struct {
 	records []byte // for the ledger
 	ahead   uint32 // records that were in the ledger when the call began
 
-	last     time.Duration // end of the operation before; at first ahead of all due times
+	last     time.Duration // end of the operation before; at first -1, before all due times
 	failures int           // operations that failed in a row
 	stats    stats
 }
@@ -51,8 +51,8 @@ type ending struct {
 	cause   error // nil if the outcome is OK
 }
 
-// keepBody is how large a body buffer a worker keeps: what one message of 25 MB
-// needed must not be needed 32 times over for good.
+// keepBody is how many bytes of body buffer a worker keeps. A message of 25 MB must
+// not leave 25 MB with each of 32 workers for good.
 const keepBody = 1 << 20
 
 func newWorker(p *phase, i int) (*worker, error) {
@@ -144,8 +144,8 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	return err
 }
 
-// carryOut is the operation itself, between the only two readings of the clock. The
-// error is of the ledger.
+// carryOut carries the operation out, between the only two readings of the clock.
+// The error is the ledger's.
 func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration) (ending, error) {
 	w.meter.Take()
 	w.ahead = w.target.Acknowledged.Records()
@@ -201,9 +201,9 @@ const (
 	restMost  = 100 * time.Millisecond
 )
 
-// rest lets a client of a closed loop wait when more than one of its operations
-// has failed in a row: an engine that refuses at once would be asked as often as
-// the processors can. In an open loop the schedule does that.
+// rest lets a client of a closed loop wait when two or more of its operations have
+// failed in a row. Otherwise an engine that refuses at once would be called as fast
+// as the processors can. In an open loop the schedule limits the calls.
 func (w *worker) rest(ctx context.Context) {
 	if w.failures < 2 {
 		return
@@ -212,8 +212,8 @@ func (w *worker) rest(ctx context.Context) {
 	w.last = w.phase.clock.now()
 }
 
-// idle goes on after an operation of a closed loop that was not carried out: the
-// clock must go on, too, or a phase with nothing to do would not end.
+// idle advances the worker's time after an operation of a closed loop that was not
+// carried out. Without that, a phase with nothing to do would not end.
 func (w *worker) idle(ctx context.Context, pause time.Duration) {
 	if w.timer != nil {
 		return

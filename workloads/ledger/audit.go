@@ -25,10 +25,12 @@ type Auditor struct {
 	History *History
 	Address func(account int) string         // of an account by its number
 	Folder  func(account, folder int) string // name of a folder
-	// Remote: the engine is reached over a network. What cannot be read is tried
-	// again, and is not wrong; and what was broken off may be half done.
+	// Remote says that the engine is reached over a network. The audit then tries
+	// again what it cannot read, and does not call it wrong. Operations of unknown
+	// outcome may be half done.
 	Remote bool
-	Later  bool // the run may have been killed with operations under way
+	// Later says that the run may have been killed with operations under way.
+	Later bool
 
 	mu    sync.Mutex
 	found reports.Audit

@@ -133,8 +133,9 @@ func Open(name string) (*Ledger, error) {
 	return l, nil
 }
 
-// Records is how many records the ledger has; none, if there is no ledger. Of
-// more than fit, it says fewer: of what came before a call, that is true too.
+// Records returns how many records the ledger has; none, if there is no ledger. It
+// returns the largest uint32 if there are more. An audit then knows of fewer records
+// that came before a call, which is no fault.
 func (l *Ledger) Records() uint32 {
 	if l == nil {
 		return 0

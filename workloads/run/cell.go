@@ -30,8 +30,8 @@ type combination struct {
 	warm    bool          // and so did the warm-up
 }
 
-// run carries out all phases. What was measured is in the result whatever happens;
-// why a phase could not be carried out is in its cell.
+// run carries out all phases. The result has everything that was measured, whatever
+// happens. A phase that could not be carried out says why in its cell.
 func (c *combination) run(ctx context.Context) {
 	var err error
 	c.settled, c.warm = true, true
@@ -68,7 +68,7 @@ func (c *combination) targetConfig() target.Config {
 	}
 }
 
-// close releases the target. What it could not remove is in the result.
+// close releases the target. The result says what could not be removed.
 func (c *combination) close(ctx context.Context) {
 	err := c.target.Close(ctx)
 	if left := c.target.Left(); left != "" {
@@ -187,8 +187,8 @@ func (c *combination) drive(ctx context.Context, p *workloads.Phase, s workloads
 	return drive.Drive(ctx, c.target, spec)
 }
 
-// failed records why a phase could not be carried out, or not to its end. What
-// breaks because the run was interrupted is no failure.
+// failed records why a phase could not be carried out, or not to its end. An error
+// after the run was interrupted is no failure.
 func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error) {
 	if err == nil || ctx.Err() != nil {
 		return

@@ -44,8 +44,8 @@ type Config struct {
 	MaxLag  time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxLag
 	Audit   AuditMode
 
-	// Command is the command line, and Overrides what it changed in the workload:
-	// both only stand in the result.
+	// Command is the command line, and Overrides is what it changed in the workload.
+	// Both are only written into the result.
 	Command, Overrides []string
 
 	// LatencyLog, if set, gets the HDR interval log of the measured phases.

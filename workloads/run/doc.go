@@ -5,10 +5,10 @@
 //
 // # A deterministic run
 //
-// What an operation is, and when it is due, is always drawn from the seed alone.
-// Which live message it finds depends on what other workers have done. A workload
-// with one loader (load: {clients: 1}), a warm-up of a fixed number of operations
-// (warmup: {operations: N}) and one client (measure: {clients: 1, operations: N})
-// leaves no chance: two runs of it make the same calls on the same messages, and
-// count the same calls, rows and bytes.
+// The seed alone decides what an operation is and when it is due. The live message
+// that it finds depends on what other workers have done before. A workload is
+// deterministic if it has one loader (load: {clients: 1}), a warm-up of a fixed
+// number of operations (warmup: {operations: N}) and one client (measure:
+// {clients: 1, operations: N}). Two runs of it make the same calls on the same
+// messages, and count the same calls, rows and bytes.
 package run

@@ -166,7 +166,7 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []repor
 		if err != nil {
 			return nil, err
 		}
-		// What the null engine makes a model say is not wrong: all outcomes count.
+		// The null engine's rows lead to any outcome: all of them count.
 		if n := found.Evidence.Started; n > 0 {
 			floors = append(floors, reports.Floor{Model: m.Name, Op: p.Name, NS: float64(found.Busy) / float64(n)})
 		}

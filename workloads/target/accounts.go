@@ -80,7 +80,9 @@ func (t *Target) createAccounts(ctx context.Context) error {
 }
 
 // createAccount makes user u with the folders named.
-func (t *Target) createAccount(ctx context.Context, mb models.Mailbox, u int, folders []string) (*models.Account, error) {
+func (t *Target) createAccount(
+	ctx context.Context, mb models.Mailbox, u int, folders []string,
+) (*models.Account, error) {
 	a, err := mb.CreateUser(ctx, workloads.Address(u), folders)
 	if errors.Is(err, models.ErrExists) && t.Caps.Discards {
 		a, err = mb.Login(ctx, workloads.Address(u)) // the null engine finds any account once it has one
@@ -153,8 +155,9 @@ func (t *Target) eachAccount(ctx context.Context, do func(ctx context.Context, m
 	return g.Wait()
 }
 
-// findPromise asks for the raw message and the attachment of no message: a
-// model that keeps them does not find it, one that does not says so.
+// findPromise asks for the raw form and an attachment of a message that does not
+// exist. A model that keeps them says not found; a model that does not keep them
+// says not offered.
 func (t *Target) findPromise(ctx context.Context) error {
 	s, err := t.Store.Session()
 	if err != nil {
@@ -164,7 +167,9 @@ func (t *Target) findPromise(ctx context.Context) error {
 	mb, f := t.Bound.Mailbox(s), t.Live.Accounts[0].Folders[0].Ref
 	_, rawErr := mb.Raw(ctx, f, models.Handle{}, io.Discard)
 	_, attErr := mb.Attachment(ctx, f, models.Handle{}, "", io.Discard)
-	t.Dataset.Promise = ledger.Promise{Raw: !errors.Is(rawErr, models.ErrNotOffered), Attachments: !errors.Is(attErr, models.ErrNotOffered)}
+	t.Dataset.Promise = ledger.Promise{
+		Raw: !errors.Is(rawErr, models.ErrNotOffered), Attachments: !errors.Is(attErr, models.ErrNotOffered),
+	}
 	return nil
 }
 

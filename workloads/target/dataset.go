@@ -88,7 +88,8 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	}
 	switch {
 	case len(differ) > 0:
-		return fmt.Errorf("the data set in %s cannot be used again: %s differ; %s or name another", dir, strings.Join(differ, " and "), d.removal())
+		return fmt.Errorf("the data set in %s cannot be used again: %s differ; %s or name another",
+			dir, strings.Join(differ, " and "), d.removal())
 	case !d.Complete:
 		return fmt.Errorf("the data set in %s was not loaded to the end; %s, or audit it with --audit=only", dir, d.removal())
 	}
@@ -148,8 +149,8 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// mailDigest is of what a data set is made from: a workload's mail and
-// population, and the mail file.
+// mailDigest is the digest of everything that a data set is made from: a workload's
+// mail and population, and the mail file.
 func mailDigest(w *workloads.Workload, s messages.Source) string {
 	m, p := &w.Mail, &w.Population
 	return digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",

@@ -23,7 +23,7 @@ func onThisMachine(ctx context.Context, e *workloads.Engine) bool {
 		if err != nil {
 			host = strings.Trim(contact, "[]")
 		}
-		// What cannot be resolved the driver will say better.
+		// The driver has a better error for a name that cannot be resolved.
 		addresses, _ := net.DefaultResolver.LookupIPAddr(ctx, host)
 		for _, a := range addresses {
 			if a.IP.IsLoopback() || isOwn(a.IP) {

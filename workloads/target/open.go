@@ -66,7 +66,9 @@ func (t *Target) bind(ctx context.Context) (err error) {
 	if err := t.claim(ctx); err != nil {
 		return err
 	}
-	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) error { return t.Store.Apply(ctx, t.Schema) }); err != nil {
+	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) error {
+		return t.Store.Apply(ctx, t.Schema)
+	}); err != nil {
 		return fmt.Errorf("apply schema %s: %w", t.Schema.Name, err)
 	}
 	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) (err error) {
@@ -105,9 +107,9 @@ func (t *Target) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// claim writes down which namespace of a shared engine is this data set's,
-// before anything is made in it: so the data of a run that is killed is found
-// again. One of an earlier run must be there.
+// claim writes down which namespace of a shared engine belongs to this data set,
+// before anything is made in it. So the data of a run that is killed is found again.
+// The namespace of a data set that is used again must be there.
 func (t *Target) claim(ctx context.Context) error {
 	switch {
 	case !t.Engine.Remote:
@@ -120,7 +122,8 @@ func (t *Target) claim(ctx context.Context) error {
 		return fmt.Errorf("list the namespaces of %s: %w", t.Engine.Name, err)
 	}
 	if !slices.Contains(names, t.Dataset.Namespace) {
-		return fmt.Errorf("the data set in %s is in namespace %s, which this %s does not have; name the cluster it was loaded into, or remove that folder",
+		return fmt.Errorf("the data set in %s is in namespace %s, which this %s does not have; "+
+			"name the cluster it was loaded into, or remove that folder",
 			t.Dir, t.Dataset.Namespace, t.Engine.Name)
 	}
 	return nil
@@ -129,8 +132,8 @@ func (t *Target) claim(ctx context.Context) error {
 // newNamespace makes a name that no other run has.
 func newNamespace() string { return strings.ToLower(rand.Text()[:16]) }
 
-// Close releases the store and the ledger. What was made on a shared engine and
-// is not kept is removed, also when ctx has ended.
+// Close releases the store and the ledger. It drops the namespace on a shared
+// engine unless that is kept, also when ctx has ended.
 func (t *Target) Close(ctx context.Context) error {
 	var err error
 	if t.Acknowledged != nil {

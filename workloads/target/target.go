@@ -116,7 +116,8 @@ func (t *Target) Observe() *reports.EngineInfo {
 	o, ok := t.Store.(drivers.Observer)
 	if !ok {
 		return &reports.EngineInfo{
-			Version: t.Caps.Version, DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
+			Version: t.Caps.Version, DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1,
+			WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
 		}
 	}
 	s := o.Observe()
