@@ -41,8 +41,8 @@ func columnRange(first, last []byte) *pb.Filter {
 	})
 }
 
-// wantedRanges lets pass the cells of columns, some of which are collections:
-// a collection's own cell, and its elements behind it.
+// wantedRanges lets the cells of the wanted columns pass. For a collection these are
+// its own cell and the elements after it.
 func wantedRanges(want []wanted, marker bool) *pb.Filter {
 	var ranges []*pb.Filter
 	if marker {
@@ -106,7 +106,7 @@ func valueIs(v drivers.Value) *pb.Filter {
 	}})
 }
 
-// keysOnly takes cells' values away.
+// keysOnly drops the values of cells.
 func keysOnly() *pb.Filter {
 	return newFilter(&keyClass, &pb.KeyOnlyFilter{LenAsVal: proto.Bool(false)})
 }

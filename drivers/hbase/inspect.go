@@ -40,7 +40,7 @@ func (d TableDescription) foreign() error {
 	return nil
 }
 
-// attributes are what a table is marked with.
+// attributes returns the attributes of a table.
 func (s *Store) attributes(l *layout, r *root) map[string]string {
 	return map[string]string{
 		attrMark: markVersion, attrNamespace: s.namespace, attrSchema: l.schema.Name,
@@ -109,7 +109,8 @@ func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	return sch, nil
 }
 
-// inspect is Inspect, but a schema of which nothing is there has no tables.
+// inspect inspects a schema. If no table of it exists, it returns a schema without
+// tables.
 func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
 	prefix := prefixOf(s.namespace, name)
 	there, err := s.describe(ctx, prefix)
@@ -124,7 +125,7 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 			return nil, err
 		}
 		if of, in := d.Attributes[attrSchema], d.Attributes[attrNamespace]; of != name || in != s.namespace {
-			return nil, fmt.Errorf("table %s is of the schema %s in the namespace %q", table, of, in)
+			return nil, fmt.Errorf("table %s belongs to the schema %s in the namespace %q", table, of, in)
 		}
 		text += d.Attributes[attrTables]
 		families[table] = d.Families

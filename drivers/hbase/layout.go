@@ -14,8 +14,8 @@ const (
 	staticFamily = "s" // of static columns, in a row of their partition alone
 )
 
-// table is where a table of a schema lies in HBase; the package comment says by
-// which rules.
+// table is the layout of a schema's table in HBase. The package comment has the
+// rules.
 type table struct {
 	schema *schemas.Table
 	hbase  []byte // the HBase table: the root table's
@@ -43,7 +43,7 @@ func (t *table) wide() bool { return len(t.rest) > 0 }
 // that holds all rows below them.
 func (t *table) isWideRow(n int) bool { return t.wide() && n == len(t.row) }
 
-// layout is where a schema lies in HBase.
+// layout is the layout of a schema in HBase.
 type layout struct {
 	schema *schemas.Schema
 	tables map[*schemas.Table]*table // without headers
@@ -84,7 +84,7 @@ func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 	return l, l.countAdded()
 }
 
-// place lays out one table; those that it is nested in are laid out already.
+// place lays out one table. The tables that it is nested in come first.
 func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 	h, err := parseHints(t)
 	if err != nil {
@@ -109,7 +109,7 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 	return tb, l.name(tb, r, h)
 }
 
-// rowOf returns how many columns of the primary key are the HBase row.
+// rowOf returns how many columns of the primary key are in the HBase row key.
 func (l *layout) rowOf(t *schemas.Table) int {
 	rows := len(t.Partition)
 	for p := t.Parent; p != nil; p = p.Parent {

@@ -7,7 +7,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// loads are what the region servers last reported of our regions, summed up.
+// loads is the sum of what the region servers last reported for our regions.
 type loads struct{ servers, regions, diskBytes int64 }
 
 // loads asks the master for the loads of the regions of this store's namespace.
@@ -29,8 +29,8 @@ func (s *Store) loads(ctx context.Context) (l loads, err error) {
 	return l, nil
 }
 
-// Observe implements drivers.Observer. Replication is HDFS's, which HBase's
-// clients are not told of.
+// Observe implements drivers.Observer. It does not report replication: HDFS
+// replicates, and HBase does not tell its clients about it.
 func (s *Store) Observe() drivers.Observation {
 	o := drivers.Observation{
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,

@@ -65,7 +65,7 @@ type scanRange struct {
 	limit       uint32 // rows after which HBase closes the scanner; 0 is none
 }
 
-// asScan makes the call one that opens a scanner and fetches from it.
+// asScan makes the call open a scanner and fetch from it.
 func (c *call) asScan(r *scanRange) {
 	s := &c.scan
 	s.size, s.reversed = maxResultSize, r.reversed
@@ -84,7 +84,7 @@ func (c *call) asScan(r *scanRange) {
 	c.request, c.response, c.place = &s.request, &s.response, &s.place
 }
 
-// asNext makes the call one that fetches from an open scanner.
+// asNext makes the call fetch from an open scanner.
 func (c *call) asNext(scanner uint64, limit uint32) {
 	s := &c.scan
 	s.scanner = scanner
@@ -93,7 +93,7 @@ func (c *call) asNext(scanner uint64, limit uint32) {
 	c.request, c.response, c.place = &s.request, &s.response, &s.place
 }
 
-// asClose makes the call one that closes a scanner.
+// asClose makes the call close a scanner.
 func (c *call) asClose(scanner uint64) {
 	c.asNext(scanner, 0)
 	c.scan.request.CloseScanner = proto.Bool(true)
@@ -160,7 +160,7 @@ func (m *mutateCall) add(kind pb.MutationProto_MutationType, row []byte, cells i
 	}
 }
 
-// asMutation makes the call the mutation that was put together.
+// asMutation makes the call send the mutations that were added.
 func (c *call) asMutation(condition *pb.Condition) {
 	m := &c.mutate
 	m.group = nonceGroup

@@ -25,9 +25,9 @@ func (l *layout) tablesText(r *root) string {
 	return tables
 }
 
-// Stored implements drivers.Store. HBase keeps every table and no index. The
-// settings are all that the layout of a table follows from beside its columns,
-// and all of its family; those of static columns begin with "static.".
+// Stored implements drivers.Store. HBase keeps every table and no index. The settings
+// of a table are its layout hints and all settings of its family. Those of the family
+// of its static columns begin with "static.".
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 	l, err := newLayout(prefixOf(s.namespace, sch.Name), sch)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 	return l.stored(), nil
 }
 
-// stored returns the layout's schema as it is once all of it is made.
+// stored returns the layout's schema as it is after Apply.
 func (l *layout) stored() *schemas.Schema {
 	families := make(map[string]map[string]familySettings)
 	for _, r := range l.roots {

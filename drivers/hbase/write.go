@@ -59,7 +59,7 @@ func (s *session) writeOne(ctx context.Context, st *statement, args []drivers.Va
 			return applied, s.returned(st, &applied)
 		}
 	}
-	// What a put of no column finds in its place stays as it is, and is there.
+	// No condition held. A put of no column has then found its row, which is right.
 	return drivers.Result{Applied: st.Pattern().Kind != schemas.PutIf}, nil
 }
 
@@ -73,7 +73,7 @@ func (s *session) edit(i int, t *table) *edit {
 	return e
 }
 
-// returned fills in what an add gives back: the new values of its columns.
+// returned sets the result's row to the new values of an add's columns.
 func (s *session) returned(st *statement, res *drivers.Result) error {
 	if !st.Pattern().ReturnsNew {
 		return nil
@@ -139,7 +139,7 @@ func (st *statement) put(e *edit, args []drivers.Value) (err error) {
 	return nil
 }
 
-// putColumn puts what the write does to one column into the edit.
+// putColumn adds the change of one column to the edit.
 func (st *statement) putColumn(e *edit, family string, w operand, args []drivers.Value) error {
 	kind := st.Pattern().Kind
 	if w.column.Type.Collection() {
@@ -164,7 +164,7 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 	return nil
 }
 
-// putElements puts what the write does to a collection into the edit.
+// putElements adds the change of a collection to the edit.
 func (st *statement) putElements(e *edit, family string, c *schemas.Column, args []drivers.Value, arg int) error {
 	v, t := args[arg], c.Type
 	if st.Pattern().Kind != schemas.Append { // the collection's own cell ends what was there
@@ -221,7 +221,7 @@ func kindOfElement(c *schemas.Column, t schemas.Type, v drivers.Value) error {
 	return nil
 }
 
-// putCell puts a write of a row that is a cell into the edit.
+// putCell adds the write of a row that is a cell to the edit.
 func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
 	t, p := st.table, st.Pattern()
 	if p.Kind == schemas.Delete && len(p.By) == len(t.row) {
