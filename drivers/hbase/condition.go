@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -24,7 +25,7 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 			return []*pb.Condition{cellIs(e.row, family, qualifier, nil)}, nil
 		case p.Kind == schemas.PutIf:
 			want := args[st.Layout.If]
-			if err := checkKind(p.If[0], want.Kind()); err != nil {
+			if err := plan.CheckKind(p.If[0], want.Kind()); err != nil {
 				return nil, err
 			}
 			is := []*pb.Condition{cellIs(e.row, family, qualifier, appendValue(nil, want))}
@@ -44,7 +45,7 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 	nulls := 0
 	for i, c := range p.If {
 		want := args[st.Layout.If+i]
-		if err := checkKind(c, want.Kind()); err != nil {
+		if err := plan.CheckKind(c, want.Kind()); err != nil {
 			return nil, err
 		}
 		if want.IsNull() {

@@ -7,6 +7,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -128,7 +129,7 @@ func (r *reading) getElement() error {
 	column := st.Pattern().Element
 	key := r.args[st.Layout.Element]
 	if key.Kind() != column.Type.Key.Kind {
-		return checkKind(&schemas.Column{Name: column.Name + "'s key", Type: *column.Type.Key}, key.Kind())
+		return plan.CheckKind(&schemas.Column{Name: column.Name + "'s key", Type: *column.Type.Key}, key.Kind())
 	}
 	own := len(column.Name)
 	var err error

@@ -115,13 +115,3 @@ func decodeValue(kind schemas.Kind, src []byte) (drivers.Value, error) {
 	}
 	return drivers.Value{}, fmt.Errorf("%w: %d bytes for a %s", errValue, len(src), kind)
 }
-
-// checkKind reports a value that does not belong into a column. A counter is
-// a bigint to its callers.
-func checkKind(c *schemas.Column, got schemas.Kind) error {
-	want := c.Type.Kind
-	if got == want || got == schemas.Null || got == schemas.Bigint && want == schemas.Counter || got == schemas.Counter && want == schemas.Bigint {
-		return nil
-	}
-	return fmt.Errorf("a %s value was given for column %s, which is %s", got, c.Name, c.Type)
-}

@@ -150,7 +150,7 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 		return plan.ErrNullAdd
 	}
 	v := args[w.arg]
-	if err := checkKind(w.column, v.Kind()); err != nil {
+	if err := plan.CheckKind(w.column, v.Kind()); err != nil {
 		return err
 	}
 	switch {
@@ -173,7 +173,7 @@ func (st *statement) putElements(e *edit, family string, c *schemas.Column, args
 	if v.IsNull() {
 		return nil
 	}
-	if err := checkKind(c, v.Kind()); err != nil {
+	if err := plan.CheckKind(c, v.Kind()); err != nil {
 		return err
 	}
 	elems, step := v.Elems(), 1
@@ -240,7 +240,7 @@ func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
 		if v.IsNull() {
 			return plan.ErrNullAdd
 		}
-		if err := checkKind(st.write[0].column, v.Kind()); err != nil {
+		if err := plan.CheckKind(st.write[0].column, v.Kind()); err != nil {
 			return err
 		}
 		e.add(t.family, at, v.Int64())
@@ -250,7 +250,7 @@ func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
 		e.put(t.family, at, drivers.Value{})
 	default:
 		v := args[st.write[0].arg]
-		if err := checkKind(st.write[0].column, v.Kind()); err != nil {
+		if err := plan.CheckKind(st.write[0].column, v.Kind()); err != nil {
 			return err
 		}
 		e.put(t.family, at, v)

@@ -3,7 +3,6 @@ package pebble
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -158,15 +157,4 @@ func (f *family) decodeRow(data []byte, vals []drivers.Value) error {
 		}
 	}
 	return nil
-}
-
-// checkKind reports a value that does not belong into a column. A counter is
-// a bigint to its callers.
-func checkKind(c *schemas.Column, got schemas.Kind) error {
-	want := c.Type.Kind
-	counts := func(k schemas.Kind) bool { return k == schemas.Bigint || k == schemas.Counter }
-	if got == want || got == schemas.Null || counts(got) && counts(want) {
-		return nil
-	}
-	return fmt.Errorf("a %s value was given for column %s, which is %s", got, c.Name, c.Type)
 }

@@ -244,5 +244,5 @@ func (st *statement) entry(w operand, args []drivers.Value, op uint64) (tag uint
 		}
 		return tag | opDelete, nil, nil
 	}
-	return tag | op, v, checkKind(st.fam.columns[w.col], v.Kind())
+	return tag | op, v, plan.CheckKind(st.fam.columns[w.col], v.Kind())
 }

@@ -11,7 +11,7 @@ import (
 // bigints are the same to a client; null is of every type, but no element is null.
 func Fits(t *schemas.Type, v *drivers.Value) error {
 	k := v.Kind()
-	if k != t.Kind && k != schemas.Null && (k != schemas.Bigint || t.Kind != schemas.Counter) && (k != schemas.Counter || t.Kind != schemas.Bigint) {
+	if !sameKind(k, t.Kind) {
 		return fmt.Errorf("a %s was given for a %s", k, t)
 	}
 	elems := v.Elems()
@@ -28,4 +28,19 @@ func Fits(t *schemas.Type, v *drivers.Value) error {
 		}
 	}
 	return nil
+}
+
+// CheckKind checks that a value of the kind can be put into the column. It does
+// not look at elements.
+func CheckKind(c *schemas.Column, k schemas.Kind) error {
+	if sameKind(k, c.Type.Kind) {
+		return nil
+	}
+	return fmt.Errorf("a %s value was given for column %s, which is %s", k, c.Name, c.Type)
+}
+
+// sameKind reports whether a value's kind is that of a type, to a client.
+func sameKind(got, want schemas.Kind) bool {
+	counts := func(k schemas.Kind) bool { return k == schemas.Bigint || k == schemas.Counter }
+	return got == want || got == schemas.Null || counts(got) && counts(want)
 }
