@@ -79,8 +79,8 @@ func listLeft(w io.Writer, there []scratch.Left) error {
 	return table(w, []string{"FOLDER", "SIZE", "AGE"}, rows)
 }
 
-// tellLeft says in one line that killed runs left something. What cannot be looked
-// at is not worth the end of a run.
+// tellLeft says in one line that killed runs left something. A folder that cannot be
+// read does not end a run.
 func tellLeft(w io.Writer) {
 	there, err := leftovers(resultsDir)
 	if err != nil || len(there) == 0 {

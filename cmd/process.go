@@ -13,8 +13,8 @@ import (
 // fsyncs stop the load generator's clock.
 const spareThreads = 4
 
-// tune sets up the process for measuring. What the environment says of the Go
-// runtime goes first.
+// tune sets up the process for measuring. The environment's settings of the Go
+// runtime take precedence.
 //
 // The memory limit makes the garbage collector work harder before the process
 // grows past it: a 25 MB body in one row passes through several buffers of that

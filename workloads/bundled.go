@@ -36,7 +36,8 @@ func Bundled(name string, overrides ...string) (*Workload, error) {
 		if near := strict.Nearest(name, known); near != "" {
 			return nil, fmt.Errorf("unknown workload %q; did you mean %q?", name, near)
 		}
-		return nil, fmt.Errorf("unknown workload %q; expected one of %s, or a file NAME.yaml", name, strings.Join(known, ", "))
+		return nil, fmt.Errorf("unknown workload %q; expected one of %s, or a file NAME.yaml",
+			name, strings.Join(known, ", "))
 	}
 	return Parse(path.Join("workloads", file), src, overrides...)
 }

@@ -191,7 +191,7 @@ func FuzzParse(f *testing.F) {
 				}
 				continue
 			}
-			// What was read can be run.
+			// A workload that was read can be run.
 			if w.Population.Users > 100 || w.Population.Folders.Max() > 10 || w.Population.Messages.Max() > 1000 {
 				continue
 			}

@@ -19,7 +19,8 @@ func (p *phase) measurement() Measurement {
 		Began: p.began, Ended: p.began.Add(time.Duration(p.seconds * 1e9)),
 		Ops: map[string]reports.Op{}, Timeline: p.timeline.intervals, Gap: p.timeline.gap,
 		Offered: p.offered(), Evidence: p.evidence(),
-		Client: p.used.client(p.Workers, p.seconds), Busy: p.stats.busy, Mallocs: p.used.mallocs, Bulk: p.bulk, Steady: steady(p.windows),
+		Client: p.used.client(p.Workers, p.seconds), Busy: p.stats.busy, Mallocs: p.used.mallocs,
+		Bulk: p.bulk, Steady: steady(p.windows),
 	}
 	if len(p.windows) > 0 {
 		m.Median = time.Duration(judge.Median(p.windows))

@@ -7,7 +7,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// What counts against a store, by what it acknowledged.
+// An audit judges a message by what the store acknowledged of it.
 func TestJudge(t *testing.T) {
 	const listed, opens, whole = 1, 2, 4
 	lost, corrupt, resurrected := reports.Audit{Lost: 1}, reports.Audit{Corrupt: 1}, reports.Audit{Resurrected: 1}

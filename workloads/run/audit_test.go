@@ -64,7 +64,7 @@ func TestAuditOfAWholeStore(t *testing.T) {
 	}
 }
 
-// What a store does wrong behind the runner's back, its audit finds.
+// An audit finds what a store did wrong behind the runner's back.
 func TestAuditFinds(t *testing.T) {
 	cases := []struct {
 		name  string

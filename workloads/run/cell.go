@@ -61,7 +61,8 @@ func (c *combination) workload() *workloads.Workload { return c.runner.config.Wo
 func (c *combination) targetConfig() target.Config {
 	o := c.runner.config
 	return target.Config{
-		Workload: o.Workload, Census: c.runner.census, Mail: c.runner.source, Model: c.model, Engine: c.engine, Options: o.Model,
+		Workload: o.Workload, Census: c.runner.census, Mail: c.runner.source,
+		Model: c.model, Engine: c.engine, Options: o.Model,
 		Dir: c.dir, Durability: o.Durability, CacheBytes: o.CacheBytes, Workers: o.workers(),
 		Keep: o.DataDir != "", Ledger: o.DataDir != "" || o.Audit != NoAudit, AuditOnly: o.Audit == AuditOnly,
 		Step: func(name string) { c.runner.progress(name, drive.Progress{Fraction: -1}) },
@@ -174,7 +175,9 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 }
 
 // drive carries out the operations of a phase.
-func (c *combination) drive(ctx context.Context, p *workloads.Phase, s workloads.Stream, total int64) (drive.Measurement, error) {
+func (c *combination) drive(
+	ctx context.Context, p *workloads.Phase, s workloads.Stream, total int64,
+) (drive.Measurement, error) {
 	r := c.runner
 	spec := drive.Spec{
 		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(), MaxLag: r.config.maxLag(), Lateness: c.median,

@@ -75,10 +75,12 @@ func mark(path string) error {
 	for _, f := range files {
 		// Another run that began at the same moment may have made these.
 		if f.Name() != markFile && f.Name() != lockFile {
-			return fmt.Errorf("data folder %s holds %s and was %w; name an empty or new folder", path, f.Name(), drivers.ErrForeign)
+			return fmt.Errorf("data folder %s holds %s and was %w; name an empty or new folder",
+				path, f.Name(), drivers.ErrForeign)
 		}
 	}
-	if err := os.WriteFile(name, []byte("Data of mailbench runs. Remove the whole folder when it is no longer needed.\n"), 0o644); err != nil {
+	const text = "Data of mailbench runs. Remove the whole folder when it is no longer needed.\n"
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("mark data folder: %w", err)
 	}
 	return nil

@@ -54,9 +54,11 @@ func (r *runner) floor(ctx context.Context) {
 func harnessFloor(ctx context.Context) (reports.Floor, error) {
 	w := &workloads.Workload{
 		Name: "floor", Seed: 1,
-		Mail:       workloads.Mail{Recipients: random.Constant{Value: 1}},
-		Population: workloads.Population{Users: 1000, Folders: random.Constant{Value: 1}, Messages: random.Constant{Value: 1}},
-		Keys:       workloads.Keys{Users: random.Keys{Theta: random.DefaultTheta}},
+		Mail: workloads.Mail{Recipients: random.Constant{Value: 1}},
+		Population: workloads.Population{
+			Users: 1000, Folders: random.Constant{Value: 1}, Messages: random.Constant{Value: 1},
+		},
+		Keys: workloads.Keys{Users: random.Keys{Theta: random.DefaultTheta}},
 	}
 	census, err := w.Census(ctx)
 	if err != nil {
@@ -136,7 +138,8 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []repor
 		return nil, err
 	}
 	t, err := target.Open(ctx, target.Config{
-		Workload: &w, Census: census, Mail: r.source, Model: m, Engine: *r.config.Null, Options: r.config.Model, Dir: dir, Workers: 1,
+		Workload: &w, Census: census, Mail: r.source,
+		Model: m, Engine: *r.config.Null, Options: r.config.Model, Dir: dir, Workers: 1,
 	})
 	if err != nil {
 		return nil, err

@@ -61,7 +61,8 @@ func (r *runner) addSchema(s *schemas.Schema) {
 			return
 		}
 	}
-	r.result.Schemas = append(r.result.Schemas, reports.Schema{Model: s.Name, Text: string(s.Source), SHA256: digest(s.Source)})
+	schema := reports.Schema{Model: s.Name, Text: string(s.Source), SHA256: digest(s.Source)}
+	r.result.Schemas = append(r.result.Schemas, schema)
 }
 
 // settings are what engines' clients were told by the workload.

@@ -147,7 +147,7 @@ func TestRun(t *testing.T) {
 		}
 		total += o.Count
 	}
-	// What the model lacks leaves its due times empty: nothing is put in its place.
+	// An operation that the model lacks is left out: no other takes its due time.
 	if total < 1750 || total > 1900 {
 		t.Errorf("%d operations were ok, want 2000 but for a twelfth", total)
 	}
@@ -234,7 +234,7 @@ func TestFrozenEngine(t *testing.T) {
 	}
 }
 
-// What is said of a phase that has ended is about all of it, not about its last
+// The last progress of a phase tells the rate of the whole phase, not of its last
 // window.
 func TestFinishedPhaseTellsItsMeanRate(t *testing.T) {
 	d := newFake()

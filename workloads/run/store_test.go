@@ -61,7 +61,7 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// What the workload says of an engine reaches it and the result.
+// The workload's config of an engine reaches the engine and the result.
 func TestEngineSection(t *testing.T) {
 	s := newServer(t)
 	c := remoteConfig(t, s, briefly+"engines: {server: {contact: [a, 'b:1'], level: ONE}, other: {level: TWO}}\n")

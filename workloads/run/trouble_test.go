@@ -102,8 +102,8 @@ func TestClosedLoopBacksOff(t *testing.T) {
 	}
 }
 
-// What a load cannot deliver at once it tries again; what may be there it does
-// not.
+// A load tries a delivery again that failed, and does not if the message may be
+// there.
 func TestLoadOverANetwork(t *testing.T) {
 	const nothing = "  - measure: {clients: 1, operations: 5, mix: {list: 1}}\n"
 	load := func(t *testing.T, fault func(n int64) (error, bool)) (*server, *reports.Run) {

@@ -39,6 +39,6 @@ func TestOnThisMachine(t *testing.T) {
 		}
 	}
 	if !onThisMachine(t.Context(), nil) {
-		t.Error("an engine of which nothing is said is on loopback")
+		t.Error("an engine without a config is on loopback")
 	}
 }
