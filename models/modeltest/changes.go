@@ -10,7 +10,7 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// learn remembers which handles name the same message.
+// learn records that two handles name the same message.
 func (diff *differential) learn(f *folder, got, ref models.Handle) message {
 	diff.t.Helper()
 	if got.IsZero() {
@@ -52,7 +52,7 @@ func (diff *differential) newUID(m message) {
 	}
 }
 
-// flag returns false where the model has no place for the flag.
+// flag returns false if the model does not store the flag.
 func (diff *differential) flag(m message, flag models.Flag, on bool) (bool, error) {
 	diff.t.Helper()
 	diff.clock.advance(diff.tick)
@@ -73,14 +73,14 @@ func bothHandles(ms []message) (got, ref []models.Handle) {
 // few is how many messages every engine must be able to change at once.
 const few = 20
 
-// tooMany reports whether an engine refuses to change so many messages at once,
-// as it may: the reference then leaves them as they are.
+// tooMany reports whether an engine refused to change so many messages at once. It may
+// refuse; the reference then does not change them either.
 func tooMany(err error, ms []message) bool {
 	return len(ms) > few && errors.Is(err, drivers.ErrTooLarge)
 }
 
-// inSteps changes many messages at once, or if that is too many for the engine
-// as many at a time as it must be able to.
+// inSteps changes many messages at once. If the engine refuses so many, it changes few
+// at a time.
 func inSteps(ms []message, change func(ms ...message) error) {
 	if !tooMany(change(ms...), ms) {
 		return
@@ -153,7 +153,7 @@ func (diff *differential) purge(a *account, before time.Time) int {
 	return got
 }
 
-// expunge deletes what lies between two messages of a folder, both included.
+// expunge deletes the messages between two messages of a folder, both included.
 func (diff *differential) expunge(f *folder, from, to message) {
 	diff.t.Helper()
 	g, r := diff.got.(models.UIDs), diff.ref

@@ -12,8 +12,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// check compares everything: each account as a login finds it, its folders,
-// their numbers and pages, each message in all its bytes, and the audit.
+// check compares everything: the accounts as Login returns them, their folders, the
+// numbers and pages of those, every byte of each message, and the audit.
 func (diff *differential) check() {
 	diff.t.Helper()
 	for _, a := range diff.accounts {
@@ -90,7 +90,7 @@ func (diff *differential) checkFolder(f *folder, page int) {
 	diff.checkOrder(fmt.Sprintf("list %s in pages of %d", name, page), entries, want)
 }
 
-// checkOrder compares a list, newest first, with what should be in it.
+// checkOrder compares a list with the expected messages, newest first.
 func (diff *differential) checkOrder(name string, entries []models.Entry, want []message) {
 	diff.t.Helper()
 	if len(entries) != len(want) {
@@ -106,7 +106,7 @@ func (diff *differential) checkOrder(name string, entries []models.Entry, want [
 	for i, e := range entries {
 		w := want[i]
 		if diff.Order == ByDate && e.Handle != w.got {
-			// Messages of one date stand in any order among themselves.
+			// Messages of the same date may come in any order.
 			j := slices.IndexFunc(want, func(m message) bool { return m.got == e.Handle })
 			if j >= 0 && diff.refOf(want[j]).Date.Equal(diff.refOf(w).Date) {
 				w = want[j]
@@ -124,7 +124,7 @@ func (diff *differential) checkOrder(name string, entries []models.Entry, want [
 	}
 }
 
-// refOf returns the message behind a message.
+// refOf returns the delivered message.
 func (diff *differential) refOf(m message) *refMail {
 	return diff.ref.lookup(m.ref).state.mail
 }
@@ -154,7 +154,7 @@ func pages(ctx context.Context, mb models.Mailbox, f *models.Folder, page, limit
 	}
 }
 
-// equalEntry compares what the model could tell of a message.
+// equalEntry compares the known fields of an entry.
 func (diff *differential) equalEntry(e *models.Entry, m message) error {
 	r := diff.ref.lookup(m.ref)
 	want, ref := r.entry(), r.state.mail
@@ -178,7 +178,7 @@ func sameMilli(a, b time.Time) bool {
 	return a.Truncate(time.Millisecond).Equal(b.Truncate(time.Millisecond))
 }
 
-// checkMessage opens a message and streams all that can be streamed of it.
+// checkMessage opens a message and reads its attachments and the raw message.
 func (diff *differential) checkMessage(m message) {
 	diff.t.Helper()
 	r := diff.ref.lookup(m.ref)
@@ -219,7 +219,7 @@ func (diff *differential) checkMessage(m message) {
 	}
 	if _, err := diff.got.Attachment(diff.ctx, m.in.got, m.got, "no such name",
 		io.Discard); !errors.Is(err, models.ErrNotFound) {
-		diff.t.Fatalf("an attachment that %q has not: error is %v, want %q", want.Subject, err, models.ErrNotFound)
+		diff.t.Fatalf("a missing attachment of %q: error is %v, want %q", want.Subject, err, models.ErrNotFound)
 	}
 	w := contentChecker{want: want.Raw}
 	n, err := diff.got.Raw(diff.ctx, m.in.got, m.got, &w)
@@ -231,8 +231,8 @@ func (diff *differential) checkMessage(m message) {
 	}
 }
 
-// checkAudit compares the audit with the reference: nothing is broken, and
-// what is there is all there.
+// checkAudit compares the audit with that of the reference: it finds no fault and
+// counts the same.
 func (diff *differential) checkAudit() models.Audit {
 	diff.t.Helper()
 	got, err := diff.got.Audit(diff.ctx)
@@ -249,7 +249,7 @@ type count struct {
 	got, want int64
 }
 
-// broken is what must be 0 in every store that nothing has damaged.
+// broken returns the counts that are 0 in an undamaged store.
 func broken(a models.Audit) []count {
 	return []count{
 		{"dangling", a.Dangling, 0},
@@ -271,7 +271,7 @@ func (diff *differential) equalAudit(got, want models.Audit) error {
 			return fmt.Errorf("%d %s, want %d", c.got, c.what, c.want)
 		}
 	}
-	// How many rows an unreferenced message leaves is the model's affair.
+	// The number of rows of an unreferenced message depends on the model.
 	if got.Unreferenced < want.Unreferenced || got.Unreferenced > 0 && want.Unreferenced == 0 && !diff.leftovers {
 		return fmt.Errorf("%d unreferenced, want %d messages", got.Unreferenced, want.Unreferenced)
 	}

@@ -18,26 +18,26 @@ const counterKind = schemas.Counter
 // Row is a row of a table by column name.
 type Row map[string]drivers.Value
 
-// Damage is what is done to one row of a whole store behind the model's back,
-// and what its audit must then count beyond what it counted before. In that
-// store, ann has two messages in her INBOX, of which the newest was read, and two
-// in Work; bob has all four in his INBOX. Each has an attachment of four chunks.
+// Damage is a change of one row of a whole store, made without the model, and the
+// counts that the model's audit must then report in addition. In that store, ann has
+// two messages in her INBOX and two in Work. The newest in her INBOX was read. Bob
+// has all four in his INBOX. Each message has an attachment of four chunks.
 type Damage struct {
 	Name  string
 	Table string
 	Match func(Row) bool // which row, the first by its key; nil is any
-	// What is done to it: columns are overwritten or added to, or a copy with
-	// another key is put beside it. With none of these it is deleted.
+	// The change: set columns, add to columns, or insert a copy with another key.
+	// If all are nil, the row is deleted.
 	Set    Row
 	Add    map[string]int64
 	Insert func(r Row, rows []Row)
 	Want   models.Audit
 }
 
-// Elsewhere is an id that leads to nothing.
+// Elsewhere is an id that nothing has.
 var Elsewhere = [16]byte{0xde, 0xad, 0xbe, 0xef, 0, 0, 0x10, 0, 0x80, 1}
 
-// Is matches rows by the text in one column; a * in it stands for any text.
+// Is matches rows by the text in one column. A * matches any text.
 func Is(column, text string) func(Row) bool {
 	return func(r Row) bool {
 		ok, err := path.Match(text, r[column].Str())
@@ -63,7 +63,7 @@ func ToOther(owner, column string) func(Row, []Row) {
 	}
 }
 
-// scan reads a table behind the model's back.
+// scan reads a table without the model.
 func (f *fixture) scan(table *schemas.Table) []Row {
 	f.t.Helper()
 	p := schemas.ScanOf(table)
@@ -128,7 +128,7 @@ func (f *fixture) add(table *schemas.Table, r Row, column string, n int64) {
 	f.write(p, r, drivers.Number(c.Type.Kind, n))
 }
 
-// harm does the damage.
+// harm makes the change of a Damage.
 func (f *fixture) harm(d Damage) {
 	f.t.Helper()
 	table := f.schema.Table(d.Table)
@@ -163,7 +163,7 @@ func (f *fixture) harm(d Damage) {
 	f.t.Fatalf("no row of %s to damage", d.Table)
 }
 
-// compareKeys compares the keys of two rows: engines scan in orders of their own.
+// compareKeys compares the keys of two rows, since each engine scans in its own order.
 func compareKeys(table *schemas.Table, a, b Row) int {
 	for _, c := range table.Key() {
 		x, y := a[c.Name], b[c.Name]
@@ -179,7 +179,7 @@ func compareKeys(table *schemas.Table, a, b Row) int {
 	return 0
 }
 
-// testDamage damages a store in which all is well, and reads the audit.
+// testDamage damages a whole store and checks the audit.
 func testDamage(t *testing.T, s *suite, d Damage) {
 	f := s.start(t, models.Options{ChunkSize: 1000})
 	diff := f.differential()
@@ -199,13 +199,13 @@ func testDamage(t *testing.T, s *suite, d Damage) {
 	want := before
 	want.Add(d.Want)
 	got.Notes, want.Notes = nil, nil
-	if g, w := tally(got), tally(want); g != w {
+	if g, w := numbers(got), numbers(want); g != w {
 		t.Errorf("audit counts %+v, want %+v", g, w)
 	}
 }
 
-// tally is an audit's numbers, to be compared at once.
-func tally(a models.Audit) [9]int64 {
+// numbers returns the numbers of an audit, which == compares at once.
+func numbers(a models.Audit) [9]int64 {
 	return [...]int64{
 		a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
 		a.BrokenBodies, a.CounterDrift,

@@ -8,35 +8,35 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// tb is what a rule needs of a *testing.T or a *rapid.T.
+// tb is the part of *testing.T and *rapid.T that rules use.
 type tb interface {
 	Helper()
 	Fatalf(format string, args ...any)
 	Logf(format string, args ...any)
 }
 
-// differential runs each operation on a model's mailbox and on the reference, and
-// fails the test where they differ.
+// differential runs each operation on a model's mailbox (got) and on the reference
+// (ref). It fails the test if they differ.
 type differential struct {
 	t   tb
 	ctx context.Context
 	Traits
 	domain
 	clock *clock
-	tick  time.Duration // the clock goes on by so much before each operation
+	tick  time.Duration // how far the clock advances before each operation
 	got   models.Mailbox
 	ref   *reference
 
 	accounts []*account
 	handles  map[models.Handle]models.Handle // the reference's → the model's
 	lastUID  map[*folder]uint64
-	// leftovers: deliveries have failed halfway, and may have left bodies that
-	// nothing refers to. They are counted, and are no fault.
+	// leftovers says that deliveries have failed halfway. They may have left
+	// unreferenced bodies, which an audit counts and which are not a fault.
 	leftovers bool
 	opened    models.Opened // reused, as callers do
 }
 
-// account and folder are the same thing on both sides.
+// account and folder hold the account and the folder of both sides.
 type account struct {
 	got, ref *models.Account
 	folders  []*folder
@@ -57,7 +57,7 @@ func (f *fixture) differential() *differential {
 	return f.differentialOf(newReference(f.Traits, f.clock.now), f.mailbox())
 }
 
-// differentialOf returns a differential over a reference and a mailbox that others share.
+// differentialOf returns a differential of a mailbox and a reference that others may share.
 func (f *fixture) differentialOf(ref *reference, got models.Mailbox) *differential {
 	return &differential{
 		t: f.t, ctx: f.ctx, Traits: f.Traits, domain: f.domain, clock: f.clock, tick: time.Second,
@@ -84,7 +84,7 @@ func (diff *differential) through(got models.Mailbox) *differential {
 	return other
 }
 
-// agree fails unless both sides did, or both failed for the same reason. It
+// agree fails the test unless both sides succeeded or failed for the same reason. It
 // returns that reason.
 func (diff *differential) agree(what string, got, ref error) error {
 	diff.t.Helper()
@@ -128,7 +128,7 @@ func (diff *differential) createUser(address string, folders ...string) (*accoun
 	return a, nil
 }
 
-// pair puts two accounts together, folder by folder.
+// pair returns the account of both sides, folder by folder.
 func (diff *differential) pair(got, ref *models.Account) *account {
 	diff.t.Helper()
 	if got.Address != ref.Address || len(got.Folders) != len(ref.Folders) {
@@ -180,8 +180,8 @@ func (diff *differential) live(f *folder) []message {
 	return ms
 }
 
-// lives tells whether the model's handle names a message of the folder now: a
-// message that came back may have the handle it had before.
+// lives reports whether the model's handle names a message of the folder now. A
+// message that came back may have its earlier handle.
 func (diff *differential) lives(m message) bool {
 	for _, l := range diff.live(m.in) {
 		if l.got == m.got {

@@ -9,14 +9,13 @@
 //	func TestContractQuorum(t *testing.T)     { contract.RunQuorum(t) }
 //	func BenchmarkContract(b *testing.B)      { contract.Bench(b) }
 //
-// The names tell what a test needs: those with Concurrent in them are about many
-// workers at once and worth the race detector, as are those with Workers or Race
-// in a model's other tests; Live ones need real engines, Quorum ones a cluster of
-// three nodes, and the others nothing.
+// The name of a test tells what it needs. Concurrent tests, and a model's other tests
+// with Workers or Race in their names, run many workers and are useful with the race
+// detector. Live tests need real engines, Quorum tests a cluster of three nodes. The
+// others need nothing.
 //
-// Most rules drive the model and a plain in-memory mailbox (the reference) side
-// by side and compare them after each step: folders, order, pages, numbers,
-// flags, and every byte. What the reference cannot tell (damage, heap, races)
-// has rules of its own. Each rule runs on tables of its own and ends with an
-// audit of them.
+// Most rules are differential: they run each step on the model and on a plain
+// in-memory mailbox (the reference), and compare folders, order, pages, numbers,
+// flags, and every byte. Other rules cover damage, heap and races. Each rule has its
+// own tables and ends with an audit of them.
 package modeltest

@@ -10,8 +10,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// limitedEngine is an engine that can do less than the embedded one, which stands
-// in for it.
+// limitedEngine imitates another engine: the embedded engine with the limits of that
+// engine.
 type limitedEngine struct {
 	name string
 	as   func(drivers.Store) drivers.Store
@@ -21,8 +21,8 @@ func limitedEngines() []limitedEngine {
 	return []limitedEngine{{"cassandra", asCassandra}, {"hbase", asHBase}}
 }
 
-// open opens the embedded engine within the other's limits. Those of a value are
-// made smaller, so that what is too large is quickly made.
+// open opens the embedded engine with the limits of the other engine. Size limits are
+// smaller than the real ones, so that a test can exceed them quickly.
 func (e limitedEngine) open(t testing.TB, s *schemas.Schema) drivers.Store {
 	st := e.as(openEmbedded(t, s)).(*limitedStore)
 	st.caps.MaxCellBytes /= 4
@@ -30,9 +30,9 @@ func (e limitedEngine) open(t testing.TB, s *schemas.Schema) drivers.Store {
 	return st
 }
 
-// asCassandra takes from a store what Cassandra 5.0 has not: additions to
-// anything but counters, values given back, indexes in an order. A batch over
-// several partitions is refused from 50 KiB on, any mutation from 16 MiB on.
+// asCassandra removes what Cassandra 5.0 cannot do: add to plain columns, return
+// values of a write, sort an index. It refuses a batch over several partitions from
+// 50 KiB on, and any mutation from 16 MiB on.
 func asCassandra(st drivers.Store) drivers.Store {
 	c := st.Capabilities()
 	c.Engine, c.Atomic, c.ReturnsNew, c.PlainIndexes, c.EqualIndexes = "cassandra", schemas.AtomicAll, false, false, true
@@ -52,9 +52,8 @@ func asCassandra(st drivers.Store) drivers.Store {
 	}}
 }
 
-// asHBase takes from a store what HBase has not: anything atomic over more than
-// one row, puts and deletes of one row at once, and indexes. A cell is refused
-// from 10 MiB on.
+// asHBase removes what HBase cannot do: atomic writes of several rows, puts and
+// deletes of one row at once, and indexes. It refuses a cell from 10 MiB on.
 func asHBase(st drivers.Store) drivers.Store {
 	c := st.Capabilities()
 	c.Engine, c.Atomic, c.PlainIndexes, c.EqualIndexes = "hbase", schemas.AtomicRow, false, false
@@ -86,8 +85,8 @@ func mixed(batch *schemas.Pattern, sort func(*schemas.Pattern) bool) bool {
 	return false
 }
 
-// partOverhead is about what Cassandra counts for a part of a batch beside its
-// values: the table, timestamps, lengths.
+// partOverhead is the approximate size that Cassandra adds to each part of a batch:
+// the table, timestamps, lengths.
 const partOverhead = 40
 
 // limitedStore is a store that keeps the limits of another engine.

@@ -13,7 +13,7 @@ import (
 
 var errBroken = errors.New("broken content")
 
-// brokenContent cannot be read from some byte on.
+// brokenContent fails from some byte on.
 type brokenContent struct {
 	mail.Content
 	from int64
@@ -43,7 +43,7 @@ func breakContent(m *mail.Message, hit func() error) *mail.Message {
 	return &c
 }
 
-// testDeliveryFails delivers what cannot be read to its end: it is nowhere.
+// testDeliveryFails delivers a message that cannot be read to its end. It is then nowhere.
 func testDeliveryFails(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
 	a, b := diff.user(diff.at("ann"), "INBOX"), diff.user(diff.at("bob"), "INBOX")
@@ -63,7 +63,7 @@ func testDeliveryFails(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testCancelled calls everything with a context that is done: nothing happens.
+// testCancelled makes every call with a cancelled context. Nothing changes.
 func testCancelled(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")
@@ -146,7 +146,8 @@ func testCancelled(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testStopEarly ends lists and streams from the caller's side.
+// testStopEarly returns errors from yields and writers. Each call ends and returns the
+// error; that of a yield is wrapped.
 func testStopEarly(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")

@@ -10,7 +10,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// detector is a test that is there to see a fault.
+// detector is a rule of a model that must see a fault.
 type detector struct{ model, rule string }
 
 // detectors names for each fault of a store the models and rules that must see it.

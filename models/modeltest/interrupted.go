@@ -22,9 +22,9 @@ var (
 	errRefused = errors.New("the engine refused it")
 )
 
-// interrupted is a session whose process is killed after some writes, so that
-// what comes later is never made; or one of which one write is refused. A part
-// of a batch that is not atomic is a write.
+// interrupted is a session whose process is killed after some writes, so that later
+// writes never happen. Instead it may refuse one write. Each part of a batch that is
+// not atomic is a write.
 type interrupted struct {
 	drivers.Session
 	after   int // writes; negative is never
@@ -82,8 +82,8 @@ func (k *interrupted) Batch(ctx context.Context, st drivers.Statement, parts []d
 	return nil
 }
 
-// victim is what an operation that is killed works on: three messages in the
-// inboxes of ann and bob.
+// victim is the data of a killed operation: three messages in the inboxes of ann and
+// bob.
 type victim struct {
 	*fixture
 	mb        models.Mailbox
@@ -125,8 +125,8 @@ func bulky(n int) *mail.Message {
 	return d.Message()
 }
 
-// interruptions are what is killed, in the order in which they are written down.
-// Preparing one is not killed.
+// interruptions returns the operations to kill, in the order of the golden file. Their
+// preparation is not killed.
 func interruptions(offered models.Mailbox) []interruption {
 	moved := make([]models.Handle, 3)
 	ops := []interruption{
@@ -188,14 +188,14 @@ type interruption struct {
 	run     func(*victim) error
 }
 
-// several reports whether the operation is many in one, of which some may be
-// done: nobody would call that wrong.
+// several reports whether the operation changes several messages. It is no fault if it
+// has changed some of them.
 func (op interruption) several() bool {
 	return op.name == "create user" || strings.HasSuffix(op.name, " 2")
 }
 
-// outcome is what is left of a victim: what its owner sees of it, line by line,
-// and what the audit counts.
+// outcome is the state of a victim after an operation: what its owners see, line by
+// line, and what the audit counts.
 type outcome struct {
 	view  []string
 	audit models.Audit
@@ -203,8 +203,8 @@ type outcome struct {
 	err   error    // of the operation
 }
 
-// interrupt runs an operation that is killed after some writes, or of which the
-// one after them is refused; or with -1 to its end.
+// interrupt runs an operation and kills it after some writes, or refuses the next
+// write. With -1 it runs the operation to its end.
 func interrupt(t *testing.T, s *suite, op interruption, after int, refuses bool) (o outcome) {
 	t.Helper()
 	v := newVictim(t, s)
@@ -216,7 +216,7 @@ func interrupt(t *testing.T, s *suite, op interruption, after int, refuses bool)
 	if o.err = op.run(v); after < 0 {
 		v.must(o.err)
 	}
-	// Another process looks at what is there.
+	// Another process reads the state.
 	v.opts.Node++
 	mb := v.mailboxOf(v.bind(v.opts))
 	o.made, o.view = k.made, v.view(mb)
@@ -226,7 +226,7 @@ func interrupt(t *testing.T, s *suite, op interruption, after int, refuses bool)
 	return o
 }
 
-// view writes down all that the owners of the accounts see.
+// view returns everything that the owners of the accounts see.
 func (v *victim) view(mb models.Mailbox) (lines []string) {
 	v.t.Helper()
 	var o models.Opened
@@ -261,7 +261,7 @@ func (v *victim) view(mb models.Mailbox) (lines []string) {
 	return lines
 }
 
-// wrong says what an audit counts beyond another, or "".
+// wrong returns the faults that an audit counts beyond another, or "".
 func wrong(a, before models.Audit) string {
 	var words []string
 	for _, c := range []count{
@@ -283,10 +283,10 @@ func wrong(a, before models.Audit) string {
 }
 
 // testInterrupted kills every operation after each of its writes, on the embedded
-// engine and on such as can do less, and pins what the audit then counts. Whoever
-// has nothing to do with the operation sees no difference; and where the audit
-// finds nothing wrong, the operation is done or never was. What it pins is what
-// the package of the model says of interruptions.
+// engine and on the limited ones. A golden file pins the faults that the audit then
+// counts. They are those that the package comment of the model explains. Users who
+// take no part in the operation see no difference. If the audit finds no fault, the
+// operation is complete or has changed nothing.
 func testInterrupted(t *testing.T, s Suite) {
 	embedded := limitedEngine{"embedded", func(st drivers.Store) drivers.Store { return st }}
 	for _, e := range append(limitedEngines(), embedded) {
@@ -352,8 +352,8 @@ func whole(a, before models.Audit) bool {
 		func(c count) bool { return c.got != 0 })
 }
 
-// refuse has one write refused: unless the operation says that its outcome is
-// not known, it has not happened.
+// refuse refuses one write. If the operation does not return ErrUnknown, it must have
+// changed nothing.
 func refuse(t *testing.T, s *suite, op interruption, n int, before, after outcome) {
 	t.Helper()
 	got := interrupt(t, s, op, n, true)

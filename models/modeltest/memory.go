@@ -12,13 +12,13 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// bigAttachment makes a message of 25 MB once it is base64: the largest that
-// mail systems commonly take.
+// bigAttachment gives a message of 25 MB in base64, the largest that mail systems
+// commonly accept.
 const bigAttachment = 18 << 20
 
-// heapBound is how much of the heap such a message may hold on to while it is
-// delivered or read: a few chunks, and never all of it. Where it lies in one
-// row, its client holds it, and whoever encodes it for a column once more.
+// heapBound is how much heap such a message may use while it is delivered or read: a
+// few chunks, but not the whole message. If the model stores it in one row, the client
+// holds the message and an encoded copy.
 func (s *suite) heapBound() int64 {
 	if s.Traits.WholeRows {
 		return 64 << 20

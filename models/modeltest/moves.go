@@ -46,7 +46,7 @@ func testMove(t *testing.T, s *suite) {
 	diff.move(in, work, ms[1:5]...)
 	diff.check()
 
-	// One message that is not there, and none of them moves.
+	// If one message is missing, none moves.
 	if _, err := diff.move(in, archive, ms[5], ms[0], ms[6]); !errors.Is(err, models.ErrNotFound) {
 		t.Errorf("move with one message gone: error is %v", err)
 	}
@@ -65,8 +65,8 @@ func testMove(t *testing.T, s *suite) {
 	diff.checkAudit()
 }
 
-// testMoveAndBack moves to and fro in one instant: engines that settle equal
-// timestamps in favour of a delete lose the message here.
+// testMoveAndBack moves messages and moves them back at the same time of the clock. An
+// engine that prefers a delete to a write of the same timestamp loses the message.
 func testMoveAndBack(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{OverflowAfter: 3}).differential()
 	diff.tick = 0
@@ -164,8 +164,8 @@ func testMany(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testStaleHandles uses handles of messages that are gone: every call says so
-// and nothing changes.
+// testStaleHandles uses handles of deleted messages. Every call returns ErrNotFound and
+// changes nothing.
 func testStaleHandles(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{}).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")

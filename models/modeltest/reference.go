@@ -21,7 +21,7 @@ const (
 	ByArrival                   // arrival in the folder: a move makes it the newest
 )
 
-// Traits are what a model's document says about it and no method tells.
+// Traits are the properties of a model that its document states and no method tells.
 type Traits struct {
 	Order Order
 	// OneMessage: a message that several folders show is one. They share its
@@ -35,8 +35,8 @@ type Traits struct {
 	WholeRows bool
 }
 
-// reference is the simplest mailbox that keeps every rule: slices in memory,
-// searched from end to end. It can do all that any model can.
+// reference is the simplest mailbox that keeps every rule: slices in memory, searched
+// from end to end. It implements the operations of all models.
 type reference struct {
 	Traits
 	now      func() time.Time

@@ -13,18 +13,18 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Suite is a model and what the contract must know of it beside its methods. All
-// of it is needed: the suite fails without traits or damages.
+// Suite is a model and the facts that its methods do not tell. The suite fails
+// without traits or damages.
 type Suite struct {
 	Model   models.Model
 	Traits  Traits
 	Damages []Damage
 }
 
-// Run runs everything that needs neither a server nor the race detector: every
-// rule on the embedded engine and within the limits of the others, what
-// interruptions leave, the pinned store calls and tables, and allocations. Golden
-// files are in testdata/contract of the model; -update-contract writes them.
+// Run runs the tests that need neither a server nor the race detector: every rule on
+// the embedded engine and on engines with the limits of the others, interruptions,
+// store calls and tables, and allocations. Golden files are in testdata/contract of
+// the model; -update-contract writes them.
 func (s Suite) Run(t *testing.T) {
 	s.complete(t)
 	embedded := s.on(openEmbedded)
@@ -46,8 +46,8 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("allocations", func(t *testing.T) { testAllocations(t, s.Model) })
 }
 
-// RunConcurrent runs the rules of many workers at once, which are worth the race
-// detector. Tests that call it have Concurrent in their names.
+// RunConcurrent runs the rules about many workers at once. The race detector is useful
+// for them. Tests that call it have Concurrent in their names.
 func (s Suite) RunConcurrent(t *testing.T) {
 	s.complete(t)
 	t.Run("embedded", func(t *testing.T) { s.on(openEmbedded).run(t, concurrent()) })
@@ -56,7 +56,7 @@ func (s Suite) RunConcurrent(t *testing.T) {
 	}
 }
 
-// complete fails the test if the suite lacks what every model must say of itself.
+// complete fails the test if a part of the suite is missing.
 func (s Suite) complete(t *testing.T) {
 	t.Helper()
 	if err := s.incomplete(); err != nil {
@@ -85,14 +85,14 @@ type opener func(t testing.TB, s *schemas.Schema) drivers.Store
 // on is the suite over the stores of one engine.
 func (s Suite) on(open opener) *suite { return &suite{Suite: s, open: open} }
 
-// A rule is one subtest. offered is nil for what every model can do.
+// A rule is one subtest. Offered is nil if the rule is about every model.
 type rule struct {
 	name    string
 	offered func(models.Mailbox) bool
 	check   func(*testing.T, *suite)
 }
 
-// has tells whether a mailbox has the optional interface I.
+// has reports whether a mailbox implements the optional interface I.
 func has[I any](mb models.Mailbox) bool {
 	_, ok := mb.(I)
 	return ok
@@ -151,7 +151,7 @@ func concurrent() []rule {
 // all are the rules of both kinds.
 func all() []rule { return slices.Concat(rules(), concurrent()) }
 
-// run runs those of the rules that the model can do something about.
+// run runs the rules that apply to the model.
 func (s *suite) run(t *testing.T, rules []rule) {
 	for _, r := range s.offered(t, rules) {
 		s.each(t, r.name, func(t *testing.T) { r.check(t, s) })
@@ -174,7 +174,7 @@ func (s *suite) each(t *testing.T, name string, check func(*testing.T)) {
 	})
 }
 
-// offered are those of the rules about what the model can do.
+// offered returns the rules that apply to the model.
 func (s *suite) offered(t *testing.T, rules []rule) []rule {
 	offered := s.start(t, models.Options{}).mailbox()
 	return slices.DeleteFunc(rules, func(r rule) bool { return r.offered != nil && !r.offered(offered) })
@@ -208,15 +208,15 @@ type fixture struct {
 	clock  *clock
 }
 
-// ruleTimeout is how long a rule may take: a call that never ends shall fail its
-// rule, and not the whole run. It is far more than any engine needs.
+// ruleTimeout bounds a rule, so that a call that never ends fails its rule and not the
+// whole run. Every engine needs far less.
 const ruleTimeout = 3 * time.Minute
 
-// start opens a store and binds the model to it. The clock is the suite's and
-// the node is fixed, so that what is stored is the same in every run.
+// start opens a store and binds the model to it. It sets the clock and the node, so
+// that every run stores the same.
 //
-// On a shared store each rule has addresses and a node of its own: a counter
-// that was deleted cannot be used again on every engine.
+// On a shared store each rule has its own addresses and node, since some engines
+// cannot use a deleted counter again.
 func (s *suite) start(t testing.TB, o models.Options) *fixture {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), ruleTimeout)

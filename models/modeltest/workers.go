@@ -17,8 +17,8 @@ import (
 // workers is how many mailboxes the concurrent rules use at once.
 const workers = 4
 
-// workerT lets a rule's helpers fail within a goroutine of its own: what fails
-// is reported, and the worker ends.
+// workerT is a *testing.T for a goroutine. Fatalf reports the failure and ends the
+// goroutine.
 type workerT struct{ *testing.T }
 
 func (w workerT) Fatalf(format string, args ...any) {
@@ -79,7 +79,7 @@ func testWorkers(t *testing.T, s *suite) {
 	all.check()
 }
 
-// oneFolder is workers on one folder.
+// oneFolder is several workers that use one folder.
 type oneFolder struct {
 	*testing.T
 	f        *fixture
@@ -89,16 +89,16 @@ type oneFolder struct {
 	unknown  atomic.Int64 // calls of unknown outcome
 }
 
-// delivery is one that was acknowledged, and when it began and ended.
+// delivery is an acknowledged delivery, with its begin and end.
 type delivery struct {
 	begin, end int64
 	handle     models.Handle
 }
 
-// testWorkersOneFolder lets all workers deliver to one folder, and then each
-// flag, move and delete messages of its own there. Over a network an outcome
-// may not be known, as when many compare-and-sets meet: then lists are judged
-// within so many messages, and counters are told.
+// testWorkersOneFolder lets all workers deliver to one folder. Then each worker flags,
+// moves and deletes its own messages there. Over a network an outcome may be unknown,
+// for example after many compare-and-sets at once. Then lists may differ by that many
+// messages, and the test logs the counters.
 func testWorkersOneFolder(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{OverflowAfter: 9})
 	c := &oneFolder{T: t, f: f, byWorker: make([][]delivery, workers)}
@@ -134,7 +134,7 @@ func testWorkersOneFolder(t *testing.T, s *suite) {
 // deliveriesEach is how many messages each worker of a oneFolder delivers.
 const deliveriesEach = 15
 
-// done tells whether a call has done what it should.
+// done reports whether a call succeeded. It counts unknown outcomes.
 func (c *oneFolder) done(what string, err error) bool {
 	switch {
 	case errors.Is(err, drivers.ErrUnknown) && !c.f.store.Capabilities().InProcess:
@@ -160,8 +160,8 @@ func (c *oneFolder) deliver() {
 	})
 }
 
-// checkDelivered looks for each acknowledged message, and that UIDs ascend from
-// one to the next that began after it.
+// checkDelivered checks that each acknowledged message is listed, and that its UID is
+// below those of deliveries that began after it.
 func (c *oneFolder) checkDelivered() {
 	c.Helper()
 	all := slices.Concat(c.byWorker...)
@@ -195,7 +195,7 @@ func (c *oneFolder) checkDelivered() {
 	}
 }
 
-// change changes three of four messages, and says how.
+// change moves, deletes and flags three of four messages, and returns how many of each.
 func (c *oneFolder) change() (moved, deleted, seen int64) {
 	var counts [3]atomic.Int64
 	parallel(func(w int) {
@@ -219,9 +219,8 @@ func (c *oneFolder) change() (moved, deleted, seen int64) {
 	return counts[0].Load(), counts[1].Load(), counts[2].Load()
 }
 
-// checkNumbers compares the length of a folder's list, which each call of
-// unknown outcome makes longer or shorter by one at most, and without any its
-// numbers.
+// checkNumbers compares the length of a folder's list and its numbers. The list may
+// differ by one for each unknown outcome. The numbers are checked if there is none.
 func (c *oneFolder) checkNumbers(f *models.Folder, want models.Stats) {
 	c.Helper()
 	unknown := c.unknown.Load()
@@ -238,7 +237,7 @@ func (c *oneFolder) checkNumbers(f *models.Folder, want models.Stats) {
 	}
 }
 
-// testAccountRace lets all workers create the same account and folder: one does.
+// testAccountRace lets all workers create the same account and folder. One succeeds.
 func testAccountRace(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{})
 	boxes := make([]models.Mailbox, workers)
