@@ -23,8 +23,10 @@ func openLive(t testing.TB, settings map[string]string) *Store {
 
 func openIn(t testing.TB, namespace string, settings map[string]string) *Store {
 	t.Helper()
-	st, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Namespace: namespace,
-		Settings: settings})
+	st, err := Engine().Open(t.Context(), drivers.Options{
+		Contact: []string{live.Cassandra(t)}, Namespace: namespace,
+		Settings: settings,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,8 +113,10 @@ func (k *liveKeyspace) schema(namespace, name string) (*schemas.Schema, error) {
 			inner.Parent, inner = outer, outer
 		}
 	}
-	return schemas.Canonical(&schemas.Schema{Name: name, File: "keyspace " + k.name,
-		Tables: slices.Collect(maps.Values(tables))}), nil
+	return schemas.Canonical(&schemas.Schema{
+		Name: name, File: "keyspace " + k.name,
+		Tables: slices.Collect(maps.Values(tables)),
+	}), nil
 }
 
 // table returns the table by its name in the schema. It is not yet nested in others.

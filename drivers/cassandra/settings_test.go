@@ -24,8 +24,10 @@ func TestSettings(t *testing.T) {
 	if s.consistency != gocql.LocalQuorum || s.serial != gocql.LocalSerial || s.writeCoalesce != 0 || s.timeout != 12*time.Second || s.connections != 2 || s.replication != 0 {
 		t.Errorf("defaults are %+v", s)
 	}
-	s, err = readSettings(map[string]string{"consistency": "one", "serial_consistency": "serial", "replication": "3",
-		"timeout": "300ms", "write_coalesce": "200us"})
+	s, err = readSettings(map[string]string{
+		"consistency": "one", "serial_consistency": "serial", "replication": "3",
+		"timeout": "300ms", "write_coalesce": "200us",
+	})
 	if err != nil || s.consistency != gocql.One || s.serial != gocql.Serial || s.replication != 3 || s.timeout != 300*time.Millisecond || s.writeCoalesce != 200*time.Microsecond {
 		t.Errorf("settings are %+v, %v", s, err)
 	}
@@ -90,10 +92,16 @@ func TestAuthenticator(t *testing.T) {
 		err  string
 	}{
 		{nil, nil, ""},
-		{map[string]string{userVariable: "u", passwordVariable: "p"},
-			gocql.PasswordAuthenticator{Username: "u", Password: "p"}, ""},
-		{map[string]string{userVariable: "u", passwordFileVariable: file},
-			gocql.PasswordAuthenticator{Username: "u", Password: "from a file"}, ""},
+		{
+			map[string]string{userVariable: "u", passwordVariable: "p"},
+			gocql.PasswordAuthenticator{Username: "u", Password: "p"},
+			"",
+		},
+		{
+			map[string]string{userVariable: "u", passwordFileVariable: file},
+			gocql.PasswordAuthenticator{Username: "u", Password: "from a file"},
+			"",
+		},
 		{map[string]string{userVariable: "u"}, nil, "no password"},
 		{map[string]string{passwordVariable: "p"}, nil, "no user"},
 		{map[string]string{userVariable: "u", passwordVariable: "p", passwordFileVariable: file}, nil, "both set"},
@@ -147,19 +155,25 @@ func TestLimits(t *testing.T) {
 	if l := limitsOf(nil); l.batch != 50<<10 || l.mutation != 16<<20-mutationMargin {
 		t.Errorf("limits of a cluster that tells none: %+v", l)
 	}
-	l := limitsOf(map[string]string{"max_mutation_size": "8192KiB", "native_transport_max_frame_size": "16MiB",
-		"batch_size_fail_threshold": "640KiB"})
+	l := limitsOf(map[string]string{
+		"max_mutation_size": "8192KiB", "native_transport_max_frame_size": "16MiB",
+		"batch_size_fail_threshold": "640KiB",
+	})
 	if l.batch != 640<<10 || l.mutation != 8<<20-mutationMargin {
 		t.Errorf("limits: %+v", l)
 	}
-	for v, want := range map[string]int64{"50KiB": 50 << 10, "16MiB": 16 << 20, "1GiB": 1 << 30, "12B": 12, "": 0,
-		"many": 0, "xMiB": 0} {
+	for v, want := range map[string]int64{
+		"50KiB": 50 << 10, "16MiB": 16 << 20, "1GiB": 1 << 30, "12B": 12, "": 0,
+		"many": 0, "xMiB": 0,
+	} {
 		if got := sizeSetting(v); got != want {
 			t.Errorf("sizeSetting(%q) = %d, want %d", v, got, want)
 		}
 	}
-	small := []drivers.Value{drivers.Text("key"), drivers.Blob(make([]byte, 1000)),
-		drivers.ListOf([]drivers.Value{drivers.Int(1), drivers.Int(2)})}
+	small := []drivers.Value{
+		drivers.Text("key"), drivers.Blob(make([]byte, 1000)),
+		drivers.ListOf([]drivers.Value{drivers.Int(1), drivers.Int(2)}),
+	}
 	if got := (&statement{keys: 1}).sizeOf(small); got < 1000+3+8+4*20 || got > 1200 {
 		t.Errorf("a call of 1011 bytes counts as %d", got)
 	}

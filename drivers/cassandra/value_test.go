@@ -34,8 +34,10 @@ func infoOf(t schemas.Type) gocql.TypeInfo {
 	case schemas.List:
 		return gocql.CollectionType{NativeType: gocql.NewNativeType(protocol, gocql.TypeList, ""), Elem: native(t.Elem.Kind)}
 	case schemas.Map:
-		return gocql.CollectionType{NativeType: gocql.NewNativeType(protocol, gocql.TypeMap, ""), Key: native(t.Key.Kind),
-			Elem: native(t.Elem.Kind)}
+		return gocql.CollectionType{
+			NativeType: gocql.NewNativeType(protocol, gocql.TypeMap, ""), Key: native(t.Key.Kind),
+			Elem: native(t.Elem.Kind),
+		}
 	}
 	return native(t.Kind)
 }
@@ -62,12 +64,21 @@ func TestValues(t *testing.T) {
 		{schemas.Type{Kind: schemas.Boolean}, drivers.Boolean(false), false},
 		{schemas.Type{Kind: schemas.UUID}, drivers.UUID(id), gocql.UUID(id)},
 		{schemas.Type{Kind: schemas.TimeUUID}, drivers.TimeUUID(id), gocql.UUID(id)},
-		{schemas.Type{Kind: schemas.Set, Elem: &textType},
-			drivers.SetOf([]drivers.Value{drivers.Text("a"), drivers.Text("")}), []string{"a", ""}},
-		{schemas.Type{Kind: schemas.List, Elem: &intType},
-			drivers.ListOf([]drivers.Value{drivers.Int(3), drivers.Int(-1), drivers.Int(3)}), []int32{3, -1, 3}},
-		{schemas.Type{Kind: schemas.Map, Key: &textType, Elem: &blobType},
-			drivers.MapOf([]drivers.Value{drivers.Text("k"), drivers.Blob([]byte("v"))}), map[string][]byte{"k": []byte("v")}},
+		{
+			schemas.Type{Kind: schemas.Set, Elem: &textType},
+			drivers.SetOf([]drivers.Value{drivers.Text("a"), drivers.Text("")}),
+			[]string{"a", ""},
+		},
+		{
+			schemas.Type{Kind: schemas.List, Elem: &intType},
+			drivers.ListOf([]drivers.Value{drivers.Int(3), drivers.Int(-1), drivers.Int(3)}),
+			[]int32{3, -1, 3},
+		},
+		{
+			schemas.Type{Kind: schemas.Map, Key: &textType, Elem: &blobType},
+			drivers.MapOf([]drivers.Value{drivers.Text("k"), drivers.Blob([]byte("v"))}),
+			map[string][]byte{"k": []byte("v")},
+		},
 	} {
 		t.Run(fmt.Sprintf("%s/%v", c.typ, c.go_), func(t *testing.T) {
 			want, err := gocql.Marshal(infoOf(c.typ), c.go_)

@@ -81,8 +81,10 @@ func (st *statement) absent(e *edit, family string) ([]*pb.Condition, error) {
 // cellIs is the condition that a cell has the value, or that it is absent if
 // that is nil.
 func cellIs(row []byte, family string, qualifier []byte, value []byte) *pb.Condition {
-	return &pb.Condition{Row: row, Family: []byte(family), Qualifier: qualifier,
-		CompareType: pb.CompareType_EQUAL.Enum(), Comparator: equalTo(value)}
+	return &pb.Condition{
+		Row: row, Family: []byte(family), Qualifier: qualifier,
+		CompareType: pb.CompareType_EQUAL.Enum(), Comparator: equalTo(value),
+	}
 }
 
 // rowIs is the condition that the filter lets a row pass. gohbase's copy of the

@@ -67,8 +67,10 @@ func (s *Store) Describe(ctx context.Context) ([]TableDescription, error) {
 // describe returns the descriptors of all tables whose names begin with prefix.
 func (s *Store) describe(ctx context.Context, prefix string) (map[string]TableDescription, error) {
 	var answer pb.GetTableDescriptorsResponse
-	request := &pb.GetTableDescriptorsRequest{Regex: proto.String(regexp.QuoteMeta(prefix) + ".*"),
-		Namespace: proto.String(hbaseNamespace)}
+	request := &pb.GetTableDescriptorsRequest{
+		Regex:     proto.String(regexp.QuoteMeta(prefix) + ".*"),
+		Namespace: proto.String(hbaseNamespace),
+	}
 	if err := s.askMaster(ctx, "GetTableDescriptors", request, &answer); err != nil {
 		return nil, err
 	}

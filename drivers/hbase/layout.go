@@ -90,8 +90,10 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	tb := &table{schema: t, hbase: []byte(r.name), key: t.Key(), columns: t.Columns, statics: t.Static,
-		descriptor: h.family}
+	tb := &table{
+		schema: t, hbase: []byte(r.name), key: t.Key(), columns: t.Columns, statics: t.Static,
+		descriptor: h.family,
+	}
 	for _, c := range slices.Concat(t.Columns, t.Static) {
 		if c.Type.Collection() && (c.Type.Elem.Collection() || c.Type.Key != nil && c.Type.Key.Collection()) {
 			return nil, fmt.Errorf("column %s is %s: collections of collections cannot be stored", c.Name, c.Type)

@@ -63,7 +63,8 @@ func (e *edit) appendCell(dst []byte, o *op) []byte {
 // apply sends an edit, and reports whether it was carried out: it is not if its
 // condition does not hold. Cells of increments are in the call's block then.
 func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
-	d *pb.MutationProto_Durability) (applied bool, err error) {
+	d *pb.MutationProto_Durability,
+) (applied bool, err error) {
 	if err := e.check(); err != nil {
 		return false, err
 	}

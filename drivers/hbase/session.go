@@ -122,7 +122,8 @@ func (s *session) rowKey(parts []keyPart, vals []drivers.Value) (err error) {
 
 // Read implements drivers.Session.
 func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value,
-	yield func(row []drivers.Value) error) error {
+	yield func(row []drivers.Value) error,
+) error {
 	st, err := s.enter(ctx, stmt, len(args))
 	if err != nil {
 		return err

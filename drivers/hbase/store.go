@@ -80,8 +80,10 @@ func openStore(ctx context.Context, o drivers.Options) (*Store, error) {
 		return nil, fmt.Errorf("ZooKeeper of HBase at %s: %w: %w", strings.Join(set.contact, ", "), drivers.ErrUnreachable,
 			err)
 	}
-	s := &Store{settings: set, namespace: o.Namespace, layouts: make(map[string]*layout),
-		tables: make(map[*schemas.Table]*table)}
+	s := &Store{
+		settings: set, namespace: o.Namespace, layouts: make(map[string]*layout),
+		tables: make(map[*schemas.Table]*table),
+	}
 	quorum := strings.Join(set.contact, ",")
 	options := []gohbase.Option{
 		gohbase.Logger(quiet), gohbase.ZookeeperRoot(set.zkRoot), gohbase.RpcQueueSize(set.batch),

@@ -103,8 +103,10 @@ func (in *Instance) plan(c Config) error {
 	if err := claim(in.dir); err != nil {
 		return err
 	}
-	in.state = &state{Engine: f.Name, Version: f.version, Port: c.Port, HeapBytes: c.HeapBytes,
-		Count: max(c.Nodes, f.MinNodes)}
+	in.state = &state{
+		Engine: f.Name, Version: f.version, Port: c.Port, HeapBytes: c.HeapBytes,
+		Count: max(c.Nodes, f.MinNodes),
+	}
 	switch c.Port {
 	case 0:
 		in.state.Port = f.Port

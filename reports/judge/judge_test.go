@@ -58,16 +58,22 @@ var verdicts = []judged{
 	{"healthy", func(*reports.Cell) {}, reports.OK, "", nil, ""},
 
 	// The generator was the bottleneck.
-	{"late with workers free", func(c *reports.Cell) { c.Evidence.Late = 1200 },
-		reports.Invalid, CodeClientLate, codes{CodeLateStarts}, "client saturated: 2.0% of operations started late although a worker was free"},
+	{
+		"late with workers free", func(c *reports.Cell) { c.Evidence.Late = 1200 },
+		reports.Invalid, CodeClientLate,
+		codes{CodeLateStarts},
+		"client saturated: 2.0% of operations started late although a worker was free",
+	},
 	{"making operations takes longer than running them", func(c *reports.Cell) {
 		c.Evidence.Queued, c.Evidence.Own, c.Evidence.Service = 30000, 50000*ms, 10000*ms
 	}, reports.Invalid, CodeClientBusy, codes{CodeQueued}, "client saturated: busy workers spent 83% of their time on making and recording"},
 	{"the same in a closed loop", func(c *reports.Cell) {
 		c.Arrivals, c.Evidence.Own, c.Evidence.Service = "closed", 50000*ms, 10000*ms
 	}, reports.Invalid, CodeClientBusy, nil, "making and recording"},
-	{"processors full, engine elsewhere", func(c *reports.Cell) { c.Client.CPUShare = 0.95 },
-		reports.Invalid, CodeClientCPU, nil, "client saturated: the generator used 95% of this machine's processors"},
+	{
+		"processors full, engine elsewhere", func(c *reports.Cell) { c.Client.CPUShare = 0.95 },
+		reports.Invalid, CodeClientCPU, nil, "client saturated: the generator used 95% of this machine's processors",
+	},
 	{"a pool too small for a fast engine", func(c *reports.Cell) {
 		e := c.Evidence
 		e.Queued, e.Service, e.ServiceFree, e.ServiceQueued = 50000, 900_000*ms, 20*ms, 21*ms
@@ -154,22 +160,30 @@ var verdicts = []judged{
 	{"behind by more than a pause", func(c *reports.Cell) {
 		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Lags = 1900, c.Offered.Span+1.1, []int64{ms, ms, ms, 900 * ms}
 	}, reports.Overloaded, CodeBehind, nil, ""},
-	{"achieved too little", func(c *reports.Cell) {
-		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Lags = 1979, c.Offered.Span+0.3, []int64{75 * ms, 150 * ms, 300 * ms}
+	{
+		"achieved too little", func(c *reports.Cell) {
+			c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Lags = 1979, c.Offered.Span+0.3, []int64{75 * ms, 150 * ms, 300 * ms}
+		},
+		reports.Overloaded, CodeBehind, nil, "only 1979/s of the offered 2000/s were carried out",
 	},
-		reports.Overloaded, CodeBehind, nil, "only 1979/s of the offered 2000/s were carried out"},
-	{"achieved too little of a rate below 100", func(c *reports.Cell) {
-		c.Offered.Rate, c.Offered.Achieved, c.Offered.LastStart = 12, 3.141, 2*c.Offered.Span+1
+	{
+		"achieved too little of a rate below 100", func(c *reports.Cell) {
+			c.Offered.Rate, c.Offered.Achieved, c.Offered.LastStart = 12, 3.141, 2*c.Offered.Span+1
+		},
+		reports.Overloaded, CodeBehind, nil, "only 3.14/s of the offered 12/s",
 	},
-		reports.Overloaded, CodeBehind, nil, "only 3.14/s of the offered 12/s"},
 	{"stopped with much that was due and not started", func(c *reports.Cell) {
 		c.Offered.Achieved, c.Evidence.Lags = 500, []int64{75 * ms, 150 * ms, 300 * ms}
 	}, reports.Overloaded, CodeBehind, nil, "only 500/s of the offered 2000/s"},
 	{"stopped during a short pause", func(c *reports.Cell) {
 		c.Offered.Span, c.Offered.LastStart, c.Offered.Achieved = 5, 4.8, 1920
 	}, reports.OK, "", nil, ""},
-	{"a closed loop has no due times", func(c *reports.Cell) { c.Arrivals, c.Evidence.Late = "closed", 5000 },
-		reports.OK, "", codes{CodeLateStarts}, ""},
+	{
+		"a closed loop has no due times", func(c *reports.Cell) { c.Arrivals, c.Evidence.Late = "closed", 5000 },
+		reports.OK, "",
+		codes{CodeLateStarts},
+		"",
+	},
 	{"a closed loop offers no rate", func(c *reports.Cell) { c.Arrivals, c.Offered.Achieved = "closed", 0 }, reports.OK, "", nil, ""},
 	{"one operation of many dropped", func(c *reports.Cell) {
 		c.Offered.Due, c.Offered.Skipped, c.Offered.NoTarget, c.Offered.Dropped = 60111, 100, 10, 1
@@ -181,16 +195,32 @@ var verdicts = []judged{
 		c.Evidence = &reports.Evidence{NotOffered: "an account needs an inbox"}
 		c.Ops = map[string]reports.Op{"open": {Support: reports.NotOffered}}
 	}, reports.Empty, CodeNotOffered, nil, "the model cannot hold the workload's population: an account needs an inbox"},
-	{"a mix that the model does not offer", func(c *reports.Cell) { c.Ops["open"] = reports.Op{Support: reports.NotOffered} },
-		reports.Empty, CodeNothingMeasured, nil, "nothing was measured: the model offers no operation of the mix"},
-	{"nothing to work on", func(c *reports.Cell) { c.Ops["open"] = reports.Op{NoTarget: 60000} },
-		reports.Empty, CodeNothingMeasured, codes{CodeNoTarget}, "nothing was measured: there was no live message to work on"},
-	{"nothing due", func(c *reports.Cell) { c.Ops["open"] = reports.Op{} },
-		reports.Empty, CodeNothingMeasured, nil, "nothing was measured: no operation that the model offers was due"},
-	{"nothing found", func(c *reports.Cell) { c.Ops["open"] = reports.Op{NotFound: 60000} },
-		reports.Empty, CodeNothingMeasured, codes{CodeNotFound}, "nothing was measured: no operation found what it asked for"},
-	{"nothing small enough", func(c *reports.Cell) { c.Ops["open"] = reports.Op{TooLarge: 60000} },
-		reports.Empty, CodeNothingMeasured, codes{CodeTooLarge}, "nothing was measured: all messages were too large for the engine"},
+	{
+		"a mix that the model does not offer", func(c *reports.Cell) { c.Ops["open"] = reports.Op{Support: reports.NotOffered} },
+		reports.Empty, CodeNothingMeasured, nil, "nothing was measured: the model offers no operation of the mix",
+	},
+	{
+		"nothing to work on", func(c *reports.Cell) { c.Ops["open"] = reports.Op{NoTarget: 60000} },
+		reports.Empty, CodeNothingMeasured,
+		codes{CodeNoTarget},
+		"nothing was measured: there was no live message to work on",
+	},
+	{
+		"nothing due", func(c *reports.Cell) { c.Ops["open"] = reports.Op{} },
+		reports.Empty, CodeNothingMeasured, nil, "nothing was measured: no operation that the model offers was due",
+	},
+	{
+		"nothing found", func(c *reports.Cell) { c.Ops["open"] = reports.Op{NotFound: 60000} },
+		reports.Empty, CodeNothingMeasured,
+		codes{CodeNotFound},
+		"nothing was measured: no operation found what it asked for",
+	},
+	{
+		"nothing small enough", func(c *reports.Cell) { c.Ops["open"] = reports.Op{TooLarge: 60000} },
+		reports.Empty, CodeNothingMeasured,
+		codes{CodeTooLarge},
+		"nothing was measured: all messages were too large for the engine",
+	},
 	{"nothing succeeded", func(c *reports.Cell) {
 		c.Ops["open"] = reports.Op{Failed: 7, NotFound: 3, Errors: []reports.ErrorCount{{Text: "connection refused", Count: 6}, {Text: "other", Count: 1}}}
 		c.Ops["flag"] = reports.Op{NotFound: 3}
@@ -223,17 +253,29 @@ var verdicts = []judged{
 
 // doubts are cases whose figures hold, but have to be read with care.
 var doubts = []judged{
-	{"drift", func(c *reports.Cell) { c.Evidence.Windows = []float64{1e6, 1e6, 1e6, 1.5e6, 1.5e6, 1.5e6} },
-		reports.OK, "", codes{CodeDrifting}, "not steady: the service time went from 1ms in the first half to 1.5ms in the second"},
-	{"it became faster", func(c *reports.Cell) { c.Evidence.Windows = []float64{150, 150, 150, 100, 100, 100} },
-		reports.OK, "", codes{CodeDrifting}, ""},
+	{
+		"drift", func(c *reports.Cell) { c.Evidence.Windows = []float64{1e6, 1e6, 1e6, 1.5e6, 1.5e6, 1.5e6} },
+		reports.OK, "",
+		codes{CodeDrifting},
+		"not steady: the service time went from 1ms in the first half to 1.5ms in the second",
+	},
+	{
+		"it became faster", func(c *reports.Cell) { c.Evidence.Windows = []float64{150, 150, 150, 100, 100, 100} },
+		reports.OK, "",
+		codes{CodeDrifting},
+		"",
+	},
 	{"drift within bounds", func(c *reports.Cell) { c.Evidence.Windows = []float64{100, 100, 100, 119, 119, 119} }, reports.OK, "", nil, ""},
 	{"one slow window", func(c *reports.Cell) { c.Evidence.Windows = []float64{100, 100, 100, 100, 100, 150} }, reports.OK, "", nil, ""},
 	{"too few windows to tell", func(c *reports.Cell) { c.Evidence.Windows = []float64{100, 100, 100, 150, 150} }, reports.OK, "", nil, ""},
 	{"not settled", func(c *reports.Cell) { c.Evidence.Settled = false }, reports.OK, "", codes{CodeNotSettled}, "not settled: the engine had not come to rest"},
 	{"not warm", func(c *reports.Cell) { c.Evidence.Warm = false }, reports.OK, "", codes{CodeNotWarm}, "not warm: the warm-up had not become steady"},
-	{"debt", func(c *reports.Cell) { c.Engines.CompactionDebt = 1 << 30 },
-		reports.OK, "", codes{CodeDebtGrows}, "not steady: compaction debt grew by 1073 MB"},
+	{
+		"debt", func(c *reports.Cell) { c.Engines.CompactionDebt = 1 << 30 },
+		reports.OK, "",
+		codes{CodeDebtGrows},
+		"not steady: compaction debt grew by 1073 MB",
+	},
 	{"debt that was there before", func(c *reports.Cell) { c.Before.CompactionDebt, c.Engines.CompactionDebt = 1<<30, 1<<30 }, reports.OK, "", nil, ""},
 	{"debt that is little beside the data", func(c *reports.Cell) { c.Engines.CompactionDebt = 100 << 20 }, reports.OK, "", nil, ""},
 	{"debt of one memtable", func(c *reports.Cell) {
@@ -248,28 +290,60 @@ var doubts = []judged{
 	{"cached", func(c *reports.Cell) { c.Engines.DiskBytes = 1 << 28 }, reports.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache"},
 	{"size of the cache not known", func(c *reports.Cell) { c.Engines.CacheBytes = -1 }, reports.OK, "", nil, ""},
 	{"size of the data not known", func(c *reports.Cell) { c.Engines.DiskBytes = -1 }, reports.OK, "", nil, ""},
-	{"collector", func(c *reports.Cell) { c.Client.GCPauses = 1000 * ms },
-		reports.OK, "", codes{CodeGarbageCollection}, "garbage collection: the process stood still for 1s in all"},
-	{"few samples", func(c *reports.Cell) { c.Ops["flag"] = reports.Op{Count: 9999} },
-		reports.OK, "", codes{CodeFewOperations}, "too few operations for p99.9 (10,000 are needed): flag 9999"},
+	{
+		"collector", func(c *reports.Cell) { c.Client.GCPauses = 1000 * ms },
+		reports.OK, "",
+		codes{CodeGarbageCollection},
+		"garbage collection: the process stood still for 1s in all",
+	},
+	{
+		"few samples", func(c *reports.Cell) { c.Ops["flag"] = reports.Op{Count: 9999} },
+		reports.OK, "",
+		codes{CodeFewOperations},
+		"too few operations for p99.9 (10,000 are needed): flag 9999",
+	},
 	{"failures", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.Failed = 3 }) }, reports.OK, "", codes{CodeFailed}, "failed: open 3"},
 	{"timeouts", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.Unknown = 3 }) }, reports.OK, "", codes{CodeUnknown}, "outcome unknown: open 3"},
-	{"large messages", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.TooLarge = 3 }) },
-		reports.OK, "", codes{CodeTooLarge}, "too large for the engine: open 3"},
+	{
+		"large messages", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.TooLarge = 3 }) },
+		reports.OK, "",
+		codes{CodeTooLarge},
+		"too large for the engine: open 3",
+	},
 	{"absent messages of two operations", func(c *reports.Cell) {
 		op(c, func(o *reports.Op) { o.NotFound = 3 })
 		c.Ops["flag"] = reports.Op{Count: 20000, NotFound: 4}
 	}, reports.OK, "", codes{CodeNotFound}, "not found: flag 4, open 3"},
-	{"no target", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.NoTarget = 3 }) },
-		reports.OK, "", codes{CodeNoTarget}, "left out, no live message to work on: open 3"},
-	{"clamped", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.Clamped = 3 }) },
-		reports.OK, "", codes{CodeClamped}, "times beyond 100 s, counted as that: open 3"},
-	{"an engine in this process", func(c *reports.Cell) { c.Evidence.InProcess = true },
-		reports.OK, "", codes{CodeSharedMachine}, "shared machine: engine and client run in one process"},
-	{"an engine beside this process", func(c *reports.Cell) { c.Evidence.Beside = true },
-		reports.OK, "", codes{CodeSharedMachine}, "shared machine: engine and client run on one machine"},
-	{"a few late starts", func(c *reports.Cell) { c.Evidence.Late = 120 },
-		reports.OK, "", codes{CodeLateStarts}, "late starts: 0.20% of operations"},
+	{
+		"no target", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.NoTarget = 3 }) },
+		reports.OK, "",
+		codes{CodeNoTarget},
+		"left out, no live message to work on: open 3",
+	},
+	{
+		"clamped", func(c *reports.Cell) { op(c, func(o *reports.Op) { o.Clamped = 3 }) },
+		reports.OK, "",
+		codes{CodeClamped},
+		"times beyond 100 s, counted as that: open 3",
+	},
+	{
+		"an engine in this process", func(c *reports.Cell) { c.Evidence.InProcess = true },
+		reports.OK, "",
+		codes{CodeSharedMachine},
+		"shared machine: engine and client run in one process",
+	},
+	{
+		"an engine beside this process", func(c *reports.Cell) { c.Evidence.Beside = true },
+		reports.OK, "",
+		codes{CodeSharedMachine},
+		"shared machine: engine and client run on one machine",
+	},
+	{
+		"a few late starts", func(c *reports.Cell) { c.Evidence.Late = 120 },
+		reports.OK, "",
+		codes{CodeLateStarts},
+		"late starts: 0.20% of operations",
+	},
 
 	// A load runs as fast as it can, and the phases without operations have no figures.
 	{"a load", func(c *reports.Cell) {

@@ -168,7 +168,7 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	m, err := c.drive(ctx, p, c.workload().Stream(p, c.runner.census), 0)
 	c.add(c.measured(p, &m, before))
 	if p.Kind == workloads.Warmup {
-		c.warm = c.warm && (m.Steady || p.Operations > 0)
+		c.warm = m.Steady || p.Operations > 0
 		c.median = m.Median
 	}
 	return err
