@@ -1,0 +1,72 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+func newSchema(known registry) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "schema",
+		Short: "Check, draw and print the schemas of models",
+		Long: `A schema says which tables a model has and which access patterns it runs on
+them. These commands take the name of a model, or a schema file. They need no Go
+code, so a model can be checked before it is written.`,
+		Example: `  mailbench schema list
+  mailbench schema show james > mine.yaml`,
+	}
+	c.AddCommand(newSchemaList(known), newSchemaShow(known))
+	return c
+}
+
+// schemas reads the schemas of the names given: models, or files if they look
+// like one. Without names, or with "all", these are the schemas of all models.
+func (r registry) schemas(names []string) ([]*schemas.Schema, error) {
+	if len(names) == 0 {
+		names = []string{"all"}
+	}
+	if len(names) == 1 && names[0] == "all" {
+		names = nil
+		for _, m := range r.models {
+			names = append(names, m.Name)
+		}
+	}
+	var read []*schemas.Schema
+	for _, name := range names {
+		s, err := r.schema(name)
+		if err != nil {
+			return nil, err
+		}
+		read = append(read, s)
+	}
+	return read, nil
+}
+
+// schema reads the schema of a model, or a schema file if the name looks like one.
+func (r registry) schema(name string) (*schemas.Schema, error) {
+	if strings.ContainsAny(name, `./\`) {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return nil, missing(fmt.Errorf("read schema: %w", err))
+		}
+		s, err := schemas.Parse(name, src)
+		if err != nil {
+			return nil, usage(err)
+		}
+		return s, nil
+	}
+	models, err := r.pickModels([]string{name})
+	if err != nil {
+		return nil, err
+	}
+	s, err := models[0].Schema()
+	if err != nil {
+		return nil, fmt.Errorf("schema of model %s: %w", name, err)
+	}
+	return s, nil
+}
