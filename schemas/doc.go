@@ -84,6 +84,15 @@
 //	atomic          batch: none (unless it says otherwise), row, partition, shard, all
 //	batch           a list of PATTERN or {run: PATTERN, each: word}
 //
+// # Workflow
+//
+// A schema may say in which order a mail client reads: each pattern with those
+// that take their arguments from what it yields. A pattern that nothing follows
+// has an empty list, or no entry if it follows another one. "schema diagram"
+// draws it.
+//
+//	workflow: {folders: page, page: [message, thread], by_sender: []}
+//
 // # Text and comparison
 //
 // [Format] writes a schema as its canonical text, which Parse reads back.

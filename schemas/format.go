@@ -35,6 +35,13 @@ func Format(s *Schema) []byte {
 	if len(s.Patterns) > 0 {
 		root.add("patterns", patterns.node())
 	}
+	workflow := newBlock()
+	for _, step := range s.Workflow {
+		workflow.add(step.Pattern.Name, patternList(step.Next))
+	}
+	if len(s.Workflow) > 0 {
+		root.add("workflow", workflow.node())
+	}
 	var text bytes.Buffer
 	e := yaml.NewEncoder(&text)
 	e.SetIndent(2)
@@ -105,6 +112,14 @@ func nameList(cs []*Column) *yaml.Node {
 	words := make([]string, len(cs))
 	for i, c := range cs {
 		words[i] = c.Name
+	}
+	return textList(words)
+}
+
+func patternList(ps []*Pattern) *yaml.Node {
+	words := make([]string, len(ps))
+	for i, p := range ps {
+		words[i] = p.Name
 	}
 	return textList(words)
 }

@@ -14,7 +14,7 @@ import (
 // need not have a driver for each.
 var EngineNames = []string{"embedded", "cassandra", "hbase", "oraclenosql", "null"}
 
-var schemaKeys = []string{"schema", "name", "doc", "native", "tables", "patterns"}
+var schemaKeys = []string{"schema", "name", "doc", "native", "tables", "patterns", "workflow"}
 
 // parser holds what is known while one file is read.
 type parser struct {
@@ -66,6 +66,9 @@ func (p *parser) parse(root *yaml.Node) {
 	}
 	if e, ok := f["patterns"]; ok {
 		p.patterns(e.Value)
+	}
+	if e, ok := f["workflow"]; ok {
+		p.workflow(e.Value)
 	}
 }
 

@@ -162,8 +162,14 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
+// Step is one access pattern of a workflow with those that use what it yields.
+type Step struct {
+	Pattern *Pattern
+	Next    []*Pattern
+}
+
 // Schema is a parsed schema file. Parents come first among Tables, which
-// are otherwise in file order. Patterns are in file order.
+// are otherwise in file order. Patterns and Workflow are in file order.
 type Schema struct {
 	Name     string
 	Doc      string
@@ -172,6 +178,7 @@ type Schema struct {
 	Source   []byte // the file's text; its digest is part of a result
 	Tables   []*Table
 	Patterns []*Pattern
+	Workflow []Step // how a mail client goes from one read to the next; no step leads back
 }
 
 // Table returns the table of that name, or nil.

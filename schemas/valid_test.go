@@ -77,6 +77,12 @@ func TestValidDetails(t *testing.T) {
 	check("fallback", s.Pattern("grow").Fallback == s.Pattern("resize"), true)
 	move := s.Pattern("move")
 	check("atomic", move.Atomic, AtomicPartition)
+	check("workflow", s.Workflow, []Step{
+		{s.Pattern("folders"), []*Pattern{s.Pattern("page"), s.Pattern("range")}},
+		{s.Pattern("page"), []*Pattern{s.Pattern("one")}},
+		{s.Pattern("one"), []*Pattern{s.Pattern("file")}},
+		{s.Pattern("large"), nil},
+	})
 	check("parts", []Part{{s.Pattern("drop"), ""}, {s.Pattern("put"), "message"}}, move.Parts)
 }
 
