@@ -10,8 +10,8 @@ import (
 
 // Canonical returns a copy of a schema's tables in the form in which stores
 // return theirs. Tables are sorted by name, parents first; static columns, plain
-// columns and indexes are sorted by name. Documentation, additions, patterns and
-// the native engine are not stored, so they are left out. Hints stay. The caller
+// columns and indexes are sorted by name. Documentation, additions, acceptances, patterns
+// and the native engine are not stored, so they are left out. Hints stay. The caller
 // owns the copy.
 func Canonical(s *Schema) *Schema {
 	c := &Schema{Name: s.Name, File: s.File}

@@ -42,6 +42,7 @@
 //	  static: {…}                      # as columns; root tables only
 //	  indexes: {NAME: [column, column desc, …], NAME: {columns: […], addition: reason}}
 //	  hints: {ENGINE: {setting: value, …}}
+//	  accept: {RULE: reason, …}        # what "mailbench schema lint" finds here and is meant to be so
 //
 // Inside {…}, YAML ends a word at a comma: write "map<text,int>" in quotes.
 // A table with counters has nothing beside them and its key.
@@ -54,6 +55,7 @@
 // takes its arguments. A list of one name may be written as the name alone.
 //
 //	doc, addition   any kind
+//	accept          any kind, as of a table
 //	fallback        any kind: the pattern that runs in its place on an engine that
 //	                cannot run this one. Arguments and columns are the same;
 //	                those of after may be in the order in which it sorts.

@@ -156,6 +156,7 @@ func formatTable(t *Table) *yaml.Node {
 		}
 		b.add("hints", hints.node())
 	}
+	b.accept(t.Accept)
 	return b.node()
 }
 
@@ -169,6 +170,18 @@ func (b *block) columns(key string, cs []*Column) {
 		columns.add(c.Name, added("type", textNode(c.Type.String()), c.Addition))
 	}
 	b.add(key, columns.node())
+}
+
+// accept adds the findings that are accepted, unless there are none.
+func (b *block) accept(accepted []Acceptance) {
+	if len(accepted) == 0 {
+		return
+	}
+	reasons := newBlock()
+	for _, a := range accepted {
+		reasons.add(a.Rule, textNode(a.Reason))
+	}
+	b.add("accept", reasons.node())
 }
 
 // added returns the value alone, or {key: value, addition: reason}.

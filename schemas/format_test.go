@@ -116,6 +116,12 @@ func unplace(s *Schema) {
 		for _, x := range t.Indexes {
 			x.Pos = Pos{}
 		}
+		for i := range t.Accept {
+			t.Accept[i].Pos = Pos{}
+		}
+		if len(t.Accept) == 0 {
+			t.Accept = nil
+		}
 		if len(t.Hints) == 0 {
 			t.Hints = nil
 		}
@@ -123,6 +129,9 @@ func unplace(s *Schema) {
 	}
 	for _, p := range s.Patterns {
 		p.Pos = Pos{}
+		for i := range p.Accept {
+			p.Accept[i].Pos = Pos{}
+		}
 		p.By, p.Columns = full(p.By), full(p.Columns)
 	}
 }

@@ -19,6 +19,7 @@ func formatPattern(p *Pattern) *yaml.Node {
 	if p.Fallback != nil {
 		b.text("fallback", p.Fallback.Name)
 	}
+	b.accept(p.Accept)
 	return b.node()
 }
 

@@ -92,6 +92,21 @@ func (p *parser) checkName(n *yaml.Node, s, what string) bool {
 	return false
 }
 
+// accept reads the findings of lint that a table or pattern accepts, each with its
+// reason.
+func (p *parser) accept(f map[string]strict.Entry, where string) []Acceptance {
+	e, ok := f["accept"]
+	if !ok {
+		return nil
+	}
+	var accepted []Acceptance
+	for _, rule := range p.Mapping(e.Value, "accept of "+where) {
+		reason, _ := p.Text(rule.Value, "the reason for "+rule.Name+" in accept of "+where)
+		accepted = append(accepted, Acceptance{rule.Name, reason, strict.At(rule.Key)})
+	}
+	return accepted
+}
+
 func (p *parser) engine(n *yaml.Node, name, where string) {
 	if !slices.Contains(EngineNames, name) {
 		p.Unknown(n, "engine", name, where, EngineNames)

@@ -24,7 +24,7 @@ var keysOf = [...][]string{
 	Batch:  {"parallel", "atomic"},
 }
 
-var commonKeys = []string{"doc", "addition", "fallback"}
+var commonKeys = []string{"doc", "addition", "fallback", "accept"}
 
 // patternKeys are all keys that some pattern may have.
 var patternKeys = func() []string {
@@ -104,6 +104,7 @@ func (r *patternReader) head(n *yaml.Node) bool {
 	}
 	r.Doc = r.TextOf(f, "doc", r.where)
 	r.Addition = r.TextOf(f, "addition", r.where)
+	r.Accept = r.accept(f, r.where)
 	kinds := 0
 	for k, name := range patternKindNames {
 		if _, ok := f[name]; ok {

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	tableKeys  = []string{"doc", "addition", "in", "partition", "clustering", "columns", "static", "indexes", "hints"}
+	tableKeys  = []string{"doc", "addition", "in", "partition", "clustering", "columns", "static", "indexes", "hints", "accept"}
 	columnKeys = []string{"type", "addition"}
 	indexKeys  = []string{"columns", "addition"}
 )
@@ -85,6 +85,7 @@ func (r *tableReader) table(e strict.Entry) *Table {
 	if h, ok := f["hints"]; ok {
 		r.hints(t, h.Value)
 	}
+	t.Accept = r.accept(f, where)
 	r.broken[t] = len(r.Errs) > before || r.broken[t.Parent]
 	r.read[e.Name] = t
 	r.schema.Tables = append(r.schema.Tables, t)

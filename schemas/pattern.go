@@ -143,7 +143,8 @@ type Pattern struct {
 	// Fallback runs in place of this pattern on an engine that cannot run it,
 	// or is nil; the report then says "emulated".
 	Fallback *Pattern
-	Addition string // why mailbench adds it to its document, or ""
+	Addition string       // why mailbench adds it to its document, or ""
+	Accept   []Acceptance // in file order
 	Pos      Pos
 }
 

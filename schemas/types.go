@@ -128,7 +128,16 @@ type Table struct {
 	Columns    []*Column // plain columns, in file order
 	Indexes    []*Index
 	Hints      map[string]map[string]string // engine name → setting → value
+	Accept     []Acceptance                 // in file order
 	Pos        Pos
+}
+
+// Acceptance says why what a lint rule finds at a table or pattern is meant to be
+// so. Parse does not know the rules; package lint checks their names.
+type Acceptance struct {
+	Rule   string
+	Reason string
+	Pos    Pos
 }
 
 // Key returns the primary key: partition columns, then clustering columns.
