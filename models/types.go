@@ -1,6 +1,10 @@
 package models
 
-import "time"
+import (
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+)
 
 // Handle names one message within one folder. Only the model that made it can
 // read it: oracle's holds folder, message id and created date. The zero Handle
@@ -79,6 +83,14 @@ type Opened struct {
 type AttachmentInfo struct {
 	Name string
 	Size int64
+}
+
+// Attach sets the attachments to those of a map from names to sizes.
+func (o *Opened) Attach(sizes drivers.Value) {
+	o.Attachments = o.Attachments[:0]
+	for elems := sizes.Elems(); len(elems) > 0; elems = elems[2:] {
+		o.Attachments = append(o.Attachments, AttachmentInfo{Name: elems[0].Str(), Size: elems[1].Int64()})
+	}
 }
 
 // Flag is a set of message flags.

@@ -21,14 +21,11 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 		}
 		err = m.writeSeen(ctx, st, f, h, f.Account.Address)
 	}
-	if err != nil {
-		return failed("flag", f, err)
-	}
-	return nil
+	return m.FailedIn("flag", f, err)
 }
 
 func (m *mailbox) seenRow(row []drivers.Value) error {
-	m.found, m.read = true, m.isSeen(row[0])
+	m.read = m.isSeen(row[0])
 	return nil
 }
 
@@ -39,29 +36,22 @@ func (m *mailbox) Seen(ctx context.Context, f *models.Folder, h models.Handle, w
 	if err == nil {
 		err = m.writeSeen(ctx, m.seen, f, h, who)
 	}
-	if err != nil {
-		return failed("seen", f, err)
-	}
-	return nil
+	return m.FailedIn("seen", f, err)
 }
 
-func (m *mailbox) existsRow([]drivers.Value) error {
-	m.found = true
-	return nil
-}
+func (m *mailbox) existsRow([]drivers.Value) error { return nil }
 
 func (m *mailbox) writeSeen(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle,
 	who string,
 ) error {
 	m.who[0] = drivers.Text(who)
-	_, err := m.s.Write(ctx, st, m.with(ref(f), idOf(h), drivers.ListOf(m.who[:])))
+	_, err := m.S.Write(ctx, st, m.With(ref(f), idOf(h), drivers.ListOf(m.who[:])))
 	return err
 }
 
 // SeenBy implements models.Seer.
 func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle, yield func(who string) error) error {
 	err := m.get(ctx, m.seenBy, f, h, func(row []drivers.Value) error {
-		m.found = true
 		for _, who := range row[0].Elems() {
 			if err := yield(who.Str()); err != nil {
 				return err
@@ -69,15 +59,12 @@ func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle,
 		}
 		return nil
 	})
-	if err != nil {
-		return failed("seen by", f, err)
-	}
-	return nil
+	return m.FailedIn("seen by", f, err)
 }
 
 // allExist checks that all messages exist before one of them changes.
 func (m *mailbox) allExist(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	if err := m.handles.Distinct(hs); err != nil {
+	if err := m.Handles.Distinct(hs); err != nil {
 		return err
 	}
 	for _, h := range hs {
@@ -92,27 +79,21 @@ func (m *mailbox) allExist(ctx context.Context, f *models.Folder, hs []models.Ha
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	err := m.allExist(ctx, f, hs)
 	if err == nil && len(hs) > 0 {
-		m.calls.Reset()
+		m.Calls.Reset()
 		for _, h := range hs {
-			m.calls.Add(only, ref(f), idOf(h))
+			m.Calls.Add(only, ref(f), idOf(h))
 		}
-		err = m.s.Batch(ctx, m.deleteMessages, m.calls.List)
+		err = m.S.Batch(ctx, m.deleteMessages, m.Calls.List)
 	}
-	if err != nil {
-		return failed("delete", f, err)
-	}
-	return nil
+	return m.FailedIn("delete", f, err)
 }
 
 // Move implements models.Mailbox. It posts each message again and then deletes the old
 // one. An interruption leaves a message in both; an audit counts it.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	err := m.move(ctx, from, to, hs, handles)
-	m.arena.Reset() // of a whole message
-	if err != nil {
-		return failed("move", from, err)
-	}
-	return nil
+	m.Arena.Reset() // of a whole message
+	return m.FailedIn("move", from, err)
 }
 
 func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
@@ -133,7 +114,7 @@ func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles
 			}
 			return err
 		}
-		if _, err := m.s.Write(ctx, m.deleteMessage, m.with(ref(from), idOf(h))); err != nil {
+		if _, err := m.S.Write(ctx, m.deleteMessage, m.With(ref(from), idOf(h))); err != nil {
 			return models.Partly(err)
 		}
 	}
@@ -142,17 +123,17 @@ func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles
 
 // copy posts a message again.
 func (m *mailbox) copy(ctx context.Context, from, to *models.Folder, h models.Handle) error {
-	m.arena.Reset()
+	m.Arena.Reset()
 	if err := m.get(ctx, m.wholeMessage, from, h, m.onWhole); err != nil {
 		return err
 	}
-	m.args = append(m.with(ref(to), idOf(h)), m.whole...)
-	_, err := m.s.Write(ctx, m.post, m.args)
+	m.With(ref(to), idOf(h))
+	_, err := m.S.Write(ctx, m.post, m.Also(m.whole...))
 	return err
 }
 
 // wholeRow keeps a row with its columns in the order of post.
 func (m *mailbox) wholeRow(row []drivers.Value) error {
-	m.found, m.whole = true, m.arena.Row(row)
+	m.whole = m.Arena.Row(row)
 	return nil
 }

@@ -50,29 +50,16 @@ func (m *mailbox) load(msg *mail.Message) ([]byte, error) {
 	return content, nil
 }
 
-// postAll posts to all conversations at once. It posts large messages one by one,
-// since many copies of them would be in memory.
+// postAll posts to all conversations.
 func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, content []byte, to []*models.Folder,
 	handles []models.Handle,
 ) error {
 	now := m.now()
-	m.calls.Reset()
-	for i, f := range to {
+	return m.Spread(ctx, m.posts, len(to), int64(len(m.text)), func(i int) {
 		id := m.ids.Next(now)
 		handles[i] = handleOf(id)
-		m.calls.Add(only, ref(f), drivers.TimeUUID(id), drivers.TextBytes(content), drivers.Text(msg.From.Address),
+		m.Calls.Add(only, ref(to[i]), drivers.TimeUUID(id), drivers.TextBytes(content), drivers.Text(msg.From.Address),
 			drivers.SetOf(m.recipients),
 			drivers.MapOf(m.files), drivers.ListOf(nil), drivers.MapOf(m.sizes))
-		if i < len(to)-1 && len(m.calls.List)*len(m.text) < models.KeepBuffer {
-			continue
-		}
-		if err := m.s.Batch(ctx, m.posts, m.calls.List); err != nil {
-			if i >= len(m.calls.List) { // earlier recipients have the message
-				err = models.Partly(err)
-			}
-			return err
-		}
-		m.calls.Reset()
-	}
-	return nil
+	})
 }

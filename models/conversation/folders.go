@@ -30,59 +30,43 @@ func newFolder(a *models.Account, name string, id [16]byte) *models.Folder {
 // CreateUser implements models.Mailbox. An account exists if it takes part in a
 // conversation. An account without folders exists after it joins one.
 func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
-	a, err := m.createUser(ctx, address, folders)
-	if err != nil {
-		return nil, fmt.Errorf("conversation: create account %s: %w", address, err)
-	}
-	return a, nil
+	a := &models.Account{Address: address}
+	return a, m.Failed("creation", a, m.createUser(ctx, a, folders))
 }
 
-func (m *mailbox) createUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
-	a := &models.Account{Address: address}
-	m.calls.Reset()
+func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []string) error {
+	m.Calls.Reset()
 	for i, name := range folders {
 		if slices.Contains(folders[:i], name) {
-			return nil, fmt.Errorf("folder %q: %w", name, models.ErrExists)
+			return fmt.Errorf("folder %q: %w", name, models.ErrExists)
 		}
-		f := newFolder(a, name, conversationOf(address, name))
+		f := newFolder(a, name, conversationOf(a.Address, name))
 		a.Folders = append(a.Folders, f)
 		if i > 0 {
-			m.calls.Add(only, drivers.Text(address), drivers.Text(name), ref(f), drivers.Boolean(false))
+			m.Calls.Add(only, drivers.Text(a.Address), drivers.Text(name), ref(f), drivers.Boolean(false))
 		}
 	}
-	taken := false
-	err := m.s.Read(ctx, m.anyConversation, m.with(drivers.Text(address)), func([]drivers.Value) error {
-		taken = true
-		return nil
-	})
-	if err == nil && taken {
-		err = models.ErrExists
-	}
+	err := m.Unused(ctx, m.anyConversation, drivers.Text(a.Address))
 	if err == nil && len(folders) > 0 {
 		err = m.takePart(ctx, a.Folders[0], true)
 	}
 	if err == nil && len(folders) > 1 {
-		err = models.Partly(m.s.Batch(ctx, m.takeParts, m.calls.List))
+		err = models.Partly(m.S.Batch(ctx, m.takeParts, m.Calls.List))
 	}
 	for i := 0; i < len(folders) && err == nil; i++ {
 		err = m.setTitle(ctx, a.Folders[i])
 	}
-	return a, err
+	return err
 }
 
 // takePart makes a conversation one of the user's, unless that name is taken.
 func (m *mailbox) takePart(ctx context.Context, f *models.Folder, inbox bool) error {
-	r, err := m.s.Write(ctx, m.claim, m.with(drivers.Text(f.Account.Address), drivers.Text(f.Name), ref(f),
-		drivers.Boolean(inbox)))
-	if err == nil && !r.Applied {
-		err = models.ErrExists
-	}
-	return err
+	return m.Claim(ctx, m.claim, drivers.Text(f.Account.Address), drivers.Text(f.Name), ref(f), drivers.Boolean(inbox))
 }
 
 // setTitle sets the title of the conversation of a folder.
 func (m *mailbox) setTitle(ctx context.Context, f *models.Folder) error {
-	_, err := m.s.Write(ctx, m.putTitle, m.with(ref(f), drivers.Text(f.Name)))
+	_, err := m.S.Write(ctx, m.putTitle, m.With(ref(f), drivers.Text(f.Name)))
 	return models.Partly(err)
 }
 
@@ -93,17 +77,14 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 	if err == nil {
 		err = m.setTitle(ctx, f)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("conversation: create folder %q of %s: %w", name, a.Address, err)
-	}
-	return f, nil
+	return f, m.FailedIn("creation", f, err)
 }
 
 // Join implements models.Poster. The folder has the title of the conversation as its
 // name.
 func (m *mailbox) Join(ctx context.Context, a *models.Account, f *models.Folder) (*models.Folder, error) {
 	name := ""
-	err := m.s.Read(ctx, m.title, m.with(ref(f)), func(row []drivers.Value) error {
+	err := m.S.Read(ctx, m.title, m.With(ref(f)), func(row []drivers.Value) error {
 		name = row[0].Str()
 		return nil
 	})
@@ -124,9 +105,9 @@ func (m *mailbox) Join(ctx context.Context, a *models.Account, f *models.Folder)
 func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
 	a := &models.Account{Address: address}
 	if address == "" { // some engines refuse an empty key
-		return nil, fmt.Errorf("conversation: login: %w", models.ErrNotFound)
+		return nil, m.Failed("login", a, models.ErrNotFound)
 	}
-	err := m.s.Read(ctx, m.conversations, m.with(drivers.Text(address)), func(row []drivers.Value) error {
+	err := m.S.Read(ctx, m.conversations, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		at := len(a.Folders)
 		if row[2].Bool() {
 			at = 0
@@ -137,29 +118,23 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 	if err == nil && len(a.Folders) == 0 {
 		err = models.ErrNotFound
 	}
-	if err != nil {
-		return nil, fmt.Errorf("conversation: login of %s: %w", address, err)
-	}
-	return a, nil
+	return a, m.Failed("login", a, err)
 }
 
 // Folders implements models.Mailbox. The document keeps no numbers.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
-	err := m.s.Read(ctx, m.conversations, m.with(drivers.Text(a.Address)), func(row []drivers.Value) error {
+	err := m.S.Read(ctx, m.conversations, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
 		return yield(models.FolderInfo{Name: row[0].Str()})
 	})
-	if err != nil {
-		return fmt.Errorf("conversation: folders of %s: %w", a.Address, err)
-	}
-	return nil
+	return m.Failed("folders", a, err)
 }
 
 // Stats implements models.Mailbox: it reads the viewers of every message.
 func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
 	m.stats = models.Stats{Known: models.KnowMessages | models.KnowUnread}
 	m.me = f.Account.Address
-	if err := m.s.Read(ctx, m.numbers, m.with(ref(f)), m.onNumbers); err != nil {
-		return models.Stats{}, failed("stats", f, err)
+	if err := m.S.Read(ctx, m.numbers, m.With(ref(f)), m.onNumbers); err != nil {
+		return models.Stats{}, m.FailedIn("stats", f, err)
 	}
 	return m.stats, nil
 }

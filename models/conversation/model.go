@@ -84,7 +84,8 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
-	m := &mailbox{bound: b, s: s}
+	m := &mailbox{bound: b}
+	m.Start("conversation", s)
 	// Method values are made once, since each one is an allocation.
 	m.onEntry, m.onMessage, m.onWhole = m.entryRow, m.messageRow, m.wholeRow
 	m.onAttachment, m.onExists, m.onSeen, m.onNumbers = m.attachmentRow, m.existsRow, m.seenRow, m.numbersRow
@@ -94,19 +95,15 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 // mailbox is the mailbox of one worker. Each operation reuses its buffers.
 type mailbox struct {
 	*bound
-	s drivers.Session
+	models.Caller
+	models.NoRaw
 
-	args       []drivers.Value
-	calls      models.Calls
-	arena      models.Arena
-	handles    models.Handles
 	text       []byte // of the message being delivered: content, then attachments
 	recipients []drivers.Value
 	sizes      []drivers.Value // name, size, name, size …
 	files      []drivers.Value // name, text, name, text …
 	who        [1]drivers.Value
 
-	found   bool   // the row exists
 	me      string // whose having seen a message is asked for
 	read    bool   // the answer
 	whole   []drivers.Value
@@ -128,17 +125,6 @@ var (
 	_ models.Poster         = (*mailbox)(nil)
 )
 
-// with returns the arguments in a buffer that the next call reuses.
-func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
-	m.args = append(m.args[:0], args...)
-	return m.args
-}
-
-// failed adds the operation and the account to an error.
-func failed(op string, f *models.Folder, err error) error {
-	return fmt.Errorf("conversation: %s in folder %q of %s: %w", op, f.Name, f.Account.Address, err)
-}
-
 // A handle holds the message_id.
 func handleOf(id [16]byte) (h models.Handle) {
 	copy(h[:], id[:])
@@ -146,8 +132,3 @@ func handleOf(id [16]byte) (h models.Handle) {
 }
 
 func idOf(h models.Handle) drivers.Value { return drivers.TimeUUID([16]byte(h[:16])) }
-
-// Raw implements models.Mailbox: the document keeps no raw messages.
-func (m *mailbox) Raw(context.Context, *models.Folder, models.Handle, io.Writer) (int64, error) {
-	return 0, models.ErrNotOffered
-}

@@ -21,7 +21,7 @@ func (m *mailbox) list(ctx context.Context, st drivers.Statement, f *models.Fold
 		m.me = f.Account.Address
 		m.entry.Known |= models.KnowSeen
 	}
-	return m.s.Read(ctx, st, args, m.onEntry)
+	return m.S.Read(ctx, st, args, m.onEntry)
 }
 
 // entryRow takes a row. The row holds the content too, which a list does not show.
@@ -50,38 +50,28 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 	if !after.IsZero() {
 		from = idOf(after)
 	}
-	if err := m.list(ctx, m.newest, f, m.with(ref(f), from, drivers.Bigint(int64(limit))), yield); err != nil {
-		return failed("list", f, err)
-	}
-	return nil
+	return m.FailedIn("list", f, m.list(ctx, m.newest, f, m.With(ref(f), from, drivers.Bigint(int64(limit))), yield))
 }
 
 // Slice implements models.Slicer.
 func (m *mailbox) Slice(ctx context.Context, f *models.Folder, from, to time.Time, limit int,
 	yield func(*models.Entry) error,
 ) error {
-	args := m.with(ref(f), drivers.TimeUUID(models.MinTimeUUID(from)), drivers.TimeUUID(models.MaxTimeUUID(to)),
+	args := m.With(ref(f), drivers.TimeUUID(models.MinTimeUUID(from)), drivers.TimeUUID(models.MaxTimeUUID(to)),
 		drivers.Bigint(int64(limit)))
-	if err := m.list(ctx, m.between, f, args, yield); err != nil {
-		return failed("slice", f, err)
-	}
-	return nil
+	return m.FailedIn("slice", f, m.list(ctx, m.between, f, args, yield))
 }
 
 // BySender implements models.SenderSearcher.
 func (m *mailbox) BySender(ctx context.Context, f *models.Folder, sender string, limit int,
 	yield func(*models.Entry) error,
 ) error {
-	if f == nil {
-		if err := m.list(ctx, m.bySender, nil, m.with(drivers.Text(sender), drivers.Bigint(int64(limit))),
-			yield); err != nil {
-			return fmt.Errorf("conversation: messages of sender %s: %w", sender, err)
-		}
-		return nil
+	by, most := drivers.Text(sender), drivers.Bigint(int64(limit))
+	if f != nil {
+		return m.FailedIn("search by sender", f, m.list(ctx, m.bySenderIn, f, m.With(ref(f), by, most), yield))
 	}
-	if err := m.list(ctx, m.bySenderIn, f, m.with(ref(f), drivers.Text(sender), drivers.Bigint(int64(limit))),
-		yield); err != nil {
-		return failed("messages of sender "+sender, f, err)
+	if err := m.list(ctx, m.bySender, nil, m.With(by, most), yield); err != nil {
+		return fmt.Errorf("conversation: messages of sender %s: %w", sender, err)
 	}
 	return nil
 }
@@ -93,12 +83,8 @@ func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *models.Folde
 	if h.IsZero() {
 		return models.ErrNotFound
 	}
-	m.found, m.me = false, f.Account.Address
-	err := m.s.Read(ctx, st, m.with(ref(f), idOf(h)), row)
-	if err == nil && !m.found {
-		err = models.ErrNotFound
-	}
-	return err
+	m.me = f.Account.Address
+	return m.ReadOne(ctx, st, m.With(ref(f), idOf(h)), row)
 }
 
 // Open implements models.Mailbox.
@@ -107,7 +93,7 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 	err := m.get(ctx, m.message, f, h, m.onMessage)
 	m.open = nil
 	if err != nil {
-		return failed("open", f, err)
+		return m.FailedIn("open", f, err)
 	}
 	o.Handle, o.Date = h, models.TimeOf([16]byte(h[:16]))
 	o.Known = models.KnowFrom | models.KnowDate | models.KnowSeen
@@ -119,14 +105,10 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 }
 
 func (m *mailbox) messageRow(row []drivers.Value) (err error) {
-	m.found = true
 	o := m.open
 	o.From = append(o.From[:0], row[1].Raw()...)
 	o.Seen = m.isSeen(row[2])
-	o.Attachments = o.Attachments[:0]
-	for sizes := row[3].Elems(); len(sizes) > 0; sizes = sizes[2:] {
-		o.Attachments = append(o.Attachments, models.AttachmentInfo{Name: sizes[0].Str(), Size: sizes[1].Int64()})
-	}
+	o.Attach(row[3])
 	o.Body, err = models.DecodeText(o.Body[:0], row[0].Raw())
 	return err
 }
@@ -135,23 +117,22 @@ func (m *mailbox) messageRow(row []drivers.Value) (err error) {
 func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
 	w io.Writer,
 ) (int64, error) {
-	m.found, m.w, m.written = false, w, 0
-	var err error
+	m.w, m.written = w, 0
+	err := models.ErrNotFound
 	if !h.IsZero() {
-		err = m.s.Read(ctx, m.attachment, m.with(ref(f), idOf(h), drivers.Text(name)), m.onAttachment)
+		err = m.ReadOne(ctx, m.attachment, m.With(ref(f), idOf(h), drivers.Text(name)), m.onAttachment)
 	}
 	m.w = nil
-	if err == nil && !m.found {
-		err = models.ErrNotFound
-	}
 	if err != nil {
-		return m.written, failed(fmt.Sprintf("attachment %q", name), f, err)
+		return m.written, m.FailedIn(fmt.Sprintf("attachment %q", name), f, err)
 	}
 	return m.written, nil
 }
 
 func (m *mailbox) attachmentRow(row []drivers.Value) (err error) {
-	m.found = !row[0].IsNull()
+	if row[0].IsNull() {
+		return models.ErrNotFound
+	}
 	m.written, err = models.WriteText(m.w, row[0].Raw())
 	return err
 }

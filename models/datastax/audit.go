@@ -28,7 +28,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 		{m.allChunks, a.chunk},
 		{m.allEmails, a.email},
 	} {
-		if err := m.s.Read(ctx, step.stmt, nil, step.row); err != nil {
+		if err := m.S.Read(ctx, step.stmt, nil, step.row); err != nil {
 			return models.Audit{}, fmt.Errorf("datastax: audit: %w", err)
 		}
 	}

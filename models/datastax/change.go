@@ -13,21 +13,18 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	if flag != models.Seen {
 		return models.ErrNotOffered
 	}
-	if err := m.flagSeen(ctx, ref(f), h, on); err != nil {
-		return failed("flag", f, err)
-	}
-	return nil
+	return m.FailedIn("flag", f, m.flagSeen(ctx, ref(f), h, on))
 }
 
 func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on bool) error {
-	m.arena.Reset()
+	m.Arena.Reset()
 	if err := m.readHandle(ctx, f, h); err != nil || m.shown.read == on {
 		return err
 	}
 	overflow := overflowOf(h)
-	args := m.with(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(idOf(h)),
+	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(idOf(h)),
 		drivers.Boolean(on))
-	if _, err := m.s.Write(ctx, m.setRead, args); err != nil {
+	if _, err := m.S.Write(ctx, m.setRead, args); err != nil {
 		return err
 	}
 	unread := int64(1)
@@ -40,8 +37,8 @@ func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on b
 
 // begin clears the changes of the operation before.
 func (m *mailbox) begin() {
-	m.arena.Reset()
-	m.calls.Reset()
+	m.Arena.Reset()
+	m.Calls.Reset()
 	m.hides.Reset()
 	m.deltas = m.deltas[:0]
 }
@@ -49,11 +46,11 @@ func (m *mailbox) begin() {
 // commit writes the changes of folders and then of counters. Deletes of rows come
 // last: if the batch is not atomic, an interruption leaves an email in both folders.
 func (m *mailbox) commit(ctx context.Context) error {
-	m.calls.List = append(m.calls.List, m.hides.List...)
-	if len(m.calls.List) == 0 {
+	m.Calls.List = append(m.Calls.List, m.hides.List...)
+	if len(m.Calls.List) == 0 {
 		return nil
 	}
-	if err := m.s.Batch(ctx, m.index, m.calls.List); err != nil {
+	if err := m.S.Batch(ctx, m.index, m.Calls.List); err != nil {
 		return err
 	}
 	return m.addCounts(ctx)
@@ -71,7 +68,7 @@ func (m *mailbox) addShow(ctx context.Context, f *folder, id [16]byte, s shown) 
 	if err != nil {
 		return 0, err
 	}
-	m.calls.Add(show, drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id),
+	m.Calls.Add(show, drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id),
 		drivers.TextBytes(s.from), drivers.TextBytes(s.subject), drivers.Boolean(s.read))
 	m.count(f, overflow, 1, s.read)
 	return overflow, nil
@@ -90,15 +87,12 @@ func (m *mailbox) find(ctx context.Context, f *folder, id [16]byte) (overflow in
 
 // Delete implements models.Mailbox. The emails stay, since other labels may show them.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	if err := m.delete(ctx, ref(f), hs); err != nil {
-		return failed("delete", f, err)
-	}
-	return nil
+	return m.FailedIn("delete", f, m.delete(ctx, ref(f), hs))
 }
 
 func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) error {
 	m.begin()
-	if err := m.handles.Distinct(hs); err != nil {
+	if err := m.Handles.Distinct(hs); err != nil {
 		return err
 	}
 	for _, h := range hs {
@@ -113,15 +107,12 @@ func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) err
 // Move implements models.Mailbox. It writes only rows of labels. If the other folder
 // shows an email already, its row there does not change.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
-	if err := m.move(ctx, ref(from), ref(to), hs, handles); err != nil {
-		return failed("move", from, err)
-	}
-	return nil
+	return m.FailedIn("move", from, m.move(ctx, ref(from), ref(to), hs, handles))
 }
 
 func (m *mailbox) move(ctx context.Context, from, to *folder, hs, handles []models.Handle) error {
 	m.begin()
-	if err := m.handles.Distinct(hs); err != nil {
+	if err := m.Handles.Distinct(hs); err != nil {
 		return err
 	}
 	if err := m.look(ctx, to); err != nil {
@@ -156,7 +147,7 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 ) (models.Handle, error) {
 	h, err := m.setLabel(ctx, ref(f), h, ref(label), on)
 	if err != nil {
-		return models.Handle{}, failed("label", f, err)
+		return models.Handle{}, m.FailedIn("label", f, err)
 	}
 	return h, nil
 }

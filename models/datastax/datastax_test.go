@@ -216,7 +216,7 @@ func TestUncounted(t *testing.T) {
 	w := start(t, models.Options{})
 	in := w.user("a@example.org", "inbox").Folders[0]
 	broken := errors.New("broken")
-	w.mb.s = failing{w.mb.s, "counters", broken}
+	w.mb.S = failing{w.mb.S, "counters", broken}
 	d := modeltest.Draft{Text: []byte("x")}
 	err := w.mb.Deliver(t.Context(), d.Message(), []*models.Folder{in}, make([]models.Handle, 1))
 	if !errors.Is(err, drivers.ErrUnknown) || !strings.Contains(err.Error(), broken.Error()) {

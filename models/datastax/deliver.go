@@ -43,7 +43,7 @@ func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *mail.Message) e
 	if err != nil {
 		return fmt.Errorf("read body: %w", err)
 	}
-	_, err = m.s.Write(ctx, m.putEmail, m.with(drivers.TimeUUID(id), drivers.SetOf(m.elems),
+	_, err = m.S.Write(ctx, m.putEmail, m.With(drivers.TimeUUID(id), drivers.SetOf(m.elems),
 		drivers.Text(msg.From.Address),
 		drivers.Text(msg.Subject), drivers.TextBytes(text), drivers.MapOf(m.files)))
 	return err
@@ -53,7 +53,7 @@ func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *mail.Message) e
 func (m *mailbox) showAll(ctx context.Context, id [16]byte, msg *mail.Message, to []*models.Folder,
 	handles []models.Handle,
 ) error {
-	m.calls.Reset()
+	m.Calls.Reset()
 	m.deltas = m.deltas[:0]
 	for i, f := range to {
 		r := ref(f)
@@ -61,12 +61,12 @@ func (m *mailbox) showAll(ctx context.Context, id [16]byte, msg *mail.Message, t
 		if err != nil {
 			return err
 		}
-		m.calls.Add(show, drivers.Text(r.username), drivers.Text(r.name(overflow)), drivers.TimeUUID(id),
+		m.Calls.Add(show, drivers.Text(r.username), drivers.Text(r.name(overflow)), drivers.TimeUUID(id),
 			drivers.Text(msg.From.Address), drivers.Text(msg.Subject), drivers.Boolean(false))
 		m.deltas = append(m.deltas, delta{r, overflow, 1, 1}) // no folder is named twice
 		handles[i] = handleOf(id, overflow)
 	}
-	if err := m.s.Batch(ctx, m.index, m.calls.List); err != nil {
+	if err := m.S.Batch(ctx, m.index, m.Calls.List); err != nil {
 		return err
 	}
 	return m.addCounts(ctx)
@@ -78,7 +78,7 @@ func (m *mailbox) putAttachments(ctx context.Context, id [16]byte, parts []mail.
 	if len(parts) == 0 {
 		return nil
 	}
-	m.calls.Reset()
+	m.Calls.Reset()
 	defer clear(m.window[1:]) // workers keep one chunk buffer, which is enough for most attachments
 	for i := range parts {
 		p := &parts[i]
@@ -88,10 +88,10 @@ func (m *mailbox) putAttachments(ctx context.Context, id [16]byte, parts []mail.
 			if err != nil {
 				return fmt.Errorf("read attachment %q: %w", p.Name, err)
 			}
-			m.calls.Add(only, drivers.TimeUUID(id), drivers.Text(p.Name), drivers.Int(int32(chunk)),
+			m.Calls.Add(only, drivers.TimeUUID(id), drivers.Text(p.Name), drivers.Int(int32(chunk)),
 				drivers.Blob(b), drivers.Bigint(int64(models.Checksum(0, b))))
 			chunk++
-			if len(m.calls.List) == window {
+			if len(m.Calls.List) == window {
 				if err := m.flushChunks(ctx); err != nil {
 					return err
 				}
@@ -102,11 +102,11 @@ func (m *mailbox) putAttachments(ctx context.Context, id [16]byte, parts []mail.
 }
 
 func (m *mailbox) flushChunks(ctx context.Context) error {
-	if len(m.calls.List) == 0 {
+	if len(m.Calls.List) == 0 {
 		return nil
 	}
-	err := m.s.Batch(ctx, m.putChunks, m.calls.List)
-	m.calls.Reset()
+	err := m.S.Batch(ctx, m.putChunks, m.Calls.List)
+	m.Calls.Reset()
 	return err
 }
 
@@ -117,7 +117,7 @@ func (m *mailbox) readChunk(c mail.Content, off int64) ([]byte, error) {
 	if b, ok := c.(mail.BytesContent); ok {
 		return b[off : off+n], nil
 	}
-	buf := &m.window[len(m.calls.List)]
+	buf := &m.window[len(m.Calls.List)]
 	*buf = slices.Grow((*buf)[:0], int(n))[:n]
 	return *buf, mail.ReadFull(c, *buf, off)
 }

@@ -92,47 +92,36 @@ func checkName(name string) error {
 // CreateUser implements models.Mailbox. The document has no table of users: an account
 // exists if it has a folder.
 func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
-	a, err := m.createUser(ctx, address, folders)
-	if err != nil {
-		return nil, fmt.Errorf("datastax: create account %s: %w", address, err)
-	}
-	return a, nil
+	a := &models.Account{Address: address}
+	return a, m.Failed("creation", a, m.createUser(ctx, a, folders))
 }
 
-func (m *mailbox) createUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []string) error {
 	if len(folders) == 0 {
-		return nil, fmt.Errorf("an account needs an inbox; name at least one folder")
+		return fmt.Errorf("an account needs an inbox; name at least one folder")
 	}
-	a := &models.Account{Address: address}
 	for i, name := range folders {
 		if err := checkName(name); err != nil {
-			return nil, err
+			return err
 		}
 		if slices.Contains(folders[:i], name) {
-			return nil, fmt.Errorf("folder %q: %w", name, models.ErrExists)
+			return fmt.Errorf("folder %q: %w", name, models.ErrExists)
 		}
 		a.Folders = append(a.Folders, newFolder(a, name, m.share(0)))
 	}
-	taken := false
-	err := m.s.Read(ctx, m.anyFolder, m.with(drivers.Text(address)), func([]drivers.Value) error {
-		taken = true
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	err := m.Unused(ctx, m.anyFolder, drivers.Text(a.Address))
+	if err == nil {
+		err = m.claim(ctx, a, folders[0], true)
 	}
-	if taken {
-		return nil, models.ErrExists
+	if err != nil || len(folders) == 1 {
+		return err
 	}
-	if err := m.claim(ctx, a, folders[0], true); err != nil || len(folders) == 1 {
-		return a, err
-	}
-	m.calls.Reset()
+	m.Calls.Reset()
 	for i, name := range folders[1:] {
-		m.calls.Add(only, drivers.Text(address), drivers.Text(name), drivers.Text(colors[(i+1)%len(colors)]),
+		m.Calls.Add(only, drivers.Text(a.Address), drivers.Text(name), drivers.Text(colors[(i+1)%len(colors)]),
 			drivers.Boolean(false))
 	}
-	return a, models.Partly(m.s.Batch(ctx, m.putFolders, m.calls.List))
+	return models.Partly(m.S.Batch(ctx, m.putFolders, m.Calls.List))
 }
 
 // claim creates a folder unless the name is taken.
@@ -141,12 +130,8 @@ func (m *mailbox) claim(ctx context.Context, a *models.Account, name string, inb
 	if !inbox {
 		color = colors[len(a.Folders)%len(colors)]
 	}
-	r, err := m.s.Write(ctx, m.claimFolder, m.with(drivers.Text(a.Address), drivers.Text(name), drivers.Text(color),
-		drivers.Boolean(inbox)))
-	if err == nil && !r.Applied {
-		err = models.ErrExists
-	}
-	return err
+	return m.Claim(ctx, m.claimFolder, drivers.Text(a.Address), drivers.Text(name), drivers.Text(color),
+		drivers.Boolean(inbox))
 }
 
 // CreateFolder implements models.Mailbox.
@@ -156,7 +141,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 		err = m.claim(ctx, a, name, false)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("datastax: create folder %q of %s: %w", name, a.Address, err)
+		return nil, m.Failed("creation of folder "+name, a, err)
 	}
 	return newFolder(a, name, m.share(0)), nil
 }
@@ -165,9 +150,9 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
 	a := &models.Account{Address: address}
 	if address == "" { // some engines refuse an empty key
-		return nil, fmt.Errorf("datastax: login: %w", models.ErrNotFound)
+		return nil, m.Failed("login", a, models.ErrNotFound)
 	}
-	err := m.s.Read(ctx, m.folders, m.with(drivers.Text(address)), func(row []drivers.Value) error {
+	err := m.S.Read(ctx, m.folders, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		at := len(a.Folders)
 		if row[2].Bool() {
 			at = 0
@@ -178,10 +163,7 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 	if err == nil && len(a.Folders) == 0 {
 		err = models.ErrNotFound
 	}
-	if err != nil {
-		return nil, fmt.Errorf("datastax: login of %s: %w", address, err)
-	}
-	return a, nil
+	return a, m.Failed("login", a, err)
 }
 
 // Folders implements models.Mailbox: Q1. It adds the unread counts of overflow labels
@@ -189,13 +171,13 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
 	var labels []string
 	var unread []int64
-	user := m.with(drivers.Text(a.Address))
-	err := m.s.Read(ctx, m.unread, user, func(row []drivers.Value) error {
+	user := m.With(drivers.Text(a.Address))
+	err := m.S.Read(ctx, m.unread, user, func(row []drivers.Value) error {
 		labels, unread = append(labels, base(row[0].Str())), append(unread, row[1].Int64())
 		return nil
 	})
 	if err == nil {
-		err = m.s.Read(ctx, m.folders, user, func(row []drivers.Value) error {
+		err = m.S.Read(ctx, m.folders, user, func(row []drivers.Value) error {
 			info := models.FolderInfo{Name: row[0].Str(), Known: models.KnowUnread}
 			for i := range labels {
 				if labels[i] == info.Name {
@@ -205,10 +187,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 			return yield(info)
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("datastax: folders of %s: %w", a.Address, err)
-	}
-	return nil
+	return m.Failed("folders", a, err)
 }
 
 // folderStats collects a folder's numbers over its labels.
@@ -221,16 +200,16 @@ type folderStats struct {
 func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
 	r := ref(f)
 	m.stats = folderStats{Stats: models.Stats{Known: models.KnowMessages | models.KnowUnread}}
-	err := m.s.Read(ctx, m.sizes, m.with(drivers.Text(r.username), drivers.Text(r.label)), m.onSizes)
+	err := m.S.Read(ctx, m.sizes, m.With(drivers.Text(r.username), drivers.Text(r.label)), m.onSizes)
 	if err == nil {
 		m.elems = m.elems[:0]
 		for n := range m.stats.last + 1 {
 			m.elems = append(m.elems, drivers.Text(r.name(n)))
 		}
-		err = m.s.Read(ctx, m.unreadOf, m.with(drivers.Text(r.username), drivers.ListOf(m.elems)), m.onUnread)
+		err = m.S.Read(ctx, m.unreadOf, m.With(drivers.Text(r.username), drivers.ListOf(m.elems)), m.onUnread)
 	}
 	if err != nil {
-		return models.Stats{}, failed("stats", f, err)
+		return models.Stats{}, m.FailedIn("stats", f, err)
 	}
 	return m.stats.Stats, nil
 }

@@ -39,10 +39,7 @@ type held struct {
 func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
 	yield func(*models.Entry) error,
 ) error {
-	if err := m.readPage(ctx, ref(f), after, limit, yield); err != nil {
-		return failed("list", f, err)
-	}
-	return nil
+	return m.FailedIn("list", f, m.readPage(ctx, ref(f), after, limit, yield))
 }
 
 func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, limit int,
@@ -55,13 +52,13 @@ func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, 
 	if !after.IsZero() {
 		from = drivers.TimeUUID(idOf(after))
 	}
-	m.arena.Reset()
+	m.Arena.Reset()
 	l := &m.list
 	*l = listing{yield: yield, more: true, held: l.held[:0]}
 	for n := int32(0); l.more; n++ {
 		l.overflow, l.rows, l.more = n, 0, false
-		args := m.with(drivers.Text(f.username), drivers.Text(f.name(n)), from, drivers.Bigint(int64(limit)))
-		err := m.s.Read(ctx, m.page, args, m.onPage)
+		args := m.With(drivers.Text(f.username), drivers.Text(f.name(n)), from, drivers.Bigint(int64(limit)))
+		err := m.S.Read(ctx, m.page, args, m.onPage)
 		if err == nil && l.rows == 0 {
 			l.more, err = m.isOverflowed(ctx, f, n)
 			l.merge = l.merge || l.more
@@ -92,7 +89,7 @@ func (m *mailbox) pageRow(row []drivers.Value) error {
 	if !l.merge {
 		return l.emit(id, l.overflow, from, subject, read)
 	}
-	l.held = append(l.held, held{id, l.overflow, m.arena.Bytes(from), m.arena.Bytes(subject), read})
+	l.held = append(l.held, held{id, l.overflow, m.Arena.Bytes(from), m.Arena.Bytes(subject), read})
 	return nil
 }
 

@@ -28,7 +28,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -115,7 +114,8 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
-	m := &mailbox{bound: b, s: s}
+	m := &mailbox{bound: b}
+	m.Start("datastax", s)
 	// Method values are made once, since each one is an allocation.
 	m.onLabel, m.onFlag, m.onShown = m.labelRow, m.flagRow, m.shownRow
 	m.onPage, m.onEmail = m.pageRow, m.emailRow
@@ -127,21 +127,17 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 // mailbox is the mailbox of one worker. Each operation reuses its buffers.
 type mailbox struct {
 	*bound
-	s drivers.Session
+	models.Caller
+	models.NoRaw
 
-	args    []drivers.Value
-	calls   models.Calls
-	hides   models.Calls // that come after all shows
-	arena   models.Arena
-	handles models.Handles
-	deltas  []delta
-	text    []byte          // of the body being delivered
-	elems   []drivers.Value // of the set or list that a call is given
-	files   []drivers.Value // its attachments: name, size, name, size …
-	window  [window][]byte  // chunks being written, of content that is not in memory
+	hides  models.Calls // that come after all shows
+	deltas []delta
+	text   []byte          // of the body being delivered
+	elems  []drivers.Value // of the set or list that a call is given
+	files  []drivers.Value // its attachments: name, size, name, size …
+	window [window][]byte  // chunks being written, of content that is not in memory
 
-	found bool // the row that was asked for is there
-	flag  bool // the flag in it
+	flag  bool // of the row that was asked for
 	label label
 	shown shown
 	list  listing
@@ -157,17 +153,6 @@ type mailbox struct {
 
 var _ models.Labeler = (*mailbox)(nil)
 
-// with returns the arguments in a buffer that the next call reuses.
-func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
-	m.args = append(m.args[:0], args...)
-	return m.args
-}
-
-// failed adds the operation and the account to an error.
-func failed(op string, f *models.Folder, err error) error {
-	return fmt.Errorf("datastax: %s in folder %q of %s: %w", op, f.Name, f.Account.Address, err)
-}
-
 // A handle holds the email's id and which label of the folder shows it.
 func handleOf(id [16]byte, overflow int32) (h models.Handle) {
 	copy(h[:], id[:])
@@ -178,8 +163,3 @@ func handleOf(id [16]byte, overflow int32) (h models.Handle) {
 func idOf(h models.Handle) [16]byte { return [16]byte(h[:16]) }
 
 func overflowOf(h models.Handle) int32 { return int32(binary.BigEndian.Uint32(h[16:])) }
-
-// Raw implements models.Mailbox: the document keeps no raw messages.
-func (m *mailbox) Raw(context.Context, *models.Folder, models.Handle, io.Writer) (int64, error) {
-	return 0, models.ErrNotOffered
-}

@@ -19,22 +19,14 @@ type shown struct {
 }
 
 func (m *mailbox) shownRow(row []drivers.Value) error {
-	m.found = true
-	m.shown = shown{m.arena.Bytes(row[0].Raw()), m.arena.Bytes(row[1].Raw()), row[2].Bool()}
+	m.shown = shown{m.Arena.Bytes(row[0].Raw()), m.Arena.Bytes(row[1].Raw()), row[2].Bool()}
 	return nil
 }
 
 // readShown reads the row of an email in a label into m.shown.
 func (m *mailbox) readShown(ctx context.Context, f *folder, overflow int32, id [16]byte) error {
-	m.found = false
-	args := m.with(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id))
-	if err := m.s.Read(ctx, m.inFolder, args, m.onShown); err != nil {
-		return err
-	}
-	if !m.found {
-		return models.ErrNotFound
-	}
-	return nil
+	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id))
+	return m.ReadOne(ctx, m.inFolder, args, m.onShown)
 }
 
 // readHandle is readShown for a message by its handle.
@@ -47,18 +39,18 @@ func (m *mailbox) readHandle(ctx context.Context, f *folder, h models.Handle) er
 
 // Open implements models.Mailbox: it reads the flag in the label's row, then Q3.
 func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) error {
-	m.arena.Reset()
+	m.Arena.Reset()
 	err := m.readHandle(ctx, ref(f), h)
 	if err == nil {
-		m.open, m.found = o, false
-		err = m.s.Read(ctx, m.email, m.with(drivers.TimeUUID(idOf(h))), m.onEmail)
+		m.open = o
+		err = m.ReadOne(ctx, m.email, m.With(drivers.TimeUUID(idOf(h))), m.onEmail)
 		m.open = nil
-	}
-	if err == nil && !m.found {
-		err = fmt.Errorf("the label shows an email that is gone: %w", models.ErrNotFound)
+		if err == models.ErrNotFound {
+			err = fmt.Errorf("the label shows an email that is gone: %w", err)
+		}
 	}
 	if err != nil {
-		return failed("open", f, err)
+		return m.FailedIn("open", f, err)
 	}
 	o.Handle, o.Date = h, models.TimeOf(idOf(h))
 	o.Known = models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSeen
@@ -70,14 +62,10 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 }
 
 func (m *mailbox) emailRow(row []drivers.Value) (err error) {
-	m.found = true
 	o := m.open
 	o.From = append(o.From[:0], row[0].Raw()...)
 	o.Subject = append(o.Subject[:0], row[1].Raw()...)
-	o.Attachments = o.Attachments[:0]
-	for files := row[3].Elems(); len(files) > 0; files = files[2:] {
-		o.Attachments = append(o.Attachments, models.AttachmentInfo{Name: files[0].Str(), Size: files[1].Int64()})
-	}
+	o.Attach(row[3])
 	o.Body, err = models.DecodeText(o.Body[:0], row[2].Raw())
 	return err
 }
@@ -94,24 +82,21 @@ type download struct {
 func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
 	w io.Writer,
 ) (int64, error) {
-	m.arena.Reset()
+	m.Arena.Reset()
 	err := m.readHandle(ctx, ref(f), h)
 	if err == nil {
 		err = m.readAttachment(ctx, idOf(h), name, w)
 	}
 	if err != nil {
-		return m.in.written, failed(fmt.Sprintf("attachment %q", name), f, err)
+		return m.in.written, m.FailedIn(fmt.Sprintf("attachment %q", name), f, err)
 	}
 	return m.in.written, nil
 }
 
 func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, w io.Writer) error {
-	m.in, m.found = download{w: w}, false
-	if err := m.s.Read(ctx, m.attachmentSize, m.with(drivers.TimeUUID(id), drivers.Text(name)), m.onSize); err != nil {
+	m.in = download{w: w}
+	if err := m.ReadOne(ctx, m.attachmentSize, m.With(drivers.TimeUUID(id), drivers.Text(name)), m.onSize); err != nil {
 		return err
-	}
-	if !m.found {
-		return models.ErrNotFound
 	}
 	d := &m.in
 	for d.written < d.size {
@@ -123,7 +108,7 @@ func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, 
 			m.elems = append(m.elems, drivers.Int(int32(d.next+i)))
 		}
 		before := d.next
-		err := m.s.Read(ctx, m.chunks, m.with(drivers.TimeUUID(id), drivers.Text(name), drivers.ListOf(m.elems)), m.onChunk)
+		err := m.S.Read(ctx, m.chunks, m.With(drivers.TimeUUID(id), drivers.Text(name), drivers.ListOf(m.elems)), m.onChunk)
 		if err != nil {
 			return err
 		}
@@ -135,7 +120,7 @@ func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, 
 }
 
 func (m *mailbox) sizeRow(row []drivers.Value) error {
-	m.found, m.in.size = true, row[0].Int64()
+	m.in.size = row[0].Int64()
 	return nil
 }
 

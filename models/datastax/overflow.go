@@ -30,7 +30,7 @@ func (m *mailbox) labelRow(row []drivers.Value) error {
 // look reads which label takes the folder's new emails.
 func (m *mailbox) look(ctx context.Context, f *folder) error {
 	m.label = label{}
-	err := m.s.Read(ctx, m.currentLabel, m.with(drivers.Text(f.username), drivers.Text(f.label)), m.onLabel)
+	err := m.S.Read(ctx, m.currentLabel, m.With(drivers.Text(f.username), drivers.Text(f.label)), m.onLabel)
 	if err == nil {
 		f.raise(m.label.overflow)
 	}
@@ -52,8 +52,8 @@ func (m *mailbox) place(ctx context.Context, f *folder) (int32, error) {
 	}
 	l := m.label
 	if l.size >= m.limit {
-		args := m.with(drivers.Text(f.username), drivers.Text(f.name(l.overflow)), drivers.Boolean(true))
-		if _, err := m.s.Write(ctx, m.markOverflowed, args); err != nil {
+		args := m.With(drivers.Text(f.username), drivers.Text(f.name(l.overflow)), drivers.Boolean(true))
+		if _, err := m.S.Write(ctx, m.markOverflowed, args); err != nil {
 			return 0, err
 		}
 		l = label{overflow: l.overflow + 1}
@@ -69,7 +69,7 @@ func (m *mailbox) isOverflowed(ctx context.Context, f *folder, overflow int32) (
 		return true, nil
 	}
 	m.flag = false
-	err := m.s.Read(ctx, m.overflowed, m.with(drivers.Text(f.username), drivers.Text(f.name(overflow))), m.onFlag)
+	err := m.S.Read(ctx, m.overflowed, m.With(drivers.Text(f.username), drivers.Text(f.name(overflow))), m.onFlag)
 	return m.flag, err
 }
 
@@ -105,19 +105,19 @@ func (m *mailbox) count(f *folder, overflow int32, n int64, read bool) {
 // addCounts writes the changes of counters in one batch, after all other writes. If
 // it fails, those are done, so the outcome is unknown.
 func (m *mailbox) addCounts(ctx context.Context) error {
-	m.calls.Reset()
+	m.Calls.Reset()
 	for i := range m.deltas {
 		d := &m.deltas[i]
 		user := drivers.Text(d.f.username)
 		if d.unread != 0 {
-			m.calls.Add(addUnread, user, drivers.Text(d.f.name(d.overflow)), drivers.Counter(d.unread))
+			m.Calls.Add(addUnread, user, drivers.Text(d.f.name(d.overflow)), drivers.Counter(d.unread))
 		}
 		if d.messages != 0 {
-			m.calls.Add(addMessages, user, drivers.Text(d.f.label), drivers.Int(d.overflow), drivers.Counter(d.messages))
+			m.Calls.Add(addMessages, user, drivers.Text(d.f.label), drivers.Int(d.overflow), drivers.Counter(d.messages))
 		}
 	}
-	if len(m.calls.List) == 0 {
+	if len(m.Calls.List) == 0 {
 		return nil
 	}
-	return models.Partly(m.s.Batch(ctx, m.counters, m.calls.List))
+	return models.Partly(m.S.Batch(ctx, m.counters, m.Calls.List))
 }

@@ -23,7 +23,7 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 	a := &models.Account{Address: address}
 	m.reset()
 	if err := m.createLabel(ctx, address, named{all, "all"}); err != nil {
-		return nil, failed("creation", a, err)
+		return nil, m.Failed("creation", a, err)
 	}
 	var labels []named
 	for i, name := range folders {
@@ -32,11 +32,11 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 			l = freeLabel(labels, name)
 		}
 		labels = append(labels, named{l, name})
-		m.calls.Add(only, drivers.Text(address), m.join("label", l), drivers.Text(name))
+		m.Calls.Add(only, drivers.Text(address), m.join("label", l), drivers.Text(name))
 	}
 	if len(labels) > 0 {
-		if err := m.s.Batch(ctx, m.labelsPut, m.calls.List); err != nil {
-			return nil, failed("creation", a, models.Partly(err))
+		if err := m.S.Batch(ctx, m.labelsPut, m.Calls.List); err != nil {
+			return nil, m.Failed("creation", a, models.Partly(err))
 		}
 	}
 	show(a, labels)
@@ -53,7 +53,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 			err = models.ErrExists
 		}
 		if err != nil {
-			return nil, failed("creation of folder "+name, a, err)
+			return nil, m.Failed("creation of folder "+name, a, err)
 		}
 		l := freeLabel(labels, name)
 		switch err := m.createLabel(ctx, a.Address, named{l, name}); err {
@@ -61,18 +61,13 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 			return &models.Folder{Name: name, Account: a, Ref: l}, nil
 		case models.ErrExists:
 		default:
-			return nil, failed("creation of folder "+name, a, err)
+			return nil, m.Failed("creation of folder "+name, a, err)
 		}
 	}
 }
 
 func (m *mailbox) createLabel(ctx context.Context, address string, n named) error {
-	res, err := m.s.Write(ctx, m.labelCreate, m.with(drivers.Text(address), m.join("label", n.label),
-		drivers.Text(n.name)))
-	if err == nil && !res.Applied {
-		return models.ErrExists
-	}
-	return err
+	return m.Claim(ctx, m.labelCreate, drivers.Text(address), m.join("label", n.label), drivers.Text(n.name))
 }
 
 // freeLabel returns the number for a new label: its reserved one, or the next.
@@ -91,14 +86,14 @@ func freeLabel(taken []named, name string) label {
 func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
 	a := &models.Account{Address: address}
 	if address == "" { // some engines refuse an empty key
-		return nil, failed("login", a, models.ErrNotFound)
+		return nil, m.Failed("login", a, models.ErrNotFound)
 	}
 	labels, err := m.labels(ctx, address)
 	if err == nil && len(labels) == 0 {
 		err = models.ErrNotFound
 	}
 	if err != nil {
-		return nil, failed("login", a, err)
+		return nil, m.Failed("login", a, err)
 	}
 	show(a, labels)
 	return a, nil
@@ -113,7 +108,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 		err = m.readCounters(ctx, a.Address)
 	}
 	if err != nil {
-		return failed("folders", a, err)
+		return m.Failed("folders", a, err)
 	}
 	for _, n := range labels {
 		if n.label == all {
@@ -125,7 +120,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 			Unread: t.unread,
 		}
 		if err := yield(info); err != nil {
-			return failed("folders", a, err)
+			return m.Failed("folders", a, err)
 		}
 	}
 	return nil
@@ -135,7 +130,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 // inbox, the others.
 func (m *mailbox) labels(ctx context.Context, address string) ([]named, error) {
 	var labels []named
-	err := m.s.Read(ctx, m.account, m.with(drivers.Text(address)), func(row []drivers.Value) error {
+	err := m.S.Read(ctx, m.account, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		n, ok, err := parseLabel(row[0].Raw(), row[1])
 		if ok {
 			labels = append(labels, n)

@@ -68,7 +68,7 @@ type labelled struct {
 func (a *audit) accountsOf(ctx context.Context) ([]labelled, error) {
 	var accounts []labelled
 	at := map[string]int{}
-	err := a.s.Read(ctx, a.accounts, nil, func(row []drivers.Value) error {
+	err := a.S.Read(ctx, a.accounts, nil, func(row []drivers.Value) error {
 		address := row[0].Str()
 		i, ok := at[address]
 		if !ok {
@@ -125,7 +125,7 @@ func (a *audit) metadataOf(ctx context.Context) error {
 		a.reset()
 		a.recs = a.recs[:0]
 		n := 0
-		err := a.s.Read(ctx, a.metadata, a.with(drivers.Text(a.address), after[0], after[1], drivers.Bigint(int64(rows))),
+		err := a.S.Read(ctx, a.metadata, a.With(drivers.Text(a.address), after[0], after[1], drivers.Bigint(int64(rows))),
 			func(row []drivers.Value) error {
 				n++
 				id := row[0].UUIDBytes()
@@ -175,7 +175,7 @@ func (a *audit) message(ctx context.Context, r *record) error {
 	var sum uint32
 	for n := range r.blocks {
 		found, want := false, min(int64(r.blockSize), r.size-int64(n)*int64(r.blockSize))
-		err := a.s.Read(ctx, a.block, a.with(drivers.TimeUUID(r.id), drivers.Int(int32(n)), drivers.Int(0)),
+		err := a.S.Read(ctx, a.block, a.With(drivers.TimeUUID(r.id), drivers.Int(int32(n)), drivers.Int(0)),
 			func(row []drivers.Value) error {
 				found = true
 				sum = models.Checksum(sum, row[0].Raw())
@@ -201,7 +201,7 @@ func (a *audit) index(ctx context.Context, l label) error {
 	after := drivers.Value{}
 	for {
 		a.ids = a.ids[:0]
-		err := a.s.Read(ctx, a.indexPage, a.with(a.indexKey(a.address, l), after, drivers.Bigint(auditRows)), a.onID)
+		err := a.S.Read(ctx, a.indexPage, a.With(a.indexKey(a.address, l), after, drivers.Bigint(auditRows)), a.onID)
 		if err != nil {
 			return err
 		}
@@ -270,7 +270,7 @@ func (a *audit) drift(ctx context.Context) error {
 // leaves. A block after the last one of a message that has metadata is a fault.
 func (a *audit) strayBlocks(ctx context.Context) error {
 	stray := map[[16]byte]bool{}
-	err := a.s.Read(ctx, a.blocks, nil, func(row []drivers.Value) error {
+	err := a.S.Read(ctx, a.blocks, nil, func(row []drivers.Value) error {
 		id := row[0].UUIDBytes()
 		if blocks, ok := a.bodies[id]; !ok {
 			stray[id] = true

@@ -52,24 +52,24 @@ func (m *mailbox) addMessage(r *record, sign int64) {
 
 // count adds the tallies to the counters, in one batch that holds nothing else.
 func (m *mailbox) count(ctx context.Context, address string) error {
-	m.calls.Reset()
+	m.Calls.Reset()
 	key := drivers.Text(address)
 	for _, t := range m.tally {
 		id := m.counterID(t.label)
 		if t.bytes != 0 {
-			m.calls.Add(only, key, drivers.Text("l"), id, drivers.Text(statBytes), drivers.Counter(t.bytes))
+			m.Calls.Add(only, key, drivers.Text("l"), id, drivers.Text(statBytes), drivers.Counter(t.bytes))
 		}
 		if t.messages != 0 {
-			m.calls.Add(only, key, drivers.Text("l"), id, drivers.Text(statMessages), drivers.Counter(t.messages))
+			m.Calls.Add(only, key, drivers.Text("l"), id, drivers.Text(statMessages), drivers.Counter(t.messages))
 		}
 		if t.unread != 0 {
-			m.calls.Add(only, key, drivers.Text("l"), id, drivers.Text(statUnread), drivers.Counter(t.unread))
+			m.Calls.Add(only, key, drivers.Text("l"), id, drivers.Text(statUnread), drivers.Counter(t.unread))
 		}
 	}
-	if len(m.calls.List) == 0 {
+	if len(m.Calls.List) == 0 {
 		return nil
 	}
-	if err := m.s.Batch(ctx, m.counts, m.calls.List); err != nil {
+	if err := m.S.Batch(ctx, m.counts, m.Calls.List); err != nil {
 		return fmt.Errorf("count: %w", err)
 	}
 	return nil
@@ -79,10 +79,10 @@ func (m *mailbox) count(ctx context.Context, address string) error {
 func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
 	m.reset()
 	t := m.tallyOf(labelOf(f))
-	err := m.s.Read(ctx, m.counters, m.with(drivers.Text(f.Account.Address), drivers.Text("l"), m.counterID(labelOf(f))),
+	err := m.S.Read(ctx, m.counters, m.With(drivers.Text(f.Account.Address), drivers.Text("l"), m.counterID(labelOf(f))),
 		m.onCounter)
 	if err != nil {
-		return models.Stats{}, failed("stats", f.Account, err)
+		return models.Stats{}, m.Failed("stats", f.Account, err)
 	}
 	return models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: t.messages, Unread: t.unread}, nil
 }
@@ -107,7 +107,7 @@ func (t *tally) set(stat []byte, n int64) {
 // readCounters reads all counters of an account into m.tally.
 func (m *mailbox) readCounters(ctx context.Context, address string) error {
 	m.tally = m.tally[:0]
-	return m.s.Read(ctx, m.accountCounters, m.with(drivers.Text(address)), func(row []drivers.Value) error {
+	return m.S.Read(ctx, m.accountCounters, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		if string(row[0].Raw()) != "l" {
 			return nil // the document allows other kinds
 		}
@@ -123,18 +123,18 @@ func (m *mailbox) Recount(ctx context.Context, a *models.Account) error {
 	m.reset()
 	labels, err := m.labels(ctx, a.Address)
 	if err != nil {
-		return failed("recount", a, err)
+		return m.Failed("recount", a, err)
 	}
 	var counted []tally
 	for _, n := range labels {
 		t, err := m.recount(ctx, a.Address, n.label)
 		if err != nil {
-			return failed("recount", a, err)
+			return m.Failed("recount", a, err)
 		}
 		counted = append(counted, t)
 	}
 	if err := m.readCounters(ctx, a.Address); err != nil {
-		return failed("recount", a, err)
+		return m.Failed("recount", a, err)
 	}
 	for i := range m.tally {
 		t := &m.tally[i]
@@ -143,10 +143,7 @@ func (m *mailbox) Recount(ctx context.Context, a *models.Account) error {
 	for _, t := range counted {
 		m.add(t.label, t.messages, t.unread, t.bytes)
 	}
-	if err := m.count(ctx, a.Address); err != nil {
-		return failed("recount", a, err)
-	}
-	return nil
+	return m.Failed("recount", a, m.count(ctx, a.Address))
 }
 
 // recount counts one label from its index.

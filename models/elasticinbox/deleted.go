@@ -14,7 +14,7 @@ import (
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	m.reset()
 	if err := m.several(ctx, f, hs); err != nil {
-		return failed("delete", f.Account, err)
+		return m.Failed("delete", f.Account, err)
 	}
 	if len(hs) == 0 {
 		return nil
@@ -24,25 +24,22 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 	for i := range m.recs {
 		r := &m.recs[i]
 		r.purge = m.uuids.Next(now)
-		m.calls.Add(discardMark, drivers.Text(address), drivers.TimeUUID(r.id), drivers.Text(purgeMark),
+		m.Calls.Add(discardMark, drivers.Text(address), drivers.TimeUUID(r.id), drivers.Text(purgeMark),
 			drivers.Blob(r.purge[:]))
-		m.calls.Add(discardPurge, purgeKey, drivers.TimeUUID(r.purge), drivers.TimeUUID(r.id))
+		m.Calls.Add(discardPurge, purgeKey, drivers.TimeUUID(r.purge), drivers.TimeUUID(r.id))
 		for _, l := range r.labels {
-			m.calls.Add(discardIndex, m.indexKey(address, l), drivers.TimeUUID(r.id))
+			m.Calls.Add(discardIndex, m.indexKey(address, l), drivers.TimeUUID(r.id))
 		}
 		m.addMessage(r, -1)
 	}
-	if err := m.change(ctx, address, m.discard); err != nil {
-		return failed("delete", f.Account, err)
-	}
-	return nil
+	return m.Failed("delete", f.Account, m.change(ctx, address, m.discard))
 }
 
 // Restore implements models.Purger: it adds the message to the indexes of the labels in its metadata.
 func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handle) error {
 	m.reset()
 	if h.IsZero() {
-		return failed("restore", a, models.ErrNotFound)
+		return m.Failed("restore", a, models.ErrNotFound)
 	}
 	m.ids = append(m.ids[:0], messageOf(h))
 	err := m.lookup(ctx, a.Address)
@@ -50,19 +47,16 @@ func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handl
 		err = models.ErrNotFound
 	}
 	if err != nil {
-		return failed("restore", a, err)
+		return m.Failed("restore", a, err)
 	}
 	r := &m.recs[0]
 	for _, l := range r.labels {
-		m.calls.Add(restoreIndex, m.indexKey(a.Address, l), messageOf(h))
+		m.Calls.Add(restoreIndex, m.indexKey(a.Address, l), messageOf(h))
 	}
-	m.calls.Add(restoreMark, drivers.Text(a.Address), messageOf(h), drivers.Text(purgeMark))
-	m.calls.Add(restorePurge, m.purgeKey(a.Address), drivers.TimeUUID(r.purge))
+	m.Calls.Add(restoreMark, drivers.Text(a.Address), messageOf(h), drivers.Text(purgeMark))
+	m.Calls.Add(restorePurge, m.purgeKey(a.Address), drivers.TimeUUID(r.purge))
 	m.addMessage(r, 1)
-	if err := m.change(ctx, a.Address, m.restore); err != nil {
-		return failed("restore", a, err)
-	}
-	return nil
+	return m.Failed("restore", a, m.change(ctx, a.Address, m.restore))
 }
 
 // deletion is an entry of the purge index.
@@ -74,8 +68,8 @@ type deletion struct{ column, message [16]byte }
 func (m *mailbox) deletions(ctx context.Context, address string, after drivers.Value,
 	before time.Time,
 ) (ds []deletion, more bool, err error) {
-	args := m.with(m.purgeKey(address), drivers.TimeUUID(models.MaxTimeUUID(before)), after, drivers.Bigint(purgeAtOnce))
-	err = m.s.Read(ctx, m.purgePage, args, func(row []drivers.Value) error {
+	args := m.With(m.purgeKey(address), drivers.TimeUUID(models.MaxTimeUUID(before)), after, drivers.Bigint(purgeAtOnce))
+	err = m.S.Read(ctx, m.purgePage, args, func(row []drivers.Value) error {
 		d := deletion{row[0].UUIDBytes(), row[1].UUIDBytes()}
 		if models.TimeOf(d.column).Before(before) { // the bound is that of the millisecond
 			ds = append(ds, d)
@@ -97,7 +91,7 @@ func (m *mailbox) Purge(ctx context.Context, a *models.Account, before time.Time
 			purged += n
 		}
 		if err != nil {
-			return purged, failed("purge", a, err)
+			return purged, m.Failed("purge", a, err)
 		}
 		if !more {
 			return purged, nil
@@ -120,19 +114,19 @@ func (m *mailbox) purge(ctx context.Context, address string, ds []deletion) (int
 		return 0, err
 	}
 	var gone []*record
-	m.calls.Reset()
+	m.Calls.Reset()
 	for i := range m.recs {
 		r := &m.recs[i]
 		if r.deleted && slices.Contains(ds, deletion{r.purge, r.id}) {
-			m.calls.Add(eraseMessage, drivers.Text(address), drivers.TimeUUID(r.id))
+			m.Calls.Add(eraseMessage, drivers.Text(address), drivers.TimeUUID(r.id))
 			gone = append(gone, r)
 		}
 	}
 	key := m.purgeKey(address)
 	for _, d := range ds {
-		m.calls.Add(eraseIndex, key, drivers.TimeUUID(d.column))
+		m.Calls.Add(eraseIndex, key, drivers.TimeUUID(d.column))
 	}
-	if err := m.s.Batch(ctx, m.erase, m.calls.List); err != nil {
+	if err := m.S.Batch(ctx, m.erase, m.Calls.List); err != nil {
 		return 0, models.Partly(err)
 	}
 	// The metadata is gone, so nobody can restore these messages.

@@ -19,7 +19,7 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 			for j := range i {
 				err = m.withdraw(ctx, err, msg, to[j], [16]byte(handles[j][:16]), true)
 			}
-			return failed("delivery", f.Account, err)
+			return m.Failed("delivery", f.Account, err)
 		}
 		handles[i] = handleOf(id)
 	}
@@ -52,7 +52,7 @@ func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw mail.Content) 
 		m.buffer = make([]byte, need)
 	}
 	for off := int64(0); off < size; {
-		m.calls.Reset()
+		m.Calls.Reset()
 		for n := int64(0); n < window && off < size; n++ {
 			length := min(each, size-off)
 			b := []byte(nil)
@@ -65,10 +65,10 @@ func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw mail.Content) 
 				}
 			}
 			sum = models.Checksum(sum, b)
-			m.calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(off/each)), drivers.Int(0), drivers.Blob(b))
+			m.Calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(off/each)), drivers.Int(0), drivers.Blob(b))
 			off += length
 		}
-		if err := m.s.Batch(ctx, m.blocksPut, m.calls.List); err != nil {
+		if err := m.S.Batch(ctx, m.blocksPut, m.Calls.List); err != nil {
 			return 0, fmt.Errorf("write blocks: %w", err)
 		}
 	}
@@ -78,30 +78,30 @@ func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw mail.Content) 
 // putMetadata writes the super column and its index entries.
 func (m *mailbox) putMetadata(ctx context.Context, id [16]byte, msg *mail.Message, f *models.Folder, sum uint32) error {
 	key, message, l := drivers.Text(f.Account.Address), drivers.TimeUUID(id), labelOf(f)
-	m.calls.Reset()
+	m.Calls.Reset()
 	at := len(m.text)
 	m.text = appendAddresses(m.text, msg.From)
-	m.calls.Add(storeColumn, key, message, drivers.Text("from"), drivers.Blob(m.taken(at)))
+	m.Calls.Add(storeColumn, key, message, drivers.Text("from"), drivers.Blob(m.taken(at)))
 	at = len(m.text)
 	m.text = appendAddresses(m.text, msg.To...)
-	m.calls.Add(storeColumn, key, message, drivers.Text("to"), drivers.Blob(m.taken(at)))
+	m.Calls.Add(storeColumn, key, message, drivers.Text("to"), drivers.Blob(m.taken(at)))
 	at = len(m.text)
 	m.text = append(m.text, msg.Subject...)
-	m.calls.Add(storeColumn, key, message, drivers.Text("subject"), drivers.Blob(m.taken(at)))
+	m.Calls.Add(storeColumn, key, message, drivers.Text("subject"), drivers.Blob(m.taken(at)))
 	at = len(m.text)
 	m.text = msg.Date.UTC().AppendFormat(m.text, time.RFC3339Nano)
-	m.calls.Add(storeColumn, key, message, drivers.Text("date"), drivers.Blob(m.taken(at)))
+	m.Calls.Add(storeColumn, key, message, drivers.Text("date"), drivers.Blob(m.taken(at)))
 	size := msg.Raw.Size()
-	m.calls.Add(storeColumn, key, message, drivers.Text("size"), m.number(size))
-	m.calls.Add(storeColumn, key, message, drivers.Text("location"), m.location(id, m.blocksOf(size)))
-	m.calls.Add(storeColumn, key, message, m.labelColumn(all), present)
-	m.calls.Add(storeColumn, key, message, m.labelColumn(l), present)
+	m.Calls.Add(storeColumn, key, message, drivers.Text("size"), m.number(size))
+	m.Calls.Add(storeColumn, key, message, drivers.Text("location"), m.location(id, m.blocksOf(size)))
+	m.Calls.Add(storeColumn, key, message, m.labelColumn(all), present)
+	m.Calls.Add(storeColumn, key, message, m.labelColumn(l), present)
 	at = len(m.text)
 	m.text = models.AppendLayout(m.text, msg, sum)
-	m.calls.Add(storeParts, key, message, drivers.Text("parts"), drivers.Blob(m.taken(at)))
-	m.calls.Add(storeIndex, m.indexKey(f.Account.Address, all), message)
-	m.calls.Add(storeIndex, m.indexKey(f.Account.Address, l), message)
-	if err := m.s.Batch(ctx, m.store, m.calls.List); err != nil {
+	m.Calls.Add(storeParts, key, message, drivers.Text("parts"), drivers.Blob(m.taken(at)))
+	m.Calls.Add(storeIndex, m.indexKey(f.Account.Address, all), message)
+	m.Calls.Add(storeIndex, m.indexKey(f.Account.Address, l), message)
+	if err := m.S.Batch(ctx, m.store, m.Calls.List); err != nil {
 		return fmt.Errorf("write metadata and indexes: %w", err)
 	}
 	return nil
@@ -124,10 +124,10 @@ func (m *mailbox) withdraw(
 	return models.Withdraw(ctx, why, func(ctx context.Context) error {
 		m.reset()
 		message, address := drivers.TimeUUID(id), f.Account.Address
-		m.calls.Add(eraseMessage, drivers.Text(address), message)
-		m.calls.Add(eraseIndex, m.indexKey(address, all), message)
-		m.calls.Add(eraseIndex, m.indexKey(address, labelOf(f)), message)
-		err := m.s.Batch(ctx, m.erase, m.calls.List)
+		m.Calls.Add(eraseMessage, drivers.Text(address), message)
+		m.Calls.Add(eraseIndex, m.indexKey(address, all), message)
+		m.Calls.Add(eraseIndex, m.indexKey(address, labelOf(f)), message)
+		err := m.S.Batch(ctx, m.erase, m.Calls.List)
 		if err == nil && counted {
 			m.countMessage(f, msg, -1)
 			err = m.count(ctx, address)
@@ -142,12 +142,12 @@ func (m *mailbox) withdraw(
 // dropBlocks deletes the blocks of a message whose metadata is gone.
 func (m *mailbox) dropBlocks(ctx context.Context, id [16]byte, blocks int) error {
 	for blocks > 0 {
-		m.calls.Reset()
+		m.Calls.Reset()
 		for range min(blocks, maxPage) {
 			blocks--
-			m.calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(blocks)))
+			m.Calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(blocks)))
 		}
-		if err := m.s.Batch(ctx, m.blocksDelete, m.calls.List); err != nil {
+		if err := m.S.Batch(ctx, m.blocksDelete, m.Calls.List); err != nil {
 			return fmt.Errorf("delete blocks: %w", err)
 		}
 	}

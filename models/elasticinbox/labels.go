@@ -17,22 +17,21 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	case models.Answered:
 		marker = answeredMarker
 	default:
-		return failed("flag", f.Account, models.ErrNotOffered) // a star is a label here
+		return m.Failed("flag", f.Account, models.ErrNotOffered) // a star is a label here
 	}
 	m.reset()
 	r, err := m.one(ctx, f, h)
 	if err != nil {
-		return failed("flag", f.Account, err)
+		return m.Failed("flag", f.Account, err)
 	}
 	if was := flag == models.Seen && r.seen || flag == models.Answered && r.answered; was == on {
 		return nil
 	}
-	args := m.with(drivers.Text(f.Account.Address), messageOf(h), drivers.Text(marker))
+	args := m.With(drivers.Text(f.Account.Address), messageOf(h), drivers.Text(marker))
 	if on {
-		m.args = append(args, present)
-		_, err = m.s.Write(ctx, m.columnPut, m.args)
+		_, err = m.S.Write(ctx, m.columnPut, m.Also(present))
 	} else {
-		_, err = m.s.Write(ctx, m.columnDelete, args)
+		_, err = m.S.Write(ctx, m.columnDelete, args)
 	}
 	if err == nil && flag == models.Seen {
 		change := int64(1)
@@ -44,10 +43,7 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 		}
 		err = models.Partly(m.count(ctx, f.Account.Address))
 	}
-	if err != nil {
-		return failed("flag", f.Account, err)
-	}
-	return nil
+	return m.Failed("flag", f.Account, err)
 }
 
 // Label implements models.Labeler.
@@ -57,7 +53,7 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 	m.reset()
 	r, err := m.one(ctx, f, h)
 	if err != nil {
-		return models.Handle{}, failed("label", f.Account, err)
+		return models.Handle{}, m.Failed("label", f.Account, err)
 	}
 	if r.carries(labelOf(l)) == on {
 		return h, nil
@@ -68,7 +64,7 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 		m.hide(f.Account.Address, r, labelOf(l))
 	}
 	if err := m.change(ctx, f.Account.Address, m.relabel); err != nil {
-		return models.Handle{}, failed("label", f.Account, err)
+		return models.Handle{}, m.Failed("label", f.Account, err)
 	}
 	return h, nil
 }
@@ -78,7 +74,7 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	m.reset()
 	if err := m.several(ctx, from, hs); err != nil {
-		return failed("move", from.Account, err)
+		return m.Failed("move", from.Account, err)
 	}
 	copy(handles, hs)
 	if labelOf(from) == labelOf(to) || len(hs) == 0 {
@@ -94,31 +90,28 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	for i := range m.recs {
 		m.hide(address, &m.recs[i], labelOf(from))
 	}
-	if err := m.change(ctx, address, m.relabel); err != nil {
-		return failed("move", from.Account, err)
-	}
-	return nil
+	return m.Failed("move", from.Account, m.change(ctx, address, m.relabel))
 }
 
-// show adds a label to the change in m.calls.
+// show adds a label to the change in m.Calls.
 func (m *mailbox) show(address string, r *record, l label) {
 	message := drivers.TimeUUID(r.id)
-	m.calls.Add(relabelColumnPut, drivers.Text(address), message, m.labelColumn(l), present)
-	m.calls.Add(relabelIndexPut, m.indexKey(address, l), message)
+	m.Calls.Add(relabelColumnPut, drivers.Text(address), message, m.labelColumn(l), present)
+	m.Calls.Add(relabelIndexPut, m.indexKey(address, l), message)
 	m.add(l, 1, r.unread(), 0)
 }
 
-// hide removes a label in the change in m.calls.
+// hide removes a label in the change in m.Calls.
 func (m *mailbox) hide(address string, r *record, l label) {
 	message := drivers.TimeUUID(r.id)
-	m.calls.Add(relabelIndexDelete, m.indexKey(address, l), message)
-	m.calls.Add(relabelColumnDelete, drivers.Text(address), message, m.labelColumn(l))
+	m.Calls.Add(relabelIndexDelete, m.indexKey(address, l), message)
+	m.Calls.Add(relabelColumnDelete, drivers.Text(address), message, m.labelColumn(l))
 	m.add(l, -1, -r.unread(), 0)
 }
 
-// change runs the batch in m.calls, then writes the counters.
+// change runs the batch in m.Calls, then writes the counters.
 func (m *mailbox) change(ctx context.Context, address string, batch drivers.Statement) error {
-	if err := m.s.Batch(ctx, batch, m.calls.List); err != nil {
+	if err := m.S.Batch(ctx, batch, m.Calls.List); err != nil {
 		return err
 	}
 	return models.Partly(m.count(ctx, address))

@@ -13,7 +13,7 @@ func (m *mailbox) page(ctx context.Context, address string, l label, after drive
 	limit int,
 ) (more bool, err error) {
 	m.ids, m.recs = m.ids[:0], m.recs[:0]
-	err = m.s.Read(ctx, m.indexPage, m.with(m.indexKey(address, l), after, drivers.Bigint(int64(limit))), m.onID)
+	err = m.S.Read(ctx, m.indexPage, m.With(m.indexKey(address, l), after, drivers.Bigint(int64(limit))), m.onID)
 	if err != nil || len(m.ids) == 0 {
 		return false, err
 	}
@@ -38,7 +38,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		m.reset()
 		more, err := m.page(ctx, f.Account.Address, labelOf(f), from, min(limit, maxPage))
 		if err != nil {
-			return failed("list", f.Account, err)
+			return m.Failed("list", f.Account, err)
 		}
 		for i := range m.recs {
 			r := &m.recs[i]
@@ -47,7 +47,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 			}
 			fill(&m.entry, r)
 			if err := yield(&m.entry); err != nil {
-				return failed("list", f.Account, err)
+				return m.Failed("list", f.Account, err)
 			}
 			limit--
 		}

@@ -116,7 +116,8 @@ func (s *statements) byName() map[string]*drivers.Statement {
 
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
-	m := &mailbox{bound: b, s: s}
+	m := &mailbox{bound: b}
+	m.Start("elasticinbox", s)
 	// Method values are made once, since each one is an allocation.
 	m.onColumn, m.onID, m.onBlock, m.onCounter = m.column, m.id, m.blockRow, m.counter
 	m.RawMessages = models.NewRawMessages("elasticinbox", m.beginRaw, m.fetch)
@@ -127,11 +128,8 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 type mailbox struct {
 	*bound
 	models.RawMessages
-	s drivers.Session
+	models.Caller
 
-	args    []drivers.Value
-	handles models.Handles
-	calls   models.Calls
 	text    []byte          // keys and values made for one operation
 	ids     []drivers.Value // messages to read, or found in an index
 	recs    []record
@@ -154,16 +152,5 @@ var (
 // reset begins an operation and clears the buffers of the one before.
 func (m *mailbox) reset() {
 	m.text, m.tally = m.text[:0], m.tally[:0]
-	m.calls.Reset()
-}
-
-// with returns the arguments in a buffer that the next call reuses.
-func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
-	m.args = append(m.args[:0], args...)
-	return m.args
-}
-
-// failed adds the operation and the account to an error.
-func failed(op string, a *models.Account, err error) error {
-	return fmt.Errorf("elasticinbox: %s of %s: %w", op, a.Address, err)
+	m.Calls.Reset()
 }

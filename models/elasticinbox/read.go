@@ -39,8 +39,8 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 
 // fetch reads block n of the message being read.
 func (m *mailbox) fetch(ctx context.Context, n int64) error {
-	args := m.with(drivers.TimeUUID(m.reading), drivers.Int(int32(n)), drivers.Int(0))
-	return m.s.Read(ctx, m.block, args, m.onBlock)
+	args := m.With(drivers.TimeUUID(m.reading), drivers.Int(int32(n)), drivers.Int(0))
+	return m.S.Read(ctx, m.block, args, m.onBlock)
 }
 
 func (m *mailbox) blockRow(row []drivers.Value) error { return m.Reader.Chunk(row[0].Raw()) }

@@ -47,7 +47,7 @@ func (m *mailbox) lookup(ctx context.Context, address string) error {
 		m.recs[i] = record{id: m.ids[i].UUIDBytes(), labels: m.recs[i].labels[:0]}
 	}
 	m.at = 0
-	return m.s.Read(ctx, m.messages, m.with(drivers.Text(address), drivers.ListOf(m.ids)), m.onColumn)
+	return m.S.Read(ctx, m.messages, m.With(drivers.Text(address), drivers.ListOf(m.ids)), m.onColumn)
 }
 
 // column takes one sub-column: message, name, value. Rows come in the order of
@@ -167,7 +167,7 @@ func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*
 // several reads messages of label f into m.recs. It returns ErrNotFound if one is
 // missing or named twice.
 func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	if err := m.handles.Distinct(hs); err != nil {
+	if err := m.Handles.Distinct(hs); err != nil {
 		return err
 	}
 	m.ids = m.ids[:0]

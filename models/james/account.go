@@ -28,19 +28,16 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 	}
 	err := m.take(ctx, address, "", id)
 	if err == nil && len(folders) > 0 {
-		m.calls.Reset()
+		m.Calls.Reset()
 		for _, f := range a.Folders {
-			m.calls.Add(createName, drivers.Text(address), drivers.Text(f.Name), key(f))
+			m.Calls.Add(createName, drivers.Text(address), drivers.Text(f.Name), key(f))
 		}
 		for _, f := range a.Folders {
 			m.addMailbox(f)
 		}
-		err = models.Partly(m.s.Batch(ctx, m.create, m.calls.List))
+		err = models.Partly(m.S.Batch(ctx, m.create, m.Calls.List))
 	}
-	if err != nil {
-		return nil, failed("creation", a, err)
-	}
-	return a, nil
+	return a, m.Failed("creation", a, err)
 }
 
 // CreateFolder implements models.Mailbox.
@@ -48,27 +45,23 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 	f := &models.Folder{Name: name, Account: a, Ref: mailboxID(m.uuids.Next(m.now()))}
 	err := m.take(ctx, a.Address, name, f.Ref.(mailboxID))
 	if err == nil {
-		m.calls.Reset()
+		m.Calls.Reset()
 		m.addMailbox(f)
-		err = models.Partly(m.s.Batch(ctx, m.create, m.calls.List))
+		err = models.Partly(m.S.Batch(ctx, m.create, m.Calls.List))
 	}
 	if err != nil {
-		return nil, failed("creation of folder "+name, a, err)
+		return nil, m.Failed("creation of folder "+name, a, err)
 	}
 	return f, nil
 }
 
 // take claims a name for a mailbox.
 func (m *mailbox) take(ctx context.Context, user, name string, id mailboxID) error {
-	res, err := m.s.Write(ctx, m.claim, m.with(drivers.Text(user), drivers.Text(name), drivers.UUID(id)))
-	if err == nil && !res.Applied {
-		return models.ErrExists
-	}
-	return err
+	return m.Claim(ctx, m.claim, drivers.Text(user), drivers.Text(name), drivers.UUID(id))
 }
 
 func (m *mailbox) addMailbox(f *models.Folder) {
-	m.calls.Add(createMailbox, key(f), drivers.Text(f.Account.Address), drivers.Text(f.Name), drivers.Bigint(0),
+	m.Calls.Add(createMailbox, key(f), drivers.Text(f.Account.Address), drivers.Text(f.Name), drivers.Bigint(0),
 		drivers.Bigint(0))
 }
 
@@ -80,7 +73,7 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 		err = models.ErrNotFound
 	}
 	if err != nil {
-		return nil, failed("login", a, err)
+		return nil, m.Failed("login", a, err)
 	}
 	for _, x := range found {
 		a.Folders = append(a.Folders, &models.Folder{Name: x.name, Account: a, Ref: x.id})
@@ -92,15 +85,10 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 // messages. The number of unread ones would need another scan for each mailbox.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
 	found, err := m.find(ctx, a.Address)
-	if err != nil {
-		return failed("folders", a, err)
+	for i := 0; i < len(found) && err == nil; i++ {
+		err = yield(models.FolderInfo{Name: found[i].name, Known: models.KnowMessages, Messages: found[i].messages})
 	}
-	for _, x := range found {
-		if err := yield(models.FolderInfo{Name: x.name, Known: models.KnowMessages, Messages: x.messages}); err != nil {
-			return failed("folders", a, err)
-		}
-	}
-	return nil
+	return m.Failed("folders", a, err)
 }
 
 type found struct {
@@ -112,7 +100,7 @@ type found struct {
 // find reads a user's mailboxes, the oldest first.
 func (m *mailbox) find(ctx context.Context, user string) ([]found, error) {
 	var fs []found
-	err := m.s.Read(ctx, m.mailboxesOf, m.with(drivers.Text(user)), func(row []drivers.Value) error {
+	err := m.S.Read(ctx, m.mailboxesOf, m.With(drivers.Text(user)), func(row []drivers.Value) error {
 		fs = append(fs, found{row[0].UUIDBytes(), row[1].Str(), row[2].Int64()})
 		return nil
 	})
@@ -131,26 +119,19 @@ func (m *mailbox) Subscribe(ctx context.Context, a *models.Account, folder strin
 	if on {
 		stmt = m.subscribe
 	}
-	if _, err := m.s.Write(ctx, stmt, m.with(drivers.Text(a.Address), drivers.Text(folder))); err != nil {
-		return failed("subscription", a, err)
-	}
-	return nil
+	_, err := m.S.Write(ctx, stmt, m.With(drivers.Text(a.Address), drivers.Text(folder)))
+	return m.Failed("subscription", a, err)
 }
 
 // Subscriptions implements models.Subscriber.
 func (m *mailbox) Subscriptions(ctx context.Context, a *models.Account, yield func(folder string) error) error {
 	var folders []string
-	err := m.s.Read(ctx, m.subscriptions, m.with(drivers.Text(a.Address)), func(row []drivers.Value) error {
+	err := m.S.Read(ctx, m.subscriptions, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
 		folders = append(folders, row[0].Str())
 		return nil
 	})
-	if err != nil {
-		return failed("subscriptions", a, err)
+	for i := 0; i < len(folders) && err == nil; i++ {
+		err = yield(folders[i])
 	}
-	for _, f := range folders {
-		if err := yield(f); err != nil {
-			return failed("subscriptions", a, err)
-		}
-	}
-	return nil
+	return m.Failed("subscriptions", a, err)
 }

@@ -57,7 +57,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 }
 
 func (a *audit) readMailboxes(ctx context.Context) error {
-	err := a.s.Read(ctx, a.mailboxes, nil, func(row []drivers.Value) error {
+	err := a.S.Read(ctx, a.mailboxes, nil, func(row []drivers.Value) error {
 		id := mailboxID(row[0].UUIDBytes())
 		a.users[row[1].Str()] = false
 		a.boxes[id] = &box{count: row[2].Int64()}
@@ -72,7 +72,7 @@ func (a *audit) readMailboxes(ctx context.Context) error {
 // creation leaves a name without a mailbox. If that mailbox has messages, the
 // mailbox was lost.
 func (a *audit) readNames(ctx context.Context) error {
-	err := a.s.Read(ctx, a.names, nil, func(row []drivers.Value) error {
+	err := a.S.Read(ctx, a.names, nil, func(row []drivers.Value) error {
 		user, account, id := row[0].Str(), row[1].Size() == 0, mailboxID(row[2].UUIDBytes())
 		_, known := a.users[user]
 		switch b := a.boxes[id]; {
@@ -131,7 +131,7 @@ func (a *audit) readMessages(ctx context.Context) error {
 
 func (a *audit) pageOf(ctx context.Context, id mailboxID, after drivers.Value) ([]stored, error) {
 	var page []stored
-	err := a.s.Read(ctx, a.metadata, a.with(drivers.UUID(id), after, drivers.Bigint(auditPage)),
+	err := a.S.Read(ctx, a.metadata, a.With(drivers.UUID(id), after, drivers.Bigint(auditPage)),
 		func(row []drivers.Value) error {
 			var layout models.Layout
 			s := stored{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: row[2].Int64(), hollow: row[1].IsNull()}
@@ -147,7 +147,7 @@ func (a *audit) pageOf(ctx context.Context, id mailboxID, after drivers.Value) (
 // right lengths.
 func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
 	whole, next, left, sum := s.readable, int64(1), s.size, uint32(0)
-	err := a.s.Read(ctx, a.chunks, a.with(drivers.UUID(id), drivers.Bigint(s.uid)), func(row []drivers.Value) error {
+	err := a.S.Read(ctx, a.chunks, a.With(drivers.UUID(id), drivers.Bigint(s.uid)), func(row []drivers.Value) error {
 		b := row[1].Raw()
 		whole = whole && row[0].Int64() == next && int64(len(b)) == min(left, s.chunkSize)
 		sum = models.Checksum(sum, b)
@@ -166,7 +166,7 @@ func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
 
 // strayRows counts the messages that belong to no mailbox.
 func (a *audit) strayRows(ctx context.Context) error {
-	return a.s.Read(ctx, a.rows, nil, func(row []drivers.Value) error {
+	return a.S.Read(ctx, a.rows, nil, func(row []drivers.Value) error {
 		id := mailboxID(row[0].UUIDBytes())
 		if a.boxes[id] == nil {
 			a.result.Unreferenced++
@@ -182,7 +182,7 @@ func (a *audit) strayRows(ctx context.Context) error {
 func (a *audit) strayData(ctx context.Context) error {
 	var last mailboxID
 	var lastUID, bodies int64
-	err := a.s.Read(ctx, a.chunkRows, nil, func(row []drivers.Value) error {
+	err := a.S.Read(ctx, a.chunkRows, nil, func(row []drivers.Value) error {
 		id, uid := mailboxID(row[0].UUIDBytes()), row[1].Int64()
 		if a.boxes[id] != nil && (id != last || uid != lastUID) {
 			bodies++

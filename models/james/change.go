@@ -18,26 +18,20 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	case models.Flagged:
 		stmt = m.flagFlagged
 	}
-	args := m.with(key(f), drivers.Bigint(uidOf(h)), drivers.Boolean(on), drivers.Bigint(sizeOf(h)))
-	res, err := m.s.Write(ctx, stmt, args)
-	if err == nil && !res.Applied {
+	args := m.With(key(f), drivers.Bigint(uidOf(h)), drivers.Boolean(on), drivers.Bigint(sizeOf(h)))
+	err := m.Claim(ctx, stmt, args...)
+	if err == models.ErrExists {
 		err = models.ErrNotFound
 	}
-	if err != nil {
-		return failed("flag", f.Account, err)
-	}
-	return nil
+	return m.Failed("flag", f.Account, err)
 }
 
 // Delete implements models.Mailbox.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	if err := m.several(ctx, f, hs); err != nil {
-		return failed("delete", f.Account, err)
+		return m.Failed("delete", f.Account, err)
 	}
-	if err := m.removeAll(ctx, f); err != nil {
-		return failed("delete", f.Account, err)
-	}
-	return nil
+	return m.Failed("delete", f.Account, m.removeAll(ctx, f))
 }
 
 // removeAll removes the messages of m.recs and counts them.
@@ -48,13 +42,13 @@ func (m *mailbox) removeAll(ctx context.Context, f *models.Folder) (err error) {
 	case 1:
 		err = m.drop(ctx, f, m.recs[0].uid)
 	default:
-		m.calls.Reset()
+		m.Calls.Reset()
 		for i := range m.recs {
 			uid := drivers.Bigint(m.recs[i].uid)
-			m.calls.Add(removeMessage, key(f), uid)
-			m.calls.Add(removeData, key(f), uid)
+			m.Calls.Add(removeMessage, key(f), uid)
+			m.Calls.Add(removeData, key(f), uid)
 		}
-		err = m.s.Batch(ctx, m.removeMany, m.calls.List)
+		err = m.S.Batch(ctx, m.removeMany, m.Calls.List)
 	}
 	if err != nil {
 		return err
@@ -72,7 +66,7 @@ func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64
 	gone := 0
 	for {
 		m.recs = m.recs[:0]
-		err := m.s.Read(ctx, m.uids, m.with(key(f), lower, upper, drivers.Bigint(uidsAtOnce)),
+		err := m.S.Read(ctx, m.uids, m.With(key(f), lower, upper, drivers.Bigint(uidsAtOnce)),
 			func(row []drivers.Value) error {
 				m.recs = append(m.recs, record{uid: row[0].Int64()})
 				return nil
@@ -81,7 +75,7 @@ func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64
 			err = m.removeAll(ctx, f)
 		}
 		if err != nil {
-			return gone, failed("expunge", f.Account, err)
+			return gone, m.Failed("expunge", f.Account, err)
 		}
 		gone += len(m.recs)
 		if len(m.recs) < uidsAtOnce {
@@ -95,7 +89,7 @@ func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64
 // data again. Then one batch makes the new rows visible and removes the old ones.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	if err := m.several(ctx, from, hs); err != nil {
-		return failed("move", from.Account, err)
+		return m.Failed("move", from.Account, err)
 	}
 	if from.Ref == to.Ref || len(hs) == 0 {
 		copy(handles, hs)
@@ -103,7 +97,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	}
 	first, err := m.reserve(ctx, to, int64(len(hs)))
 	if err != nil {
-		return failed("move", from.Account, err)
+		return m.Failed("move", from.Account, err)
 	}
 	if err = m.copyAll(ctx, from, to, first); err == nil {
 		err = m.replaceAll(ctx, from, to, first)
@@ -112,7 +106,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 		for i := range m.recs {
 			err = m.withdraw(ctx, err, to, first+int64(i), false)
 		}
-		return failed("move", from.Account, err)
+		return m.Failed("move", from.Account, err)
 	}
 	for i := range m.recs {
 		handles[i] = handleOf(first+int64(i), m.recs[i].size)
@@ -121,7 +115,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 		err = m.countMessages(ctx, to, int64(len(hs)))
 	}
 	if err != nil {
-		return failed("move", from.Account, models.Partly(err))
+		return m.Failed("move", from.Account, models.Partly(err))
 	}
 	return nil
 }
@@ -137,13 +131,13 @@ func (m *mailbox) copyAll(ctx context.Context, from, to *models.Folder, first in
 		for n := range r.chunks() {
 			number := drivers.Bigint(n + 1)
 			m.held = nil
-			if err := m.s.Read(ctx, m.chunk, m.with(key(from), drivers.Bigint(r.uid), number), m.onCopy); err != nil {
+			if err := m.S.Read(ctx, m.chunk, m.With(key(from), drivers.Bigint(r.uid), number), m.onCopy); err != nil {
 				return fmt.Errorf("read chunk %d: %w", n+1, err)
 			}
 			if want := min(r.chunkSize, r.size-n*r.chunkSize); int64(len(m.held)) != want {
 				return fmt.Errorf("%w: chunk %d has %d bytes instead of %d", models.ErrBroken, n+1, len(m.held), want)
 			}
-			if _, err := m.s.Write(ctx, m.chunkPut, m.with(key(to), drivers.Bigint(first+int64(i)), number,
+			if _, err := m.S.Write(ctx, m.chunkPut, m.With(key(to), drivers.Bigint(first+int64(i)), number,
 				drivers.Blob(m.held))); err != nil {
 				return fmt.Errorf("write chunk %d: %w", n+1, err)
 			}
@@ -161,16 +155,16 @@ func (m *mailbox) hold(row []drivers.Value) error {
 }
 
 func (m *mailbox) replaceAll(ctx context.Context, from, to *models.Folder, first int64) error {
-	m.calls.Reset()
+	m.Calls.Reset()
 	for i := range m.recs {
 		row := m.recs[i].put(to, first+int64(i))
-		m.calls.Add(replaceMessage, row[:]...)
+		m.Calls.Add(replaceMessage, row[:]...)
 	}
 	// New rows come first: an interruption leaves a message in both mailboxes, not in none.
 	for i := range m.recs {
 		uid := drivers.Bigint(m.recs[i].uid)
-		m.calls.Add(replaceOld, key(from), uid)
-		m.calls.Add(replaceData, key(from), uid)
+		m.Calls.Add(replaceOld, key(from), uid)
+		m.Calls.Add(replaceData, key(from), uid)
 	}
-	return m.s.Batch(ctx, m.replace, m.calls.List)
+	return m.S.Batch(ctx, m.replace, m.Calls.List)
 }

@@ -17,7 +17,7 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 			for j := range i {
 				err = m.withdraw(ctx, err, to[j], uidOf(handles[j]), true)
 			}
-			return failed("delivery", f.Account, err)
+			return m.Failed("delivery", f.Account, err)
 		}
 		handles[i] = handleOf(uid, msg.Raw.Size())
 	}
@@ -42,7 +42,7 @@ func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Fold
 
 func (m *mailbox) write(ctx context.Context, msg *mail.Message, f *models.Folder, uid int64) error {
 	r := record{date: m.now(), size: msg.Raw.Size(), chunkSize: int64(m.chunkSize)}
-	m.calls.Reset()
+	m.Calls.Reset()
 	sum, err := m.writeChunks(ctx, msg.Raw, f, uid)
 	if err != nil {
 		return err
@@ -51,10 +51,10 @@ func (m *mailbox) write(ctx context.Context, msg *mail.Message, f *models.Folder
 	r.properties = m.text
 	row := r.put(f, uid)
 	if r.chunks() > 1 {
-		_, err = m.s.Write(ctx, m.messagePut, m.with(row[:]...))
+		_, err = m.S.Write(ctx, m.messagePut, m.With(row[:]...))
 	} else {
-		m.calls.Add(appendMessage, row[:]...)
-		err = m.s.Batch(ctx, m.append, m.calls.List)
+		m.Calls.Add(appendMessage, row[:]...)
+		err = m.S.Batch(ctx, m.append, m.Calls.List)
 	}
 	if err != nil {
 		return fmt.Errorf("write metadata: %w", err)
@@ -63,7 +63,7 @@ func (m *mailbox) write(ctx context.Context, msg *mail.Message, f *models.Folder
 }
 
 // writeChunks writes the message in chunks, one put after another, and returns
-// its checksum. A single chunk stays in m.calls: write stores it with the metadata.
+// its checksum. A single chunk stays in m.Calls: write stores it with the metadata.
 func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.Folder,
 	uid int64,
 ) (sum uint32, err error) {
@@ -85,8 +85,8 @@ func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.F
 		sum = models.Checksum(sum, b)
 		number := drivers.Bigint(off/each + 1)
 		if size <= each {
-			m.calls.Add(appendChunk, key(f), drivers.Bigint(uid), number, drivers.Blob(b))
-		} else if _, err := m.s.Write(ctx, m.chunkPut, m.with(key(f), drivers.Bigint(uid), number,
+			m.Calls.Add(appendChunk, key(f), drivers.Bigint(uid), number, drivers.Blob(b))
+		} else if _, err := m.S.Write(ctx, m.chunkPut, m.With(key(f), drivers.Bigint(uid), number,
 			drivers.Blob(b))); err != nil {
 			return 0, fmt.Errorf("write chunk %d: %w", off/each+1, err)
 		}
@@ -114,8 +114,8 @@ func (m *mailbox) withdraw(ctx context.Context, why error, f *models.Folder, uid
 
 // drop removes one message's row: metadata and data.
 func (m *mailbox) drop(ctx context.Context, f *models.Folder, uid int64) error {
-	m.calls.Reset()
-	m.calls.Add(removeMessage, key(f), drivers.Bigint(uid))
-	m.calls.Add(removeData, key(f), drivers.Bigint(uid))
-	return m.s.Batch(ctx, m.remove, m.calls.List)
+	m.Calls.Reset()
+	m.Calls.Add(removeMessage, key(f), drivers.Bigint(uid))
+	m.Calls.Add(removeData, key(f), drivers.Bigint(uid))
+	return m.S.Batch(ctx, m.remove, m.Calls.List)
 }

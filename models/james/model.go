@@ -106,7 +106,8 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
-	m := &mailbox{bound: b, s: s}
+	m := &mailbox{bound: b}
+	m.Start("james", s)
 	// Method values are made once, since each one is an allocation.
 	m.onRow, m.onRecord, m.onChunk, m.onCopy = m.row, m.record, m.chunkRow, m.hold
 	m.onNumbers, m.onUnread = m.numbersRow, m.unreadRow
@@ -118,11 +119,8 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 type mailbox struct {
 	*bound
 	models.RawMessages
-	s drivers.Session
+	models.Caller
 
-	args    []drivers.Value
-	calls   models.Calls
-	handles models.Handles
 	uidList []drivers.Value
 	recs    []record
 	at      int              // the record whose row is coming
@@ -143,14 +141,3 @@ var (
 	_ models.Subscriber  = (*mailbox)(nil)
 	_ models.RangeReader = (*mailbox)(nil)
 )
-
-// with returns the arguments in a buffer that the next call reuses.
-func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
-	m.args = append(m.args[:0], args...)
-	return m.args
-}
-
-// failed adds the operation and the account to an error.
-func failed(op string, a *models.Account, err error) error {
-	return fmt.Errorf("james: %s of %s: %w", op, a.Address, err)
-}

@@ -19,10 +19,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		from = drivers.Bigint(uidOf(after))
 	}
 	m.yield = yield
-	if err := m.s.Read(ctx, m.page, m.with(key(f), from, drivers.Bigint(int64(limit))), m.onRow); err != nil {
-		return failed("list", f.Account, err)
-	}
-	return nil
+	return m.Failed("list", f.Account, m.S.Read(ctx, m.page, m.With(key(f), from, drivers.Bigint(int64(limit))), m.onRow))
 }
 
 // row takes a line of a listing: uid, internal_date, size, seen.
@@ -41,10 +38,10 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, er
 	total, err := m.number(ctx, f, messageCount)
 	m.unseen = 0
 	if err == nil {
-		err = m.s.Read(ctx, m.unread, m.with(key(f), drivers.Boolean(false)), m.onUnread)
+		err = m.S.Read(ctx, m.unread, m.With(key(f), drivers.Boolean(false)), m.onUnread)
 	}
 	if err != nil {
-		return models.Stats{}, failed("stats", f.Account, err)
+		return models.Stats{}, m.Failed("stats", f.Account, err)
 	}
 	return models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: total.Int64(), Unread: m.unseen}, nil
 }
@@ -93,7 +90,7 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 
 // fetch reads chunk n of the message being read. The first chunk is stored as 1.
 func (m *mailbox) fetch(ctx context.Context, n int64) error {
-	return m.s.Read(ctx, m.chunk, m.with(m.reading[0], m.reading[1], drivers.Bigint(n+1)), m.onChunk)
+	return m.S.Read(ctx, m.chunk, m.With(m.reading[0], m.reading[1], drivers.Bigint(n+1)), m.onChunk)
 }
 
 func (m *mailbox) chunkRow(row []drivers.Value) error { return m.Reader.Chunk(row[0].Raw()) }

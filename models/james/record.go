@@ -29,7 +29,7 @@ func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*
 	m.text = m.text[:0]
 	m.recs = append(m.recs[:0], record{uid: uidOf(h)})
 	m.at = 0
-	if err := m.s.Read(ctx, m.message, m.with(key(f), drivers.Bigint(uidOf(h))), m.onRecord); err != nil {
+	if err := m.S.Read(ctx, m.message, m.With(key(f), drivers.Bigint(uidOf(h))), m.onRecord); err != nil {
 		return nil, err
 	}
 	if !m.recs[0].found {
@@ -41,7 +41,7 @@ func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*
 // several reads the metadata of messages into m.recs, in one multi-get. It returns
 // ErrNotFound if one is missing or named twice.
 func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	if err := m.handles.Distinct(hs); err != nil {
+	if err := m.Handles.Distinct(hs); err != nil {
 		return err
 	}
 	m.text, m.uidList = m.text[:0], m.uidList[:0]
@@ -51,7 +51,7 @@ func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Han
 		m.recs = append(m.recs, record{uid: uidOf(h)})
 	}
 	m.at = 0
-	if err := m.s.Read(ctx, m.messages, m.with(key(f), drivers.ListOf(m.uidList)), m.onRecord); err != nil {
+	if err := m.S.Read(ctx, m.messages, m.With(key(f), drivers.ListOf(m.uidList)), m.onRecord); err != nil {
 		return err
 	}
 	for i := range m.recs {

@@ -65,7 +65,7 @@ func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.
 	n int64,
 ) (int64, error) {
 	if !cas {
-		res, err := m.s.Write(ctx, stmt, m.with(key(f), drivers.Bigint(n)))
+		res, err := m.S.Write(ctx, stmt, m.With(key(f), drivers.Bigint(n)))
 		if err != nil || len(res.Row) == 0 {
 			return 0, err
 		}
@@ -76,7 +76,7 @@ func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.
 		if err != nil {
 			return 0, err
 		}
-		res, err := m.s.Write(ctx, stmt, m.with(key(f), drivers.Bigint(was.Int64()+n), was))
+		res, err := m.S.Write(ctx, stmt, m.With(key(f), drivers.Bigint(was.Int64()+n), was))
 		if number == lastUID && errors.Is(err, drivers.ErrUnknown) && attempt < casAttempts && ctx.Err() == nil {
 			continue
 		}
@@ -89,7 +89,7 @@ func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.
 // number reads a number of the mailbox row: null if it was never written.
 func (m *mailbox) number(ctx context.Context, f *models.Folder, number int) (drivers.Value, error) {
 	m.counts = [2]drivers.Value{}
-	err := m.s.Read(ctx, m.numbers, m.with(key(f)), m.onNumbers)
+	err := m.S.Read(ctx, m.numbers, m.With(key(f)), m.onNumbers)
 	return m.counts[number], err
 }
 

@@ -22,7 +22,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 		stmt drivers.Statement
 		row  func([]drivers.Value) error
 	}{{m.allUsers, a.user}, {m.allFolders, a.folder}, {m.allMessages, a.message}} {
-		if err := m.s.Read(ctx, step.stmt, nil, step.row); err != nil {
+		if err := m.S.Read(ctx, step.stmt, nil, step.row); err != nil {
 			return models.Audit{}, fmt.Errorf("oracle: audit: %w", err)
 		}
 	}

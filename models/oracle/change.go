@@ -12,10 +12,7 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	if flag != models.Seen {
 		return models.ErrNotOffered
 	}
-	if err := m.flagSeen(ctx, ref(f), h, on); err != nil {
-		return failed("flag", f, err)
-	}
-	return nil
+	return m.FailedIn("flag", f, m.flagSeen(ctx, ref(f), h, on))
 }
 
 // flagSeen writes on the condition that the message exists and has the other value,
@@ -27,9 +24,9 @@ func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on b
 		return err
 	}
 	for {
-		r, err := m.s.Write(ctx, m.setRead, m.with(drivers.Text(f.userID), drivers.Text(f.folderID),
-			drivers.TextBytes(k.text[:]), drivers.Timestamp(k.created), drivers.Boolean(on), drivers.Boolean(!on)))
-		if err != nil || r.Applied {
+		err := m.Claim(ctx, m.setRead, drivers.Text(f.userID), drivers.Text(f.folderID),
+			drivers.TextBytes(k.text[:]), drivers.Timestamp(k.created), drivers.Boolean(on), drivers.Boolean(!on))
+		if err != models.ErrExists {
 			return err
 		}
 		if err := m.get(ctx, m.exists, f, h, m.onExists); err != nil || m.read == on {
@@ -40,28 +37,25 @@ func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on b
 }
 
 func (m *mailbox) existsRow(row []drivers.Value) error {
-	m.found, m.read = true, row[0].Bool()
+	m.read = row[0].Bool()
 	return nil
 }
 
 func (m *mailbox) wholeRow(row []drivers.Value) error {
-	m.found, m.whole = true, m.arena.Row(row)
+	m.whole = m.Arena.Row(row)
 	return nil
 }
 
 // begin starts an operation on messages. It refuses a message that is named twice.
 func (m *mailbox) begin(hs []models.Handle) error {
-	m.arena.Reset()
-	m.calls.Reset()
-	return m.handles.Distinct(hs)
+	m.Arena.Reset()
+	m.Calls.Reset()
+	return m.Handles.Distinct(hs)
 }
 
 // Delete implements models.Mailbox: all or nothing.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	if err := m.delete(ctx, ref(f), hs); err != nil {
-		return failed("delete", f, err)
-	}
-	return nil
+	return m.FailedIn("delete", f, m.delete(ctx, ref(f), hs))
 }
 
 func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) error {
@@ -72,13 +66,13 @@ func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) err
 		if err := m.get(ctx, m.exists, f, h, m.onExists); err != nil {
 			return err
 		}
-		m.calls.Add(only, drivers.Text(f.userID), drivers.Text(f.folderID),
-			drivers.TextBytes(m.arena.Bytes(m.key.text[:])), drivers.Timestamp(m.key.created))
+		m.Calls.Add(only, drivers.Text(f.userID), drivers.Text(f.folderID),
+			drivers.TextBytes(m.Arena.Bytes(m.key.text[:])), drivers.Timestamp(m.key.created))
 	}
 	if len(hs) == 0 {
 		return nil
 	}
-	return m.s.Batch(ctx, m.remove, m.calls.List)
+	return m.S.Batch(ctx, m.remove, m.Calls.List)
 }
 
 // Move implements models.Mailbox. It reads every row and writes it again, with body
@@ -86,11 +80,8 @@ func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) err
 // and createdDate, and therefore its place in the order of arrival.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	err := m.moveAll(ctx, ref(from), ref(to), hs, handles)
-	m.arena.Reset() // of whole messages
-	if err != nil {
-		return failed("move", from, err)
-	}
-	return nil
+	m.Arena.Reset() // of whole messages
+	return m.FailedIn("move", from, err)
 }
 
 func (m *mailbox) moveAll(ctx context.Context, from, to *folder, hs, handles []models.Handle) error {
@@ -110,14 +101,14 @@ func (m *mailbox) moveAll(ctx context.Context, from, to *folder, hs, handles []m
 		if err := m.get(ctx, m.wholeMessage, from, h, m.onWhole); err != nil {
 			return err
 		}
-		id, created := drivers.TextBytes(m.arena.Bytes(m.key.text[:])), drivers.Timestamp(m.key.created)
-		m.args = append(m.with(drivers.Text(to.userID), drivers.Text(to.folderID), id, created), m.whole...)
-		m.calls.Add(movePut, m.args...)
-		m.calls.Add(moveDelete, drivers.Text(from.userID), drivers.Text(from.folderID), id, created)
+		id, created := drivers.TextBytes(m.Arena.Bytes(m.key.text[:])), drivers.Timestamp(m.key.created)
+		m.With(drivers.Text(to.userID), drivers.Text(to.folderID), id, created)
+		m.Calls.Add(movePut, m.Also(m.whole...)...)
+		m.Calls.Add(moveDelete, drivers.Text(from.userID), drivers.Text(from.folderID), id, created)
 		handles[i] = handleOf([16]byte(h[:16]), m.key.created, to)
 	}
 	if len(hs) == 0 {
 		return nil
 	}
-	return m.s.Batch(ctx, m.move, m.calls.List)
+	return m.S.Batch(ctx, m.move, m.Calls.List)
 }

@@ -50,8 +50,7 @@ func (m *mailbox) release() {
 	m.text, m.content = models.Reuse(m.text), models.Reuse(m.content)
 }
 
-// putAll writes to all recipients at once. It writes large messages one by one, since
-// many copies of them would be in memory.
+// putAll writes the message to all recipients.
 func (m *mailbox) putAll(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	m.text = appendList(m.text[:0], msg.To)
 	toEnd := len(m.text)
@@ -66,32 +65,20 @@ func (m *mailbox) putAll(ctx context.Context, msg *mail.Message, to []*models.Fo
 	}
 	now := m.now()
 	created := now.UnixMicro()
-	m.calls.Reset()
-	m.arena.Reset()
-	for i, f := range to {
-		r := ref(f)
+	m.Arena.Reset()
+	return m.Spread(ctx, m.deliver, len(to), msg.Raw.Size(), func(i int) {
+		r := ref(to[i])
 		id := m.newID(now)
 		handles[i] = handleOf(id, created, r)
 		var messageID [32]byte
 		hex.Encode(messageID[:], id[:])
-		m.calls.Add(only, drivers.Text(r.userID), drivers.Text(r.folderID), drivers.TextBytes(m.arena.Bytes(messageID[:])),
+		m.Calls.Add(only, drivers.Text(r.userID), drivers.Text(r.folderID), drivers.TextBytes(m.Arena.Bytes(messageID[:])),
 			drivers.Timestamp(created),
 			drivers.Text(msg.From.Address), drivers.TextBytes(text[:toEnd]), drivers.TextBytes(text[toEnd:ccEnd]),
 			drivers.TextBytes(text[ccEnd:bccEnd]),
 			drivers.Text(msg.Subject), drivers.TextBytes(text[bccEnd:]), drivers.Boolean(false), drivers.Bigint(msg.Raw.Size()),
 			drivers.MapOf(m.sizes), drivers.MapOf(m.files))
-		if i < len(to)-1 && int64(len(m.calls.List))*msg.Raw.Size() < models.KeepBuffer {
-			continue
-		}
-		if err := m.s.Batch(ctx, m.deliver, m.calls.List); err != nil {
-			if i >= len(m.calls.List) { // earlier recipients have the message
-				err = models.Partly(err)
-			}
-			return err
-		}
-		m.calls.Reset()
-	}
-	return nil
+	})
 }
 
 // appendList appends addresses as one text, as in the lists of the document.

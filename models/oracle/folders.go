@@ -39,33 +39,26 @@ func userIDOf(address string) string {
 // CreateUser implements models.Mailbox. The document's credentials stay empty, since
 // the benchmark uses none.
 func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
-	a, err := m.createUser(ctx, address, folders)
-	if err != nil {
-		return nil, fmt.Errorf("oracle: create account %s: %w", address, err)
-	}
-	return a, nil
+	a := &models.Account{Address: address, Ref: &user{userIDOf(address)}}
+	return a, m.Failed("creation", a, m.createUser(ctx, a, folders))
 }
 
-func (m *mailbox) createUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
-	u := &user{userIDOf(address)}
-	a := &models.Account{Address: address, Ref: u}
-	m.calls.Reset()
+func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []string) error {
+	id := drivers.Text(a.Ref.(*user).id)
+	m.Calls.Reset()
 	for i, name := range folders {
 		if slices.Contains(folders[:i], name) {
-			return nil, fmt.Errorf("folder %q: %w", name, models.ErrExists)
+			return fmt.Errorf("folder %q: %w", name, models.ErrExists)
 		}
 		f := newFolder(a, uint32(i+1), name)
 		a.Folders = append(a.Folders, f)
-		m.calls.Add(only, drivers.Text(u.id), drivers.Text(ref(f).folderID), drivers.Text(name))
+		m.Calls.Add(only, id, drivers.Text(ref(f).folderID), drivers.Text(name))
 	}
-	r, err := m.s.Write(ctx, m.insertUser, m.with(drivers.Text(u.id), drivers.Text(address), drivers.Text("")))
-	if err == nil && !r.Applied {
-		err = models.ErrExists
-	}
+	err := m.Claim(ctx, m.insertUser, id, drivers.Text(a.Address), drivers.Text(""))
 	if err != nil || len(folders) == 0 {
-		return a, err
+		return err
 	}
-	return a, models.Partly(m.s.Batch(ctx, m.putFolders, m.calls.List))
+	return models.Partly(m.S.Batch(ctx, m.putFolders, m.Calls.List))
 }
 
 // CreateFolder implements models.Mailbox. Workers compete for the next folder number.
@@ -82,15 +75,16 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 		}
 		if err == nil {
 			f := newFolder(a, last+1, name)
-			var r drivers.Result
-			r, err = m.s.Write(ctx, m.insertFolder, m.with(drivers.Text(ref(f).userID), drivers.Text(ref(f).folderID),
-				drivers.Text(name)))
-			if err == nil && r.Applied {
+			err = m.Claim(ctx, m.insertFolder, drivers.Text(ref(f).userID), drivers.Text(ref(f).folderID), drivers.Text(name))
+			switch err {
+			case nil:
 				return f, nil
+			case models.ErrExists:
+				continue // another worker has taken the number
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("oracle: create folder %q of %s: %w", name, a.Address, err)
+			return nil, m.Failed("creation of folder "+name, a, err)
 		}
 	}
 }
@@ -99,7 +93,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 func (m *mailbox) readFolders(ctx context.Context, a *models.Account,
 	yield func(number uint32, name string) error,
 ) error {
-	return m.s.Read(ctx, m.folders, m.with(drivers.Text(a.Ref.(*user).id)), func(row []drivers.Value) error {
+	return m.S.Read(ctx, m.folders, m.With(drivers.Text(a.Ref.(*user).id)), func(row []drivers.Value) error {
 		id := row[0].Str()
 		n, err := strconv.ParseUint(id, 10, 32)
 		if err != nil {
@@ -111,15 +105,11 @@ func (m *mailbox) readFolders(ctx context.Context, a *models.Account,
 
 // Login implements models.Mailbox.
 func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
-	var u *user
-	err := m.s.Read(ctx, m.userByAddress, m.with(drivers.Text(address)), func(row []drivers.Value) error {
-		u = &user{row[0].Str()}
+	a := &models.Account{Address: address}
+	err := m.ReadOne(ctx, m.userByAddress, m.With(drivers.Text(address)), func(row []drivers.Value) error {
+		a.Ref = &user{row[0].Str()}
 		return nil
 	})
-	if err == nil && u == nil {
-		err = models.ErrNotFound
-	}
-	a := &models.Account{Address: address, Ref: u}
 	if err == nil {
 		err = m.readFolders(ctx, a, func(number uint32, name string) error {
 			a.Folders = append(a.Folders, newFolder(a, number, name))
@@ -127,7 +117,7 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("oracle: login of %s: %w", address, err)
+		return nil, m.Failed("login", a, err)
 	}
 	// As text, 10 comes before 2.
 	slices.SortFunc(a.Folders, func(x, y *models.Folder) int { return int(ref(x).number) - int(ref(y).number) })
@@ -137,18 +127,15 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 // Folders implements models.Mailbox. The document keeps no numbers beside them.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
 	err := m.readFolders(ctx, a, func(_ uint32, name string) error { return yield(models.FolderInfo{Name: name}) })
-	if err != nil {
-		return fmt.Errorf("oracle: folders of %s: %w", a.Address, err)
-	}
-	return nil
+	return m.Failed("folders", a, err)
 }
 
 // Stats implements models.Mailbox, by reading every message of the folder.
 func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
 	r := ref(f)
 	m.stats = models.Stats{Known: models.KnowMessages | models.KnowUnread | models.KnowBytes}
-	if err := m.s.Read(ctx, m.numbers, m.with(drivers.Text(r.userID), drivers.Text(r.folderID)), m.onNumbers); err != nil {
-		return models.Stats{}, failed("stats", f, err)
+	if err := m.S.Read(ctx, m.numbers, m.With(drivers.Text(r.userID), drivers.Text(r.folderID)), m.onNumbers); err != nil {
+		return models.Stats{}, m.FailedIn("stats", f, err)
 	}
 	return m.stats, nil
 }

@@ -87,7 +87,8 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
-	m := &mailbox{bound: b, s: s}
+	m := &mailbox{bound: b}
+	m.Start("oracle", s)
 	// Method values are made once, since each one is an allocation.
 	m.onInbox, m.onMessage, m.onWhole = m.inboxRow, m.messageRow, m.wholeRow
 	m.onAttachment, m.onExists, m.onNumbers = m.attachmentRow, m.existsRow, m.numbersRow
@@ -97,20 +98,16 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 // mailbox is the mailbox of one worker. Each operation reuses its buffers.
 type mailbox struct {
 	*bound
-	s drivers.Session
+	models.Caller
+	models.NoRaw
 
-	args    []drivers.Value
-	calls   models.Calls
-	arena   models.Arena
-	handles models.Handles
 	key     key
 	text    []byte          // of the message being delivered: recipients and body
 	content []byte          // its attachments that are not in memory
 	sizes   []drivers.Value // name, size, name, size …
 	files   []drivers.Value // name, bytes, name, bytes …
 
-	found   bool // the row that was asked for is there
-	read    bool // the flag in it
+	read    bool // the flag in the row that was asked for
 	whole   []drivers.Value
 	yield   func(*models.Entry) error
 	entry   models.Entry
@@ -122,17 +119,6 @@ type mailbox struct {
 
 	onInbox, onMessage, onWhole       func(row []drivers.Value) error
 	onAttachment, onExists, onNumbers func(row []drivers.Value) error
-}
-
-// with returns the arguments in a buffer that the next call reuses.
-func (m *mailbox) with(args ...drivers.Value) []drivers.Value {
-	m.args = append(m.args[:0], args...)
-	return m.args
-}
-
-// failed adds the operation and the account to an error.
-func failed(op string, f *models.Folder, err error) error {
-	return fmt.Errorf("oracle: %s in folder %q of %s: %w", op, f.Name, f.Account.Address, err)
 }
 
 // A handle holds a message's primary key below the user's: the bytes whose
@@ -172,9 +158,4 @@ func (b *bound) newID(t time.Time) [16]byte {
 	ticks := models.TicksOf(u)
 	binary.BigEndian.PutUint64(u[:], ticks>>12<<16|0x6000|ticks&0x0fff)
 	return u
-}
-
-// Raw implements models.Mailbox: the document keeps no raw messages.
-func (m *mailbox) Raw(context.Context, *models.Folder, models.Handle, io.Writer) (int64, error) {
-	return 0, models.ErrNotOffered
 }

@@ -210,8 +210,8 @@ func TestAtomic(t *testing.T) {
 		w.deliver(in, modeltest.Draft{Files: []modeltest.File{{Name: "f", Content: []byte("file")}}})
 	}
 	before := w.list(in, models.Handle{}, 25)
-	b := &batches{Session: w.mb.s, err: drivers.ErrTooLarge}
-	w.mb.s = b
+	b := &batches{Session: w.mb.S, err: drivers.ErrTooLarge}
+	w.mb.S = b
 	moved := make([]models.Handle, 3)
 	if err := w.mb.Move(t.Context(), in, work, before[:3], moved); !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("move: error is %v, want %q", err, drivers.ErrTooLarge)
@@ -248,7 +248,7 @@ func TestAtomic(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	w := start(t)
 	in := w.user("a@example.org", "inbox").Folders[0]
-	w.mb.s = &batches{Session: w.mb.s, err: fmt.Errorf("row of 17 MB: %w", drivers.ErrTooLarge)}
+	w.mb.S = &batches{Session: w.mb.S, err: fmt.Errorf("row of 17 MB: %w", drivers.ErrTooLarge)}
 	err := w.mb.Deliver(t.Context(), modeltest.Draft{}.Message(), []*models.Folder{in}, make([]models.Handle, 1))
 	if !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("error is %v, want %q", err, drivers.ErrTooLarge)
@@ -321,7 +321,7 @@ func TestDuplicated(t *testing.T) {
 		w.deliver(a.Folders[0], modeltest.Draft{})
 	}
 	hs := w.list(a.Folders[0], models.Handle{}, 25)
-	w.mb.s = halfway{w.mb.s}
+	w.mb.S = halfway{w.mb.S}
 	w.must(w.mb.Move(t.Context(), a.Folders[0], a.Folders[1], hs[:2], make([]models.Handle, 2)))
 	audit, err := w.mb.Audit(t.Context())
 	w.must(err)

@@ -18,17 +18,14 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 	yield func(*models.Entry) error,
 ) error {
 	r := ref(f)
-	args := m.with(drivers.Text(r.userID), drivers.Text(r.folderID), drivers.Value{}, drivers.Value{},
+	args := m.With(drivers.Text(r.userID), drivers.Text(r.folderID), drivers.Value{}, drivers.Value{},
 		drivers.Bigint(int64(limit)))
 	if !after.IsZero() {
 		m.key.set(after)
 		args[m.afterDate], args[m.afterID] = drivers.Timestamp(m.key.created), drivers.TextBytes(m.key.text[:])
 	}
 	m.yield, m.folder = yield, r
-	if err := m.s.Read(ctx, m.inbox, args, m.onInbox); err != nil {
-		return failed("list", f, err)
-	}
-	return nil
+	return m.FailedIn("list", f, m.S.Read(ctx, m.inbox, args, m.onInbox))
 }
 
 func (m *mailbox) inboxRow(row []drivers.Value) error {
@@ -49,7 +46,7 @@ func (m *mailbox) inboxRow(row []drivers.Value) error {
 	return m.yield(&m.entry)
 }
 
-// get runs a read of one message and reports whether it is there.
+// get runs a read of one message.
 func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *folder, h models.Handle,
 	row func([]drivers.Value) error,
 ) error {
@@ -57,13 +54,8 @@ func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *folder, h mo
 	if err != nil {
 		return err
 	}
-	m.found = false
-	err = m.s.Read(ctx, st, m.with(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]),
+	return m.ReadOne(ctx, st, m.With(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]),
 		drivers.Timestamp(k.created)), row)
-	if err == nil && !m.found {
-		err = models.ErrNotFound
-	}
-	return err
 }
 
 // Open implements models.Mailbox.
@@ -72,7 +64,7 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 	err := m.get(ctx, m.message, ref(f), h, m.onMessage)
 	m.open = nil
 	if err != nil {
-		return failed("open", f, err)
+		return m.FailedIn("open", f, err)
 	}
 	o.Handle, o.Known, o.Date, o.Flags = h, knownOfRow, time.UnixMicro(m.key.created).UTC(), 0
 	if o.Seen {
@@ -82,15 +74,11 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 }
 
 func (m *mailbox) messageRow(row []drivers.Value) (err error) {
-	m.found = true
 	o := m.open
 	o.From = append(o.From[:0], row[0].Raw()...)
 	o.Subject = append(o.Subject[:0], row[4].Raw()...)
 	o.Seen, o.Size = row[6].Bool(), row[7].Int64()
-	o.Attachments = o.Attachments[:0]
-	for sizes := row[8].Elems(); len(sizes) > 0; sizes = sizes[2:] {
-		o.Attachments = append(o.Attachments, models.AttachmentInfo{Name: sizes[0].Str(), Size: sizes[1].Int64()})
-	}
+	o.Attach(row[8])
 	o.Body, err = models.DecodeText(o.Body[:0], row[5].Raw())
 	return err
 }
@@ -101,7 +89,7 @@ func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Han
 ) (int64, error) {
 	m.written = 0
 	if err := m.readAttachment(ctx, ref(f), h, name, w); err != nil {
-		return m.written, failed(fmt.Sprintf("attachment %q", name), f, err)
+		return m.written, m.FailedIn(fmt.Sprintf("attachment %q", name), f, err)
 	}
 	return m.written, nil
 }
@@ -111,19 +99,18 @@ func (m *mailbox) readAttachment(ctx context.Context, f *folder, h models.Handle
 	if err != nil {
 		return err
 	}
-	m.found, m.w = false, w
-	args := m.with(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]),
+	m.w = w
+	args := m.With(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]),
 		drivers.Timestamp(k.created), drivers.Text(name))
-	err = m.s.Read(ctx, m.attachment, args, m.onAttachment)
+	err = m.ReadOne(ctx, m.attachment, args, m.onAttachment)
 	m.w = nil
-	if err == nil && !m.found {
-		err = models.ErrNotFound
-	}
 	return err
 }
 
 func (m *mailbox) attachmentRow(row []drivers.Value) error {
-	m.found = !row[0].IsNull()
+	if row[0].IsNull() {
+		return models.ErrNotFound
+	}
 	n, err := m.w.Write(row[0].Raw())
 	m.written += int64(n)
 	return err

@@ -1,0 +1,120 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// Caller is what the mailbox of every model runs its statements with: a session, and
+// buffers that each operation reuses. A model's mailbox embeds it.
+type Caller struct {
+	S       drivers.Session
+	Calls   Calls
+	Arena   Arena
+	Handles Handles
+
+	model string
+	args  []drivers.Value
+	row   func(row []drivers.Value) error
+	onRow func(row []drivers.Value) error // c.oneRow, bound once: each method value is an allocation
+	found bool
+}
+
+// Start makes c ready for the calls of a mailbox of the model named.
+func (c *Caller) Start(model string, s drivers.Session) {
+	c.model, c.S, c.onRow = model, s, c.oneRow
+}
+
+// With returns the arguments in a buffer that the next call of With reuses.
+func (c *Caller) With(args ...drivers.Value) []drivers.Value {
+	c.args = append(c.args[:0], args...)
+	return c.args
+}
+
+// Also returns the arguments of the last With and more behind them.
+func (c *Caller) Also(args ...drivers.Value) []drivers.Value {
+	c.args = append(c.args, args...)
+	return c.args
+}
+
+// ReadOne runs a read that yields one row, or ErrNotFound if it yields none.
+func (c *Caller) ReadOne(ctx context.Context, st drivers.Statement, args []drivers.Value,
+	row func(row []drivers.Value) error,
+) error {
+	c.row, c.found = row, false
+	err := c.S.Read(ctx, st, args, c.onRow)
+	if err == nil && !c.found {
+		return ErrNotFound
+	}
+	return err
+}
+
+func (c *Caller) oneRow(row []drivers.Value) error {
+	c.found = true
+	return c.row(row)
+}
+
+// Claim runs a conditional write. It returns ErrExists if the condition does not hold.
+func (c *Caller) Claim(ctx context.Context, st drivers.Statement, args ...drivers.Value) error {
+	r, err := c.S.Write(ctx, st, c.With(args...))
+	if err == nil && !r.Applied {
+		return ErrExists
+	}
+	return err
+}
+
+// Unused runs a read. It returns ErrExists if the read yields a row.
+func (c *Caller) Unused(ctx context.Context, st drivers.Statement, args ...drivers.Value) error {
+	err := c.ReadOne(ctx, st, c.With(args...), func([]drivers.Value) error { return ErrExists })
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Spread runs a batch with one part, which add adds, for each of n recipients. If the
+// parts would hold more than KeepBuffer bytes, since each holds size bytes, it runs
+// several batches.
+func (c *Caller) Spread(ctx context.Context, batch drivers.Statement, n int, size int64, add func(i int)) error {
+	c.Calls.Reset()
+	for i := range n {
+		add(i)
+		if i < n-1 && int64(len(c.Calls.List))*size < KeepBuffer {
+			continue
+		}
+		if err := c.S.Batch(ctx, batch, c.Calls.List); err != nil {
+			if i >= len(c.Calls.List) { // earlier recipients have the message
+				err = Partly(err)
+			}
+			return err
+		}
+		c.Calls.Reset()
+	}
+	return nil
+}
+
+// Failed adds the model, the operation and the account to an error, if there is one.
+func (c *Caller) Failed(op string, a *Account, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s of %s: %w", c.model, op, a.Address, err)
+}
+
+// FailedIn is Failed with the folder too.
+func (c *Caller) FailedIn(op string, f *Folder, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s in folder %q of %s: %w", c.model, op, f.Name, f.Account.Address, err)
+}
+
+// NoRaw is the Raw of a model that keeps no raw messages. Its mailbox embeds it.
+type NoRaw struct{}
+
+// Raw implements Mailbox.
+func (NoRaw) Raw(context.Context, *Folder, Handle, io.Writer) (int64, error) { return 0, ErrNotOffered }
