@@ -42,3 +42,27 @@ func Missing(stored, there *schemas.Schema) (missing []schemas.Difference, err e
 	}
 	return missing, Conflict(others)
 }
+
+// Readable compares what a schema stores with what is there, as Missing does. It
+// returns a Conflict if rows cannot be read as the schema says. Settings, indexes
+// and what is there besides do not matter to that.
+func Readable(stored, there *schemas.Schema) error {
+	var others []schemas.Difference
+	for _, d := range schemas.Diff(stored, there) {
+		switch d.Kind {
+		case schemas.MissingTable, schemas.MissingColumn, schemas.DifferentKey, schemas.DifferentType,
+			schemas.DifferentRole, schemas.DifferentOrder:
+			others = append(others, d)
+		}
+	}
+	return Conflict(others)
+}
+
+// CheckKeyspace returns an error if Keyspace is given for a store that may write:
+// then it could write where mailbench did not create the tables.
+func (o Options) CheckKeyspace() error {
+	if o.Keyspace != "" && !o.ReadOnly {
+		return fmt.Errorf("keyspace %s is named in full: such a store can only be opened for reading", o.Keyspace)
+	}
+	return nil
+}

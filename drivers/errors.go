@@ -17,6 +17,8 @@ var (
 	ErrLocked = errors.New("in use by another process")
 	// ErrForeign: what is there was not made by mailbench, and is left alone.
 	ErrForeign = errors.New("not made by mailbench")
+	// ErrReadOnly: the store was opened with Options.ReadOnly.
+	ErrReadOnly = errors.New("the store is open for reading only")
 	// ErrClosed: the store or session is closed.
 	ErrClosed = errors.New("closed")
 )

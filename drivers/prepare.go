@@ -20,6 +20,7 @@ type Prepared struct {
 // PrepareAll prepares every pattern that the schema declares. Where the engine
 // cannot run one, its declared fallback is prepared in its place. Where there
 // is none either, only asking for the pattern fails: a model may live without it.
+// So it is with patterns that write, on a store that is open for reading only.
 // A pattern that filters by an indexed column counts as emulated where the
 // engine keeps no such index and reads the rows that it drops.
 func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, error) {
@@ -27,7 +28,7 @@ func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, er
 	for _, p := range s.Patterns {
 		stmt, err := prepare(ctx, st, p)
 		switch {
-		case errors.Is(err, ErrUnsupported):
+		case errors.Is(err, ErrUnsupported), errors.Is(err, ErrReadOnly):
 		case err != nil:
 			return nil, fmt.Errorf("prepare pattern %s of schema %s: %w", p.Name, s.Name, err)
 		default:

@@ -43,7 +43,17 @@ type Options struct {
 	// Namespace keeps one data set apart from all others on a shared engine.
 	// Every name made there is Prefix, Namespace and the schema's name. It has
 	// at most 16 lower-case letters and digits; "" is none.
-	Namespace  string
+	Namespace string
+	// ReadOnly opens what is there and never writes. Apply creates nothing: it
+	// returns an error if rows cannot be read as the schema says. Prepare returns
+	// ErrReadOnly for patterns that write, and Drop drops nothing. A Dir must exist.
+	ReadOnly bool
+	// Keyspace is where the tables of every schema are on a shared engine, named in
+	// full, also those that mailbench did not write; only with ReadOnly. "" means
+	// the names that Namespace and the schema give. On Cassandra it is a keyspace.
+	// On HBase it is a namespace of HBase, or with Prefix the names of tables up to
+	// their first dot: mailbench_NAMESPACE_SCHEMA.
+	Keyspace   string
 	Durability Durability
 	CacheBytes int64             // block cache; 0 is the driver's default
 	Settings   map[string]string // driver settings; an unknown one is an error
@@ -54,7 +64,8 @@ type Store interface {
 	// Capabilities says what the engine can do and what it promises.
 	Capabilities() Capabilities
 	// Apply creates the schema's tables where they are absent. Applying a
-	// schema that differs from the one that is there is an error.
+	// schema that differs from the one that is there is an error. A store that is
+	// open for reading only creates nothing.
 	Apply(ctx context.Context, s *schemas.Schema) error
 	// Stored returns what Inspect returns of a schema once it is applied: in
 	// canonical form, without the indexes that the engine does not keep, and with

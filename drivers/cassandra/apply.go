@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,7 +35,11 @@ func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
 	}
 	defer s.leave()
-	if err := s.apply(ctx, sch); err != nil {
+	apply := s.apply
+	if s.readOnly {
+		apply = s.attach
+	}
+	if err := apply(ctx, sch); err != nil {
 		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
 	}
 	return nil
@@ -64,6 +69,49 @@ func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 		s.addApplied(d, td, sch, there.tables[td.name].hints())
 	}
 	return nil
+}
+
+// attach is Apply of a store that is open for reading only. Reads go through those
+// of the schema's indexes that are there.
+func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
+	d, there, err := s.find(ctx, sch)
+	if err != nil {
+		return err
+	}
+	if err := drivers.Readable(d.stored, there.schema(sch.Name)); err != nil {
+		return fmt.Errorf("keyspace %s: %w", d.keyspace, err)
+	}
+	s.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: d.keyspace})
+	for _, td := range d.tables {
+		t := there.tables[td.name]
+		td.indexes = slices.DeleteFunc(td.indexes, func(x indexDefinition) bool { return !t.indexed(x.column.Name) })
+		s.addApplied(d, td, sch, t.hints())
+	}
+	return nil
+}
+
+// find reads the keyspace of a schema, which need not be mailbench's if it was named
+// in full. A table without a mark gets the one that Apply would have left with it.
+func (s *Store) find(ctx context.Context, sch *schemas.Schema) (*definition, *liveKeyspace, error) {
+	d, err := define(sch, s.namespace, s.replication)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.keyspace != "" {
+		d.keyspace = s.keyspace
+	}
+	there, err := s.readKeyspace(ctx, d.keyspace)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read keyspace %s: %w", d.keyspace, err)
+	}
+	if there == nil {
+		return nil, nil, fmt.Errorf("there is no keyspace %s", d.keyspace)
+	}
+	if s.keyspace == "" {
+		return d, there, there.owned(d.namespace, sch.Name)
+	}
+	there.markAs(d.tables)
+	return d, there, nil
 }
 
 // addApplied records a table, so that patterns can be prepared for it.
@@ -111,18 +159,14 @@ func (d *definition) missing(there *liveKeyspace) ([]string, error) {
 	if there == nil {
 		return d.statements(), nil
 	}
-	if err := there.checkMarks(); err != nil {
+	if err := there.owned(d.namespace, d.stored.Name); err != nil {
 		return nil, err
 	}
 	if is := there.factor(d.replication.Datacenter); is != strconv.Itoa(d.replication.Factor) {
 		return nil, fmt.Errorf("keyspace %s has %s, but replication is to be %d: drop the keyspace, or change the setting",
 			d.keyspace, cqlMap(there.replication), d.replication.Factor)
 	}
-	have, err := there.schema(d.namespace, d.stored.Name)
-	if err != nil {
-		return nil, err
-	}
-	missing, err := drivers.Missing(d.stored, have)
+	missing, err := drivers.Missing(d.stored, there.schema(d.stored.Name))
 	if err != nil {
 		return nil, fmt.Errorf("keyspace %s: %w", d.keyspace, err)
 	}

@@ -43,3 +43,9 @@ func openIn(t testing.TB, namespace string, settings map[string]string) *Store {
 
 // TestContract runs the contract of all engines over one store.
 func TestContract(t *testing.T) { drivertest.RunShared(t, openLive(t, nil)) }
+
+// TestReadOnly runs the contract of stores that are open for reading only.
+func TestReadOnly(t *testing.T) {
+	o := drivers.Options{Contact: []string{live.Cassandra(t)}, Namespace: newNamespace()}
+	drivertest.ReadOnly(t, Engine(), o, func(schema string) string { return drivers.Prefix + o.Namespace + "_" + schema })
+}

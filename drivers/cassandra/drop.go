@@ -67,6 +67,9 @@ func (s *Store) Drop(ctx context.Context) error {
 		return fmt.Errorf("drop: %w", err)
 	}
 	defer s.leave()
+	if s.readOnly {
+		return fmt.Errorf("drop: %w", drivers.ErrReadOnly)
+	}
 	all, err := s.owners(ctx)
 	if err != nil {
 		return fmt.Errorf("drop: %w", err)

@@ -18,6 +18,8 @@ import (
 type Store struct {
 	settings    *settings
 	namespace   string
+	readOnly    bool
+	keyspace    string // of every schema, if it was named in full; else ""
 	datacenter  string
 	replication Replication
 	version     string
@@ -61,7 +63,10 @@ func Engine() drivers.Engine {
 }
 
 func open(ctx context.Context, o drivers.Options) (_ *Store, err error) {
-	s := &Store{namespace: o.Namespace}
+	if err := o.CheckKeyspace(); err != nil {
+		return nil, err
+	}
+	s := &Store{namespace: o.Namespace, readOnly: o.ReadOnly, keyspace: o.Keyspace}
 	if s.settings, err = readSettings(o.Settings); err != nil {
 		return nil, err
 	}

@@ -74,6 +74,9 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	if err != nil {
 		return nil, err
 	}
+	if s.keyspace != "" {
+		keyspace = s.keyspace
+	}
 	k, err := s.readKeyspace(ctx, keyspace)
 	if err != nil {
 		return nil, fmt.Errorf("read keyspace %s: %w", keyspace, err)
@@ -81,23 +84,20 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	if k == nil || len(k.tables) == 0 {
 		return nil, fmt.Errorf("there is no keyspace %s with tables", keyspace)
 	}
-	if err := k.checkMarks(); err != nil {
+	if s.keyspace != "" {
+		k.markAs(nil)
+	} else if err := k.owned(s.namespace, name); err != nil {
 		return nil, err
 	}
-	return k.schema(s.namespace, name)
+	return k.schema(name), nil
 }
 
-// schema returns the keyspace's tables in canonical form. It returns an error if
-// they are of another schema or namespace whose keyspace has the same name.
-func (k *liveKeyspace) schema(namespace, name string) (*schemas.Schema, error) {
+// schema returns the keyspace's tables in canonical form.
+func (k *liveKeyspace) schema(name string) *schemas.Schema {
 	tables := make(map[string]*schemas.Table)
 	names := slices.Sorted(maps.Keys(k.tables))
 	for _, n := range names {
 		t := k.tables[n]
-		if t.mark.Schema != name || t.mark.Namespace != namespace {
-			return nil, fmt.Errorf("keyspace %s holds the schema %s in the namespace %q",
-				k.name, t.mark.Schema, t.mark.Namespace)
-		}
 		tables[t.mark.Table] = t.table()
 	}
 	for _, n := range names {
@@ -116,7 +116,7 @@ func (k *liveKeyspace) schema(namespace, name string) (*schemas.Schema, error) {
 	return schemas.Canonical(&schemas.Schema{
 		Name: name, File: "keyspace " + k.name,
 		Tables: slices.Collect(maps.Values(tables)),
-	}), nil
+	})
 }
 
 // table returns the table by its name in the schema. It is not yet nested in others.
@@ -172,7 +172,11 @@ func (t *liveTable) typeOf(c liveColumn) schemas.Type {
 	if own := schemas.TypeOf(t.mark.Types[c.name]); cqlType(own) == c.typ {
 		return own
 	}
-	return schemas.TypeOf(c.typ)
+	typ := schemas.TypeOf(c.typ)
+	if typ.Foreign == "" && cqlType(typ) != c.typ { // CQL's timestamp counts milliseconds
+		return schemas.Type{Foreign: c.typ + " of CQL"}
+	}
+	return typ
 }
 
 // hints returns the table's options in the form of hints.

@@ -93,15 +93,36 @@ func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, e
 	return k, it.Close()
 }
 
-// checkMarks returns an error if some table of the keyspace lacks mailbench's mark.
-// A keyspace without tables passes: its creation may have only begun.
-func (k *liveKeyspace) checkMarks() error {
+// owned returns an error if some table of the keyspace lacks mailbench's mark, or
+// is of another schema or namespace whose keyspace has the same name. A keyspace
+// without tables passes: its creation may have only begun.
+func (k *liveKeyspace) owned(namespace, schema string) error {
 	for _, name := range slices.Sorted(maps.Keys(k.tables)) {
-		if !k.tables[name].marked {
+		t := k.tables[name]
+		if !t.marked {
 			return fmt.Errorf("table %s of keyspace %s: %w, so the keyspace is left alone", name, k.name, drivers.ErrForeign)
+		}
+		if t.mark.Schema != schema || t.mark.Namespace != namespace {
+			return fmt.Errorf("keyspace %s holds the schema %s in the namespace %q", k.name, t.mark.Schema, t.mark.Namespace)
 		}
 	}
 	return nil
+}
+
+// markAs gives each table without a mark the one that Apply would have left with the
+// definition of that name. Other tables keep the name that they have in CQL.
+func (k *liveKeyspace) markAs(definitions []tableDefinition) {
+	for name, t := range k.tables {
+		if t.marked {
+			continue
+		}
+		t.mark = mark{Table: name}
+		for _, td := range definitions {
+			if td.name == name {
+				t.mark, _ = readMark(td.comment)
+			}
+		}
+	}
 }
 
 // factor returns the number of replicas in a datacenter.

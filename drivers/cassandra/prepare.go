@@ -54,6 +54,9 @@ func (s *Store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statem
 		return nil, err
 	}
 	defer s.leave()
+	if s.readOnly && !p.Kind.Reads() {
+		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrReadOnly)
+	}
 	st, err := s.compile(p)
 	if err == nil {
 		err = s.prepare(ctx, st)

@@ -47,3 +47,9 @@ func parse(t testing.TB, source string) *schemas.Schema {
 
 // TestContract runs the contract of all engines over one store.
 func TestContract(t *testing.T) { drivertest.RunShared(t, openLive(t, newNamespace(), nil)) }
+
+// TestReadOnly runs the contract of stores that are open for reading only.
+func TestReadOnly(t *testing.T) {
+	o := drivers.Options{Contact: []string{live.HBase(t)}, Namespace: newNamespace()}
+	drivertest.ReadOnly(t, Engine(), o, func(schema string) string { return drivers.Prefix + o.Namespace + "_" + schema })
+}

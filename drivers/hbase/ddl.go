@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tsuna/gohbase/pb"
@@ -30,8 +31,12 @@ func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 	if s.closed.Load() {
 		return fmt.Errorf("apply schema %s: %w", sch.Name, drivers.ErrClosed)
 	}
-	l, err := newLayout(prefixOf(s.namespace, sch.Name), sch)
-	if err == nil {
+	l, err := newLayout(s.prefix(sch.Name), sch)
+	switch {
+	case err != nil:
+	case s.readOnly:
+		err = s.attach(ctx, l)
+	default:
 		err = s.create(ctx, l)
 	}
 	if err != nil {
@@ -46,6 +51,21 @@ func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 	}
 	s.layouts[sch.Name] = l
 	return nil
+}
+
+// attach is Apply of a store that is open for reading only: it compares the tables.
+func (s *Store) attach(ctx context.Context, l *layout) error {
+	there, err := s.find(ctx, l)
+	if err != nil {
+		return err
+	}
+	if err := drivers.Readable(l.stored(), there); err != nil {
+		return err
+	}
+	// Rows of another layout cannot be read, though their columns are the same.
+	return drivers.Conflict(slices.DeleteFunc(schemas.Diff(l.stored(), there), func(d schemas.Difference) bool {
+		return d.Kind != schemas.DifferentSetting || !slices.Contains(layoutSettings, d.Part)
+	}))
 }
 
 // create creates the missing HBase tables and compares all of them.
@@ -200,8 +220,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// tableName splits a table's name. One without a namespace is in the default one.
 func tableName(name string) *pb.TableName {
-	return &pb.TableName{Namespace: []byte(hbaseNamespace), Qualifier: []byte(name)}
+	namespace, qualifier, ok := strings.Cut(name, ":")
+	if !ok {
+		namespace, qualifier = hbaseNamespace, name
+	}
+	return &pb.TableName{Namespace: []byte(namespace), Qualifier: []byte(qualifier)}
 }
 
 func pair(name, value string) *pb.BytesBytesPair {

@@ -18,6 +18,9 @@ import (
 // touched: one whose name says that it is of this namespace is ErrForeign, once
 // all others are gone.
 func (s *Store) Drop(ctx context.Context) error {
+	if s.readOnly {
+		return fmt.Errorf("drop: %w", drivers.ErrReadOnly)
+	}
 	all, err := s.describe(ctx, drivers.Prefix)
 	if err != nil {
 		return fmt.Errorf("drop: %w", err)

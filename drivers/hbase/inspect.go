@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
@@ -64,20 +65,26 @@ func (s *Store) Describe(ctx context.Context) ([]TableDescription, error) {
 	return ours, nil
 }
 
-// describe returns the descriptors of all tables whose names begin with prefix.
+// describe returns the descriptors of all tables whose names begin with prefix, by
+// their names. Those of the default namespace are named without it.
 func (s *Store) describe(ctx context.Context, prefix string) (map[string]TableDescription, error) {
 	var answer pb.GetTableDescriptorsResponse
+	in := tableName(prefix)
 	request := &pb.GetTableDescriptorsRequest{
-		Regex:     proto.String(regexp.QuoteMeta(prefix) + ".*"),
-		Namespace: proto.String(hbaseNamespace),
+		Regex:     proto.String(regexp.QuoteMeta(string(in.Qualifier)) + ".*"),
+		Namespace: proto.String(string(in.Namespace)),
 	}
 	if err := s.askMaster(ctx, "GetTableDescriptors", request, &answer); err != nil {
 		return nil, err
 	}
 	all := make(map[string]TableDescription)
 	for _, t := range answer.GetTableSchema() {
+		name := string(t.GetTableName().GetQualifier())
+		if n := string(t.GetTableName().GetNamespace()); n != hbaseNamespace {
+			name = n + ":" + name
+		}
 		d := TableDescription{
-			Name: string(t.GetTableName().GetQualifier()), Attributes: settingsOf(t.GetAttributes(), t.GetConfiguration()),
+			Name: name, Attributes: settingsOf(t.GetAttributes(), t.GetConfiguration()),
 			Families: make(map[string]familySettings),
 		}
 		for _, f := range t.GetColumnFamilies() {
@@ -103,7 +110,7 @@ func settingsOf(attributes []*pb.BytesBytesPair, configuration []*pb.NameStringP
 func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
 	sch, err := s.inspect(ctx, name)
 	if err == nil && len(sch.Tables) == 0 {
-		err = fmt.Errorf("HBase has no table that begins with %s", prefixOf(s.namespace, name))
+		err = fmt.Errorf("HBase has no table that begins with %s", s.prefix(name))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
@@ -114,23 +121,71 @@ func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, erro
 // inspect inspects a schema. If no table of it exists, it returns a schema without
 // tables.
 func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
-	prefix := prefixOf(s.namespace, name)
+	prefix := s.prefix(name)
 	there, err := s.describe(ctx, prefix)
-	if err != nil || len(there) == 0 {
-		return &schemas.Schema{Name: name}, err
+	if err != nil {
+		return nil, err
 	}
-	text := "schema: 1\nname: " + name + tablesKey
-	families := make(map[string]map[string]familySettings)
 	for _, table := range slices.Sorted(maps.Keys(there)) {
 		d := there[table]
 		if err := d.foreign(); err != nil {
 			return nil, err
 		}
-		if of, in := d.Attributes[attrSchema], d.Attributes[attrNamespace]; of != name || in != s.namespace {
+		of, in := d.Attributes[attrSchema], d.Attributes[attrNamespace]
+		if s.keyspace == "" && (of != name || in != s.namespace) {
 			return nil, fmt.Errorf("table %s belongs to the schema %s in the namespace %q", table, of, in)
 		}
-		text += d.Attributes[attrTables]
-		families[table] = d.Families
+	}
+	return s.read(name, prefix, there)
+}
+
+// find returns the tables of a schema as they are where the store was told to look.
+// Tables without a mark are taken to be laid out as the schema says, of which HBase
+// itself knows only the families. Others without a mark have a name and nothing else.
+func (s *Store) find(ctx context.Context, l *layout) (*schemas.Schema, error) {
+	name := l.schema.Name
+	if s.keyspace == "" {
+		return s.inspect(ctx, name)
+	}
+	prefix := s.prefix(name)
+	there, err := s.describe(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	if prefix == "" { // the namespace default: mailbench's own tables there are of other schemas
+		maps.DeleteFunc(there, func(table string, _ TableDescription) bool { return strings.HasPrefix(table, drivers.Prefix) })
+	}
+	var others []*schemas.Table
+	for table, d := range there {
+		if d.foreign() == nil {
+			continue
+		}
+		i := slices.IndexFunc(l.roots, func(r *root) bool { return r.name == table })
+		if i >= 0 {
+			d.Attributes[attrTables] = l.tablesText(l.roots[i])
+			continue
+		}
+		delete(there, table)
+		others = append(others, &schemas.Table{Name: strings.TrimPrefix(table, prefix)})
+	}
+	sch, err := s.read(name, prefix, there)
+	if err != nil {
+		return nil, err
+	}
+	sch.Tables = append(sch.Tables, others...)
+	return schemas.Canonical(sch), nil
+}
+
+// read reads the tables of a schema out of their descriptors.
+func (s *Store) read(name, prefix string, there map[string]TableDescription) (*schemas.Schema, error) {
+	if len(there) == 0 {
+		return &schemas.Schema{Name: name}, nil
+	}
+	text := "schema: 1\nname: " + name + tablesKey
+	families := make(map[string]map[string]familySettings)
+	for _, table := range slices.Sorted(maps.Keys(there)) {
+		text += there[table].Attributes[attrTables]
+		families[table] = there[table].Families
 	}
 	sch, err := schemas.Parse("HBase at "+s.contact[0], []byte(text))
 	if err != nil {

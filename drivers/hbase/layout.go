@@ -185,6 +185,19 @@ func (l *layout) parts(cs []*schemas.Column, reversed bool) []keyPart {
 	return ps
 }
 
+// prefix returns how the names of a schema's HBase tables begin in this store.
+func (s *Store) prefix(schema string) string {
+	switch {
+	case s.keyspace == "":
+		return prefixOf(s.namespace, schema)
+	case s.keyspace == hbaseNamespace:
+		return ""
+	case strings.HasPrefix(s.keyspace, drivers.Prefix):
+		return s.keyspace + "."
+	}
+	return s.keyspace + ":"
+}
+
 // prefixOf returns how the names of a schema's HBase tables begin.
 func prefixOf(namespace, schema string) string {
 	if namespace != "" {

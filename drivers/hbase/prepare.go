@@ -42,6 +42,9 @@ func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statemen
 	if s.closed.Load() {
 		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrClosed)
 	}
+	if s.readOnly && !p.Kind.Reads() {
+		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrReadOnly)
+	}
 	st, err := s.compile(p)
 	if err != nil {
 		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)

@@ -24,6 +24,8 @@ import (
 type Store struct {
 	*settings
 	namespace string
+	readOnly  bool
+	keyspace  string // where all tables are, if it was named in full; else ""
 	version   string
 	client    gohbase.Client
 	regions   gohbase.RPCClient // client, to which our own calls are given
@@ -67,6 +69,9 @@ func open(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 var quiet = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
 
 func openStore(ctx context.Context, o drivers.Options) (*Store, error) {
+	if err := o.CheckKeyspace(); err != nil {
+		return nil, err
+	}
 	set, err := newSettings(o)
 	if err != nil {
 		return nil, err
@@ -81,7 +86,7 @@ func openStore(ctx context.Context, o drivers.Options) (*Store, error) {
 			err)
 	}
 	s := &Store{
-		settings: set, namespace: o.Namespace, layouts: make(map[string]*layout),
+		settings: set, namespace: o.Namespace, readOnly: o.ReadOnly, keyspace: o.Keyspace, layouts: make(map[string]*layout),
 		tables: make(map[*schemas.Table]*table),
 	}
 	quorum := strings.Join(set.contact, ",")

@@ -29,7 +29,7 @@ func (l *layout) tablesText(r *root) string {
 // of a table are its layout hints and all settings of its family. Those of the family
 // of its static columns begin with "static.".
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
-	l, err := newLayout(prefixOf(s.namespace, sch.Name), sch)
+	l, err := newLayout(s.prefix(sch.Name), sch)
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
 	}
@@ -88,6 +88,9 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 	}
 	return schemas.Canonical(there)
 }
+
+// layoutSettings are the settings that settings returns: they say where rows lie.
+var layoutSettings = []string{"hbase.family", "hbase.order", "hbase.unsigned"}
 
 // settings are what a table's keys look like in HBase, as its hints say.
 func (l *layout) settings(tb *table) map[string]string {

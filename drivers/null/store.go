@@ -2,6 +2,7 @@ package null
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,9 @@ func Engine() drivers.Engine {
 func open(_ context.Context, o drivers.Options) (drivers.Store, error) {
 	for name := range o.Settings {
 		return nil, fmt.Errorf("the null engine has no setting %q; it has none at all", name)
+	}
+	if o.ReadOnly {
+		return nil, errors.New("the null engine keeps nothing that could be read")
 	}
 	return &store{schemas: make(map[string]*schemas.Schema), tables: make(map[family]*samples)}, nil
 }

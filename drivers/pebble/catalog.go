@@ -73,6 +73,9 @@ func (s *Store) apply(sch *schemas.Schema) error {
 		return err
 	}
 	if data == nil {
+		if s.readOnly {
+			return fmt.Errorf("it is not in data directory %s: %w", s.dir, drivers.ErrReadOnly)
+		}
 		if data, err = s.allot(stored(sch)); err != nil {
 			return err
 		}
@@ -92,8 +95,10 @@ func (s *Store) apply(sch *schemas.Schema) error {
 		}
 		space += uint16(spacesOf(as))
 	}
-	if err := s.putSynced(key, data); err != nil {
-		return err
+	if !s.readOnly {
+		if err := s.putSynced(key, data); err != nil {
+			return err
+		}
 	}
 	for t, l := range laid {
 		if s.tables[t] == nil {

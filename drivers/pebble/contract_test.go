@@ -2,6 +2,9 @@ package pebble
 
 import (
 	"context"
+	"maps"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -27,4 +30,52 @@ func TestContract(t *testing.T) {
 		}
 		return st
 	})
+}
+
+// TestReadOnly runs the contract of stores that are open for reading only. Nothing
+// in the folder changes.
+func TestReadOnly(t *testing.T) {
+	o := drivers.Options{Dir: t.TempDir(), Durability: drivers.Power}
+	drivertest.ReadOnly(t, Engine(), o, nil)
+
+	before := filesIn(t, o.Dir)
+	o.ReadOnly = true
+	for range 2 {
+		st, err := Engine().Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := filesIn(t, o.Dir); !maps.Equal(before, after) {
+		t.Errorf("files before\n%v\nand after\n%v", before, after)
+	}
+	for what, dir := range map[string]string{"absent": filepath.Join(o.Dir, "absent"), "empty": t.TempDir()} {
+		if _, err := Engine().Open(t.Context(), drivers.Options{Dir: dir, ReadOnly: true}); err == nil {
+			t.Errorf("a folder that is %s was opened", what)
+		}
+		if files, err := os.ReadDir(dir); len(files) > 0 || what == "absent" && err == nil {
+			t.Errorf("a folder that was %s has %d files", what, len(files))
+		}
+	}
+}
+
+// filesIn returns the content of each file in a folder.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string]string)
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(data)
+	}
+	return files
 }

@@ -50,6 +50,14 @@ func claim(dir string) error {
 	return writeWhole(name, mark)
 }
 
+// claimed checks that the folder is mailbench's already.
+func claimed(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, markName)); err != nil {
+		return fmt.Errorf("%s holds no data of mailbench: %w", dir, err)
+	}
+	return claim(dir)
+}
+
 // writeWhole writes a file that is whole or not there.
 func writeWhole(name string, data []byte) error {
 	tmp := name + ".tmp"

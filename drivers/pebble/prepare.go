@@ -41,6 +41,9 @@ type operand struct{ col, arg int }
 
 // Prepare implements drivers.Store.
 func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	if s.readOnly && !p.Kind.Reads() {
+		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrReadOnly)
+	}
 	st, err := s.compile(p)
 	if err != nil {
 		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)

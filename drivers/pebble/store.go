@@ -25,6 +25,7 @@ type Store struct {
 	dir        string
 	cacheBytes int64
 	durability drivers.Durability
+	readOnly   bool
 	lock       *pebble.Lock
 	maxBatch   int64
 	readBefore int64 // bytes the process had read from disk before the store was opened, or -1
@@ -76,7 +77,14 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 	if o.Dir == "" {
 		return nil, errors.New("no data directory was given")
 	}
-	if err := claim(o.Dir); err != nil {
+	if err := o.CheckKeyspace(); err != nil {
+		return nil, err
+	}
+	take := claim
+	if o.ReadOnly {
+		take = claimed
+	}
+	if err := take(o.Dir); err != nil {
 		return nil, err
 	}
 	l, err := lock(o.Dir)
@@ -84,7 +92,7 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		dir: o.Dir, cacheBytes: o.CacheBytes, durability: o.Durability, lock: l, maxBatch: maxBatchBytes, readBefore: readBytes(),
+		dir: o.Dir, cacheBytes: o.CacheBytes, durability: o.Durability, readOnly: o.ReadOnly, lock: l, maxBatch: maxBatchBytes, readBefore: readBytes(),
 		tables: make(map[*schemas.Table]*table), seed: maphash.MakeSeed(),
 	}
 	if s.cacheBytes == 0 {
@@ -93,8 +101,10 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 	if err := s.start(disk); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if err := s.countElements(); err != nil {
-		return nil, errors.Join(err, s.Close())
+	if !s.readOnly {
+		if err := s.countElements(); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
 	}
 	return s, nil
 }
@@ -108,6 +118,7 @@ func (s *Store) start(disk vfs.FS) error {
 	}
 	o := Tuned(s.cacheBytes)
 	o.FS, o.Lock, o.Logger, o.EventListener = s.fs, s.lock, s.fs, s.fs.listener()
+	o.ReadOnly = s.readOnly
 	db, err := pebble.Open(s.dir, o)
 	if err != nil {
 		return err
