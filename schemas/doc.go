@@ -41,11 +41,38 @@
 //	  columns: {name: T, name: {type: T, addition: reason}, …}
 //	  static: {…}                      # as columns; root tables only
 //	  indexes: {NAME: [column, column desc, …], NAME: {columns: […], addition: reason}}
+//	  refers: {NAME: {to: TABLE, by: [column, …], leftover: true}}
+//	  counts: {NAME: {column: COLUMN, of: TABLE, by: [column, …], sum: COLUMN}}
 //	  hints: {ENGINE: {setting: value, …}}
 //	  accept: {RULE: reason, …}        # what "mailbench schema lint" finds here and is meant to be so
 //
 // Inside {…}, YAML ends a word at a comma: write "map<text,int>" in quotes.
 // A table with counters has nothing beside them and its key.
+//
+// # What the rows of tables have to do with each other
+//
+// Both refers and counts say which rows of another table belong to a row, and a
+// check of the data reads them (mailbench schema validate). They change nothing
+// that is stored.
+//
+//	IndexLabels:
+//	  refers:
+//	    message:
+//	      to: MessageMetadata.columns
+//	      from: {key: "{account}:{label int}", id: "{message}"}
+//	      at: {key: "{account}", message: "{message}", name: "l:{label}"}
+//
+// Rows belong together if their variables have equal texts. "{account}" stands for
+// any text, "{label int}" for a whole number (also bigint, uuid, timeuuid; of a blob
+// the 16 bytes of an identifier too), "{}" for text that does not matter, all else
+// for itself. A row that is not as the templates say takes no part; a null never
+// does. A template of a set, list or map is compared with each element or key. The
+// short form by: [mailbox, uid] is for columns of equal names in both tables.
+//
+// A reference says that there is such a row. With leftover, a row without it is not
+// broken, only left over: of an operation that was interrupted, or of something
+// that was deleted. A count says that a column is the number of such rows, or the
+// sum of one of their columns (the size of a text or blob, or a number).
 //
 // # Patterns
 //

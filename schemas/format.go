@@ -145,6 +145,7 @@ func formatTable(t *Table) *yaml.Node {
 		}
 		b.add("indexes", indexes.node())
 	}
+	b.relations(t)
 	if len(t.Hints) > 0 {
 		hints := newBlock()
 		for _, engine := range slices.Sorted(maps.Keys(t.Hints)) {

@@ -122,6 +122,12 @@ func unplace(s *Schema) {
 		if len(t.Accept) == 0 {
 			t.Accept = nil
 		}
+		for _, r := range t.Refers {
+			r.Pos = Pos{}
+		}
+		for _, c := range t.Counts {
+			c.Pos = Pos{}
+		}
 		if len(t.Hints) == 0 {
 			t.Hints = nil
 		}

@@ -10,7 +10,10 @@ import (
 )
 
 var (
-	tableKeys  = []string{"doc", "addition", "in", "partition", "clustering", "columns", "static", "indexes", "hints", "accept"}
+	tableKeys = []string{
+		"doc", "addition", "in", "partition", "clustering", "columns", "static", "indexes", "refers", "counts",
+		"hints", "accept",
+	}
 	columnKeys = []string{"type", "addition"}
 	indexKeys  = []string{"columns", "addition"}
 )
@@ -29,6 +32,9 @@ func (p *parser) tables(n *yaml.Node) {
 	for _, e := range entries {
 		t.table(e)
 	}
+	for _, read := range t.later {
+		read()
+	}
 }
 
 // tableReader reads tables in an order in which parents come first.
@@ -37,6 +43,7 @@ type tableReader struct {
 	names   []string
 	entries map[string]strict.Entry
 	read    map[string]*Table // nil while the table is being read
+	later   []func()          // reads what names other tables
 }
 
 func (r *tableReader) table(e strict.Entry) *Table {
@@ -81,6 +88,12 @@ func (r *tableReader) table(e strict.Entry) *Table {
 	r.checkCounters(t)
 	if x, ok := f["indexes"]; ok {
 		r.indexes(t, x.Value)
+	}
+	if refers, ok := f["refers"]; ok {
+		r.later = append(r.later, func() { r.references(t, refers.Value) })
+	}
+	if counts, ok := f["counts"]; ok {
+		r.later = append(r.later, func() { r.counts(t, counts.Value) })
 	}
 	if h, ok := f["hints"]; ok {
 		r.hints(t, h.Value)

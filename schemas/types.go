@@ -127,6 +127,8 @@ type Table struct {
 	Static     []*Column // root tables only
 	Columns    []*Column // plain columns, in file order
 	Indexes    []*Index
+	Refers     []*Reference                 // to rows of which tables its rows refer
+	Counts     []*Count                     // which of its numbers tell of rows
 	Hints      map[string]map[string]string // engine name → setting → value
 	Accept     []Acceptance                 // in file order
 	Pos        Pos

@@ -63,7 +63,7 @@ func TestValidDetails(t *testing.T) {
 	check("accepted", append(mail.Accept, s.Pattern("all").Accept...), []Acceptance{
 		{"unbounded-partition", "a test has few messages", Pos{Line: 28, Column: 14}},
 		{"column-unread", "not of interest", Pos{Line: 28, Column: 60}},
-		{"scan-filter", "the test is about it, and says so", Pos{Line: 43, Column: 57}},
+		{"scan-filter", "the test is about it, and says so", Pos{Line: 49, Column: 57}},
 	})
 	check("additions", []string{mail.Addition, mail.Column("unread").Addition, mail.Indexes[1].Addition},
 		[]string{"made for this test", "not in the document", "needed by search"})
