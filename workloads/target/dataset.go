@@ -42,6 +42,9 @@ type Dataset struct {
 	Promise   ledger.Promise `json:"promise"`
 }
 
+// StoreDir is where the embedded engine's files are, in the folder of a data set.
+func StoreDir(dir string) string { return filepath.Join(dir, storeFolder) }
+
 // ReadDataset returns nil if the folder holds none.
 func ReadDataset(dir string) (*Dataset, error) {
 	b, err := os.ReadFile(filepath.Join(dir, datasetFile))

@@ -97,7 +97,7 @@ func (t *Target) openStore(ctx context.Context) (err error) {
 		t.Store, err = Reach(ctx, t.Engine, t.Workload, o)
 		return err
 	}
-	o.Dir = filepath.Join(t.Dir, storeFolder)
+	o.Dir = StoreDir(t.Dir)
 	if config := t.Workload.Engines[t.Engine.Name]; config != nil {
 		o.Settings = config.Settings
 	}

@@ -1,0 +1,108 @@
+package cmd
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads/target"
+)
+
+// storeFlags say where the tables of a schema are. The store that they name is
+// opened for reading only.
+type storeFlags struct {
+	workloadFlags
+	from                string // the workload that says where the engine is
+	engine              string
+	keyspace, namespace string
+	data                string
+}
+
+func (f *storeFlags) bind(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to look at: embedded, cassandra or hbase")
+	flags.StringVar(&f.keyspace, "keyspace", "", "Cassandra: the `KEYSPACE` in full (default: mailbench_SCHEMA)")
+	flags.StringVar(&f.namespace, "namespace", "",
+		"HBase: a `NAMESPACE` of HBase, or the names of tables up to\ntheir first dot (default: mailbench_SCHEMA)")
+	flags.StringVar(&f.data, "data", "", "the data set that a run kept in `DIR`, on any engine")
+	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file that says where the engine is and how it is reached")
+	f.workloadFlags.bind(flags)
+}
+
+// open opens the store that holds the tables of a schema, for reading only.
+func (f *storeFlags) open(ctx context.Context, known registry, s *schemas.Schema) (drivers.Store, error) {
+	e, err := f.pick(known)
+	if err != nil {
+		return nil, err
+	}
+	o := drivers.Options{ReadOnly: true, Keyspace: f.keyspace + f.namespace} // one of them
+	if f.data != "" {
+		if err := f.place(&o, e, s.Name); err != nil {
+			return nil, err
+		}
+	}
+	if !e.Remote {
+		st, err := e.Open(ctx, o)
+		return st, missing(err)
+	}
+	more, err := contactOverride([]drivers.Engine{e}, f.contact)
+	if err != nil {
+		return nil, err
+	}
+	w, err := f.workload(known.engines, f.from, more...)
+	if err != nil {
+		return nil, err
+	}
+	return target.Reach(ctx, e, w, o)
+}
+
+// pick returns the engine, and checks that the flags fit it.
+func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
+	if f.engine == "" {
+		return e, usagef("no engine named; add --engine embedded, cassandra or hbase")
+	}
+	engines, err := known.pickEngines([]string{f.engine})
+	switch {
+	case err != nil:
+		return e, err
+	case len(engines) != 1:
+		return e, usagef("--engine all: name one engine")
+	}
+	e = engines[0]
+	switch {
+	case f.keyspace != "" && e.Name != "cassandra":
+		return e, usagef("--keyspace %s: only cassandra has keyspaces", f.keyspace)
+	case f.namespace != "" && e.Name != "hbase":
+		return e, usagef("--namespace %s: only hbase has namespaces", f.namespace)
+	case f.data != "" && f.keyspace+f.namespace != "":
+		return e, usagef("--data names a data set, so that its keyspace or namespace cannot be named too")
+	case f.data == "" && !e.Remote:
+		return e, usagef("--data DIR says where the data of %s is", e.Name)
+	}
+	return e, nil
+}
+
+// place finds the data set of a schema in a data folder: in the folder itself, or
+// below it, where a run keeps one for each model and engine.
+func (f *storeFlags) place(o *drivers.Options, e drivers.Engine, schema string) error {
+	for _, dir := range []string{f.data, filepath.Join(f.data, schema+"-"+e.Name)} {
+		d, err := target.ReadDataset(dir)
+		switch {
+		case err != nil:
+			return err
+		case d == nil:
+			continue
+		case d.Engine != e.Name:
+			return usagef("--data %s: the data set there is on %s", f.data, d.Engine)
+		}
+		o.Namespace, o.Dir = d.Namespace, target.StoreDir(dir)
+		return nil
+	}
+	if e.Remote {
+		return usagef("--data %s: there is no data set of %s on %s", f.data, schema, e.Name)
+	}
+	o.Dir = f.data // the folder of the store itself
+	return nil
+}
