@@ -70,7 +70,7 @@ func size(vs []Value) int64 {
 
 func (m *Meter) enter(st Statement, calls int64) {
 	m.Cost.Calls += calls
-	if _, ok := st.(fallback); ok {
+	if st.Emulates() != nil {
 		m.Cost.Emulated += calls
 	}
 	if m.Trace != nil {
@@ -86,13 +86,13 @@ func (m *Meter) Read(ctx context.Context, st Statement, args []Value, yield func
 	}
 	m.enter(st, calls)
 	m.yield = yield
-	return m.Session.Read(ctx, Native(st), args, m.count)
+	return m.Session.Read(ctx, st, args, m.count)
 }
 
 // Write implements Session.
 func (m *Meter) Write(ctx context.Context, st Statement, args []Value) (Result, error) {
 	m.enter(st, 1)
-	r, err := m.Session.Write(ctx, Native(st), args)
+	r, err := m.Session.Write(ctx, st, args)
 	if err == nil && r.Applied {
 		m.Cost.RowsWritten++
 		m.Cost.BytesWritten += size(args)
@@ -107,7 +107,7 @@ func (m *Meter) Batch(ctx context.Context, st Statement, parts []Call) error {
 		calls = int64(len(parts))
 	}
 	m.enter(st, calls)
-	err := m.Session.Batch(ctx, Native(st), parts)
+	err := m.Session.Batch(ctx, st, parts)
 	if err == nil {
 		m.Cost.RowsWritten += int64(len(parts))
 		for i := range parts {

@@ -41,7 +41,8 @@ func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, er
 func prepare(ctx context.Context, st Store, p *schemas.Pattern) (Statement, error) {
 	stmt, err := st.Prepare(ctx, p)
 	if err == nil && filtersIndexed(p) && !keepsIndexes(st.Capabilities()) {
-		return fallback{stmt, p}, nil
+		stmt.Emulate(p)
+		return stmt, nil
 	}
 	if err == nil || !errors.Is(err, ErrUnsupported) {
 		return stmt, err
@@ -52,7 +53,8 @@ func prepare(ctx context.Context, st Store, p *schemas.Pattern) (Statement, erro
 	if stmt, err = st.Prepare(ctx, p.Fallback); err != nil {
 		return nil, fmt.Errorf("fallback %s: %w", p.Fallback.Name, err)
 	}
-	return fallback{stmt, p}, nil
+	stmt.Emulate(p)
+	return stmt, nil
 }
 
 // filtersIndexed reports whether a pattern filters by a column that the schema
@@ -92,7 +94,7 @@ func (s *Prepared) Fill(byName map[string]*Statement) (err error) {
 // Emulated reports whether the fallback of a pattern runs in its place.
 func (s *Prepared) Emulated(name string) bool {
 	stmt := s.byName[name]
-	return stmt != nil && Emulated(stmt) != nil
+	return stmt != nil && stmt.Emulates() != nil
 }
 
 // Arg returns where calls of a pattern have the argument of that name, or -1.
@@ -112,27 +114,11 @@ func (s *Prepared) Conditional(name string) bool {
 	return stmt != nil && stmt.Pattern().Kind == schemas.PutIf
 }
 
-// fallback is a statement that emulates the pattern instead: the statement of its
-// fallback, or its own without the index that it is written for.
-type fallback struct {
-	Statement
-	instead *schemas.Pattern
-}
+// Emulation says which declared pattern a statement emulates. Statements embed it.
+type Emulation struct{ declared *schemas.Pattern }
 
-// Emulated returns the declared pattern that a statement emulates, or nil if the
-// engine runs what was declared.
-func Emulated(st Statement) *schemas.Pattern {
-	if f, ok := st.(fallback); ok {
-		return f.instead
-	}
-	return nil
-}
+// Emulates implements Statement.
+func (e *Emulation) Emulates() *schemas.Pattern { return e.declared }
 
-// Native returns what the store itself prepared: of a fallback the statement
-// that runs, else st. Sessions ask for it before they look for their own type.
-func Native(st Statement) Statement {
-	if f, ok := st.(fallback); ok {
-		return f.Statement
-	}
-	return st
-}
+// Emulate implements Statement.
+func (e *Emulation) Emulate(declared *schemas.Pattern) { e.declared = declared }

@@ -40,12 +40,15 @@ func (e engine) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statemen
 	if slices.Contains(e.refuses, p.Name) {
 		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrUnsupported)
 	}
-	return statement{p}, nil
+	return &statement{pattern: p}, nil
 }
 
-type statement struct{ pattern *schemas.Pattern }
+type statement struct {
+	drivers.Emulation
+	pattern *schemas.Pattern
+}
 
-func (s statement) Pattern() *schemas.Pattern { return s.pattern }
+func (s *statement) Pattern() *schemas.Pattern { return s.pattern }
 
 // TestPrepared: an engine that no schema file has heard of runs what it can, and
 // the declared fallbacks for the rest; what it lacks is known before any call.

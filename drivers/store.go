@@ -87,10 +87,17 @@ type Store interface {
 	Close() error
 }
 
-// Statement is a prepared pattern. Pattern returns the pattern that really
-// runs: the fallback's, where Emulated is set.
+// Statement is a prepared pattern.
 type Statement interface {
+	// Pattern returns the pattern that runs: the fallback, if one runs.
 	Pattern() *schemas.Pattern
+	// Emulates returns the declared pattern that the statement emulates: with a
+	// fallback, or without the index that the pattern is written for. It returns
+	// nil if the engine runs what was declared. See Emulation.
+	Emulates() *schemas.Pattern
+	// Emulate sets what Emulates returns. PrepareAll calls it, before any session
+	// has the statement.
+	Emulate(declared *schemas.Pattern)
 }
 
 // Session runs statements for one worker and owns its buffers. It runs one

@@ -55,19 +55,10 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	for i := range parts {
 		p := st.parts[parts[i].Part]
 		if err := s.write(ctx, p, parts[i].Args, p.time(1)); err != nil {
-			return st.Named(partialError(err, i, len(parts)))
+			return st.Named(plan.Partial(err, i, len(parts)))
 		}
 	}
 	return nil
-}
-
-// partialError is the error of a batch that is not atomic and stopped at err. If
-// some parts were applied before, the outcome of the batch is unknown.
-func partialError(err error, applied, of int) error {
-	if applied == 0 || errors.Is(err, drivers.ErrUnknown) {
-		return err
-	}
-	return fmt.Errorf("%w: %d of %d parts were applied: %w", drivers.ErrUnknown, applied, of, err)
 }
 
 // parallelBatch sends the parts as separate requests, as many at a time as the
@@ -103,7 +94,7 @@ func (s *session) parallelBatch(ctx context.Context, st *statement, parts []driv
 	if failed == nil {
 		return nil
 	}
-	return partialError(failed, applied, len(parts))
+	return plan.Partial(failed, applied, len(parts))
 }
 
 var errSeveralPartitions = errors.New(

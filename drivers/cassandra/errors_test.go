@@ -69,17 +69,6 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestPartly: once a part was applied, what became of the batch is unknown.
-func TestPartly(t *testing.T) {
-	refused := errors.New("refused")
-	if err := partialError(refused, 0, 5); errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, refused) {
-		t.Errorf("no part was applied: %v", err)
-	}
-	if err := partialError(refused, 2, 5); !errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, refused) {
-		t.Errorf("two parts were applied: %v, want unknown", err)
-	}
-}
-
 // asked is a request as a policy sees it.
 type asked struct{ ctx context.Context }
 

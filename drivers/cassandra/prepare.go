@@ -136,19 +136,17 @@ func (st *statement) partition() []bind {
 }
 
 func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
-	st := &statement{store: s, Plan: plan.Of(p)}
+	parts, err := plan.Compile(p, s.compile)
+	if err != nil {
+		return nil, err
+	}
 	counters := 0
-	for _, part := range p.Parts {
-		sub, err := s.compile(part.Pattern)
-		if err != nil {
-			return nil, fmt.Errorf("part %s: %w", part.Pattern.Name, err)
-		}
-		if sub.counter {
+	for _, part := range parts {
+		if part.counter {
 			counters++
 		}
-		st.parts = append(st.parts, sub)
 	}
-	st.counter = counters > 0
+	st := &statement{store: s, Plan: plan.Of(p), parts: parts, counter: counters > 0}
 	switch {
 	case p.Atomic == schemas.AtomicNone:
 	case counters > 0 && counters < len(st.parts):

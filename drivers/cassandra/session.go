@@ -80,15 +80,12 @@ func (s *session) Close() error {
 // enter does the checks that all calls share. If it returns no error, the caller
 // must end the call with s.store.leave.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement) (*statement, error) {
-	st, ok := drivers.Native(stmt).(*statement)
-	switch {
-	case !ok || st.store != s.store:
+	st, ok := stmt.(*statement)
+	if !ok || st.store != s.store {
 		return nil, plan.Foreign(stmt)
-	case s.closed:
-		return nil, st.Named(fmt.Errorf("session: %w", drivers.ErrClosed))
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, st.Named(err)
+	if err := st.Enter(ctx, s.closed, -1); err != nil {
+		return nil, err
 	}
 	return st, s.store.enter()
 }

@@ -97,7 +97,7 @@ func fallbacks(t testing.TB, open Open) {
 		case !finds && !errors.Is(err, drivers.ErrUnsupported):
 			t.Errorf("capabilities say no indexes over plain columns, and Prepare of %s: %v; expected ErrUnsupported", name, err)
 		}
-		if emulated := drivers.Emulated(c.statement(name)); (emulated == p) == finds {
+		if emulated := c.statement(name).Emulates(); (emulated == p) == finds {
 			t.Errorf("%s: emulated %v, though indexes over plain columns: %v", name, emulated != nil, finds)
 		}
 	}

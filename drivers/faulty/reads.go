@@ -15,7 +15,7 @@ type yield = func(row []drivers.Value) error
 type filtersLate struct{ *session }
 
 func (s *filtersLate) Read(ctx context.Context, st drivers.Statement, args []drivers.Value, next yield) error {
-	p := drivers.Native(st).(*statement).declared
+	p := st.(*statement).declared
 	if len(p.Filter) == 0 {
 		return s.session.Read(ctx, st, args, next)
 	}
@@ -46,7 +46,7 @@ func (s *skipsRow) Read(ctx context.Context, st drivers.Statement, args []driver
 type ignoresListOrder struct{ *session }
 
 func (s *ignoresListOrder) Read(ctx context.Context, st drivers.Statement, args []drivers.Value, next yield) error {
-	if p := drivers.Native(st).(*statement).declared; p.In != nil {
+	if p := st.(*statement).declared; p.In != nil {
 		args = slices.Clone(args)
 		elems := slices.Clone(args[len(p.By)].Elems())
 		slices.Reverse(elems)
@@ -94,7 +94,7 @@ type rewritesValues struct {
 }
 
 func (s *rewritesValues) Read(ctx context.Context, st drivers.Statement, args []drivers.Value, next yield) error {
-	p := drivers.Native(st).(*statement).declared
+	p := st.(*statement).declared
 	return s.session.Read(ctx, st, args, func(row []drivers.Value) error {
 		changed := slices.Clone(row)
 		for i, c := range p.Columns {

@@ -137,7 +137,7 @@ func (s *session) Write(ctx context.Context, st drivers.Statement, args []driver
 }
 
 func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
-	own := drivers.Native(st).(*statement)
+	own := st.(*statement)
 	calls := make([]drivers.Call, len(parts))
 	for i, c := range parts {
 		_, args := inner(own.parts[c.Part], c.Args)
@@ -147,7 +147,7 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 }
 
 func inner(st drivers.Statement, args []drivers.Value) (drivers.Statement, []drivers.Value) {
-	own := drivers.Native(st).(*statement)
+	own := st.(*statement)
 	if len(own.drop) == 0 || len(args) != len(own.declared.Args()) {
 		return own.Statement, args
 	}

@@ -130,7 +130,7 @@ func (s *keepsArguments) Batch(ctx context.Context, st drivers.Statement, parts 
 type runsBeside struct{ *session }
 
 func (s *runsBeside) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	own := drivers.Native(st).(*statement)
+	own := st.(*statement)
 	for _, b := range own.beside {
 		if _, err := s.Session.Write(ctx, b, args[:len(own.declared.By)]); err != nil {
 			return drivers.Result{}, err
@@ -144,7 +144,7 @@ func (s *runsBeside) Write(ctx context.Context, st drivers.Statement, args []dri
 type runsInstead struct{ *session }
 
 func (s *runsInstead) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	if own := drivers.Native(st).(*statement); len(own.beside) > 0 && !slices.ContainsFunc(args, drivers.Value.IsNull) {
+	if own := st.(*statement); len(own.beside) > 0 && !slices.ContainsFunc(args, drivers.Value.IsNull) {
 		return s.Session.Write(ctx, own.beside[0], args)
 	}
 	return s.session.Write(ctx, st, args)

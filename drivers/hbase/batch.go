@@ -17,20 +17,16 @@ import (
 // compileBatch compiles a batch. HBase is atomic only within one row, so all parts
 // of an atomic batch must write the same HBase row.
 func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
-	st := &statement{store: s, Plan: plan.Of(p)}
-	for _, part := range p.Parts {
-		sub, err := s.compile(part.Pattern)
-		if err != nil {
-			return nil, fmt.Errorf("part %s: %w", part.Pattern.Name, err)
-		}
-		if p.Atomic != schemas.AtomicNone {
-			if err := sub.atomic(p.Atomic, st.parts); err != nil {
-				return nil, fmt.Errorf("atomic: %s: %w: %w", p.Atomic, err, drivers.ErrUnsupported)
-			}
-		}
-		st.parts = append(st.parts, sub)
+	parts, err := plan.Compile(p, s.compile)
+	if err != nil {
+		return nil, err
 	}
-	return st, nil
+	for i := 0; i < len(parts) && p.Atomic != schemas.AtomicNone; i++ {
+		if err := parts[i].atomic(p.Atomic, parts[:i]); err != nil {
+			return nil, fmt.Errorf("atomic: %s: %w: %w", p.Atomic, err, drivers.ErrUnsupported)
+		}
+	}
+	return &statement{store: s, Plan: plan.Of(p), parts: parts}, nil
 }
 
 // atomic returns an error if the statement cannot be in one edit of an HBase row
@@ -150,7 +146,7 @@ func (s *session) separateBatch(ctx context.Context, st *statement, parts []driv
 	if n == 1 || s.ordered(steps) {
 		for i := range steps {
 			if err := s.run(ctx, s.slot, &steps[i]); err != nil {
-				return partialError(err, i, len(steps))
+				return plan.Partial(err, i, len(steps))
 			}
 		}
 		return nil
@@ -176,7 +172,7 @@ func (s *session) separateBatch(ctx context.Context, st *statement, parts []driv
 	wg.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return partialError(err, int(done.Load()), len(steps))
+			return plan.Partial(err, int(done.Load()), len(steps))
 		}
 	}
 	return nil

@@ -89,18 +89,11 @@ func (s *session) Close() error {
 
 // enter checks what every call must, and returns the compiled statement.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
-	st, ok := drivers.Native(stmt).(*statement)
-	switch {
-	case !ok || st.store != s.store:
+	st, ok := stmt.(*statement)
+	if !ok || st.store != s.store {
 		return nil, plan.Foreign(stmt)
-	case s.closed || s.store.closed.Load():
-		return nil, st.Named(fmt.Errorf("session: %w", drivers.ErrClosed))
-	case nargs >= 0:
-		if err := st.Takes(nargs); err != nil {
-			return nil, st.Named(err)
-		}
 	}
-	return st, ctx.Err()
+	return st, st.Enter(ctx, s.closed || s.store.closed.Load(), nargs)
 }
 
 // prepareRow makes room for a row of the statement's table.

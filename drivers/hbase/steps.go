@@ -3,7 +3,6 @@ package hbase
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -159,11 +158,3 @@ func (s *session) ordered(steps []step) bool {
 }
 
 var rowSeed = maphash.MakeSeed()
-
-// partialError is the error of a batch that stopped after some of its steps.
-func partialError(err error, done, of int) error {
-	if done == 0 || errors.Is(err, drivers.ErrUnknown) {
-		return err
-	}
-	return fmt.Errorf("%w: %d of %d requests were carried out: %w", drivers.ErrUnknown, done, of, err)
-}

@@ -17,16 +17,11 @@ type session struct {
 var _ drivers.Session = (*session)(nil)
 
 func enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
-	st, ok := drivers.Native(stmt).(*statement)
-	switch {
-	case !ok:
+	st, ok := stmt.(*statement)
+	if !ok {
 		return nil, plan.Foreign(stmt)
-	case nargs >= 0:
-		if err := st.Takes(nargs); err != nil {
-			return nil, st.Named(err)
-		}
 	}
-	return st, ctx.Err()
+	return st, st.Enter(ctx, false, nargs)
 }
 
 // Read implements drivers.Session.

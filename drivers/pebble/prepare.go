@@ -153,17 +153,16 @@ func (st *statement) compileWrite() error {
 }
 
 func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
-	st := &statement{store: s, Plan: plan.Of(p)}
-	for _, part := range p.Parts {
-		sub, err := s.compile(part.Pattern)
-		if err != nil {
-			return nil, fmt.Errorf("part %s: %w", part.Pattern.Name, err)
-		}
-		if sub.locks {
-			return nil, fmt.Errorf("part %s reads before it writes: %w", part.Pattern.Name, drivers.ErrUnsupported)
-		}
-		st.parts = append(st.parts, sub)
+	parts, err := plan.Compile(p, s.compile)
+	if err != nil {
+		return nil, err
 	}
+	for _, part := range parts {
+		if part.locks {
+			return nil, fmt.Errorf("part %s reads before it writes: %w", part.Pattern().Name, drivers.ErrUnsupported)
+		}
+	}
+	st := &statement{store: s, Plan: plan.Of(p), parts: parts}
 	// A part that looks for what it has to delete must see what parts before
 	// it, in this batch, have written to its table.
 	for _, a := range st.parts {

@@ -76,22 +76,14 @@ func (s *session) Close() error {
 
 // enter checks what every call must, and returns the compiled statement.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
-	st, ok := drivers.Native(stmt).(*statement)
-	switch {
-	case !ok || st.store != s.store:
+	st, ok := stmt.(*statement)
+	if !ok || st.store != s.store {
 		return nil, plan.Foreign(stmt)
-	case s.db == nil:
-		return nil, st.Named(fmt.Errorf("session: %w", drivers.ErrClosed))
 	}
 	if err := s.store.fault(); err != nil {
 		return nil, err
 	}
-	if nargs >= 0 {
-		if err := st.Takes(nargs); err != nil {
-			return nil, st.Named(err)
-		}
-	}
-	return st, ctx.Err()
+	return st, st.Enter(ctx, s.db == nil, nargs)
 }
 
 // prepareRow makes room for a row of the statement's table.

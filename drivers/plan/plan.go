@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -14,6 +15,7 @@ import (
 // Plan is the part of a compiled pattern that is the same on every engine. A
 // driver embeds it in its statement.
 type Plan struct {
+	drivers.Emulation
 	pattern *schemas.Pattern
 	nargs   int
 	// Layout says where each group of a call's arguments begins.
@@ -27,6 +29,20 @@ func Of(p *schemas.Pattern) Plan {
 
 // Pattern implements drivers.Statement.
 func (p *Plan) Pattern() *schemas.Pattern { return p.pattern }
+
+// Enter does the checks that every call begins with: the session must be open and,
+// unless nargs is negative, the number of arguments must be right.
+func (p *Plan) Enter(ctx context.Context, closed bool, nargs int) error {
+	if closed {
+		return p.Named(fmt.Errorf("session: %w", drivers.ErrClosed))
+	}
+	if nargs >= 0 {
+		if err := p.Takes(nargs); err != nil {
+			return p.Named(err)
+		}
+	}
+	return ctx.Err()
+}
 
 // Takes checks the number of a call's arguments.
 func (p *Plan) Takes(nargs int) error {
@@ -58,6 +74,15 @@ var (
 	ErrNullAdd  = errors.New("null cannot be added")
 )
 
+// Partial is the error of a batch that is not atomic and stopped at err. If some
+// parts were applied before, the outcome of the batch is unknown.
+func Partial(err error, applied, of int) error {
+	if applied == 0 || errors.Is(err, drivers.ErrUnknown) {
+		return err
+	}
+	return fmt.Errorf("%w: %d of %d parts were applied: %w", drivers.ErrUnknown, applied, of, err)
+}
+
 // Limit returns how many rows a call may yield; -1 is no limit. A null limit is
 // the pattern's own.
 func (p *Plan) Limit(args []drivers.Value) int64 {
@@ -76,6 +101,18 @@ func Grow(vs []drivers.Value, n int) []drivers.Value {
 		return make([]drivers.Value, n)
 	}
 	return vs[:n]
+}
+
+// Compile compiles the parts of a batch.
+func Compile[S any](p *schemas.Pattern, compile func(*schemas.Pattern) (S, error)) ([]S, error) {
+	parts := make([]S, len(p.Parts))
+	for i, part := range p.Parts {
+		var err error
+		if parts[i], err = compile(part.Pattern); err != nil {
+			return nil, fmt.Errorf("part %s: %w", part.Pattern.Name, err)
+		}
+	}
+	return parts, nil
 }
 
 // Part returns the member of a batch that a call runs, after counting the call's

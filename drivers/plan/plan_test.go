@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -135,5 +136,16 @@ func TestFits(t *testing.T) {
 		if err := plan.Fits(&column.Type, &c.value); (err == nil) != c.fits {
 			t.Errorf("%v for %s: %v", c.value, c.column, err)
 		}
+	}
+}
+
+// TestPartly: once a part was applied, what became of the batch is unknown.
+func TestPartly(t *testing.T) {
+	refused := errors.New("refused")
+	if err := plan.Partial(refused, 0, 5); errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, refused) {
+		t.Errorf("no part was applied: %v", err)
+	}
+	if err := plan.Partial(refused, 2, 5); !errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, refused) {
+		t.Errorf("two parts were applied: %v, want unknown", err)
 	}
 }

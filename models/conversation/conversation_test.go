@@ -50,7 +50,7 @@ func start(t testing.TB) *world {
 	w.meter = drivers.NewMeter(session)
 	w.meter.Trace = func(st drivers.Statement, _ int64) {
 		name := st.Pattern().Name
-		switch p := drivers.Emulated(st); {
+		switch p := st.Emulates(); {
 		case p == st.Pattern():
 			name += " (emulated)"
 		case p != nil:

@@ -42,7 +42,7 @@ func newScript(f *fixture) *script {
 	sc := &script{fixture: f, meter: drivers.NewMeter(f.session())}
 	sc.meter.Trace = func(st drivers.Statement, calls int64) {
 		name := st.Pattern().Name
-		switch p := drivers.Emulated(st); {
+		switch p := st.Emulates(); {
 		case p == st.Pattern():
 			name += " (emulated)"
 		case p != nil:

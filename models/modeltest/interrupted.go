@@ -57,7 +57,7 @@ func (k *interrupted) Write(ctx context.Context, st drivers.Statement,
 	args []drivers.Value,
 ) (r drivers.Result, err error) {
 	err = k.write(st.Pattern(), func() error {
-		r, err = k.Session.Write(ctx, drivers.Native(st), args)
+		r, err = k.Session.Write(ctx, st, args)
 		return err
 	})
 	return r, err
@@ -66,11 +66,11 @@ func (k *interrupted) Write(ctx context.Context, st drivers.Statement,
 func (k *interrupted) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
 	p := st.Pattern()
 	if p.Atomic > schemas.AtomicNone {
-		return k.write(p, func() error { return k.Session.Batch(ctx, drivers.Native(st), parts) })
+		return k.write(p, func() error { return k.Session.Batch(ctx, st, parts) })
 	}
 	for i := range parts {
 		err := k.write(p.Parts[parts[i].Part].Pattern, func() error {
-			return k.Session.Batch(ctx, drivers.Native(st), parts[i:i+1])
+			return k.Session.Batch(ctx, st, parts[i:i+1])
 		})
 		if errors.Is(err, errRefused) && i > 0 {
 			err = fmt.Errorf("%w: after %d parts: %w", drivers.ErrUnknown, i, err)

@@ -129,7 +129,7 @@ func referenceModel(tr Traits, offer func(*reference) models.Mailbox) models.Mod
 				return nil, err
 			}
 			// Whoever binds the same store finds the same mail in it.
-			s := st.(referenceStatement).referenceStore
+			s := st.(*referenceStatement).referenceStore
 			if s.ref == nil {
 				s.ref = newReference(tr, o.Now)
 			}
@@ -151,16 +151,17 @@ type referenceStore struct {
 func (s *referenceStore) Capabilities() drivers.Capabilities { return drivers.Capabilities{} }
 
 func (s *referenceStore) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
-	return referenceStatement{s, p}, nil
+	return &referenceStatement{referenceStore: s, pattern: p}, nil
 }
 
 // referenceStatement leads to its store.
 type referenceStatement struct {
+	drivers.Emulation
 	*referenceStore
 	pattern *schemas.Pattern
 }
 
-func (s referenceStatement) Pattern() *schemas.Pattern { return s.pattern }
+func (s *referenceStatement) Pattern() *schemas.Pattern { return s.pattern }
 
 func (s *referenceStore) Session() (drivers.Session, error) { return referenceSession{}, nil }
 

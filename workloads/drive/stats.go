@@ -86,7 +86,7 @@ func (w *worker) noteMissing(known, wanted models.Known) {
 
 // traced notes the patterns in whose place a fallback runs.
 func (w *worker) traced(st drivers.Statement, _ int64) {
-	if p := drivers.Emulated(st); p != nil {
+	if p := st.Emulates(); p != nil {
 		s := &w.stats.ops[w.op.Op]
 		s.fallbacks = appendNew(s.fallbacks, p.Name)
 	}
