@@ -77,8 +77,8 @@ type Store interface {
 	// different from Stored, somebody has changed what Apply made.
 	Inspect(ctx context.Context, name string) (*schemas.Schema, error)
 	// Prepare compiles one pattern of a schema, or returns ErrUnsupported
-	// (wrapped, with the reason). The pattern's table must be one of the
-	// Schema that Apply was called with on this store; else it is an error.
+	// (wrapped, with the reason). The pattern's schema must have been applied
+	// to this store: the Schema that Apply got, or another parse of the same file.
 	// A Statement may be used by all sessions of the store.
 	Prepare(ctx context.Context, p *schemas.Pattern) (Statement, error)
 	// Session opens a session for one goroutine.

@@ -34,7 +34,7 @@ func Canonical(s *Schema) *Schema {
 }
 
 func copyTable(t, parent *Table) *Table {
-	own := &Table{Name: t.Name, Parent: parent, Hints: maps.Clone(t.Hints)}
+	own := &Table{Name: t.Name, Schema: t.Schema, Parent: parent, Hints: maps.Clone(t.Hints)}
 	for engine, settings := range own.Hints {
 		own.Hints[engine] = maps.Clone(settings)
 	}

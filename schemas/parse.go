@@ -63,6 +63,9 @@ func (p *parser) parse(root *yaml.Node) {
 		p.Fail(root, `no key "tables"; expected the tables of the schema`)
 	} else {
 		p.tables(e.Value)
+		for _, t := range p.schema.Tables {
+			t.Schema = p.schema.Name
+		}
 	}
 	if e, ok := f["patterns"]; ok {
 		p.patterns(e.Value)

@@ -117,6 +117,7 @@ func (x *Index) OverKeys() bool {
 // inherited columns first.
 type Table struct {
 	Name       string
+	Schema     string // the schema's name
 	Doc        string
 	Addition   string
 	Parent     *Table // nil for a root table
@@ -168,6 +169,16 @@ func (t *Table) Column(name string) *Column {
 			if c.Name == name {
 				return c
 			}
+		}
+	}
+	return nil
+}
+
+// Index returns the index of that name, or nil.
+func (t *Table) Index(name string) *Index {
+	for _, x := range t.Indexes {
+		if x.Name == name {
+			return x
 		}
 	}
 	return nil

@@ -65,9 +65,7 @@ func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 		}
 	}
 	s.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: keyspace})
-	for _, td := range d.tables {
-		s.addApplied(d, td, sch, there.tables[td.name].hints())
-	}
+	s.addApplied(d, sch, there)
 	return nil
 }
 
@@ -82,11 +80,12 @@ func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
 		return fmt.Errorf("keyspace %s: %w", d.keyspace, err)
 	}
 	s.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: d.keyspace})
-	for _, td := range d.tables {
+	for i := range d.tables {
+		td := &d.tables[i]
 		t := there.tables[td.name]
 		td.indexes = slices.DeleteFunc(td.indexes, func(x indexDefinition) bool { return !t.indexed(x.column.Name) })
-		s.addApplied(d, td, sch, t.hints())
 	}
+	s.addApplied(d, sch, there)
 	return nil
 }
 
@@ -114,19 +113,23 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (*definition, *li
 	return d, there, nil
 }
 
-// addApplied records a table, so that patterns can be prepared for it.
-func (s *Store) addApplied(d *definition, td tableDefinition, sch *schemas.Schema, options map[string]string) {
-	t := &table{
-		Table: td.table, keyspace: d.keyspace, qualified: quote(d.keyspace) + "." + quote(td.name),
-		indexed: make(map[string]bool), options: options,
+// addApplied records the tables, so that patterns can be prepared for them.
+func (s *Store) addApplied(d *definition, sch *schemas.Schema, there *liveKeyspace) {
+	tables := make(map[*schemas.Table]*table)
+	for _, td := range d.tables {
+		t := &table{
+			Table: td.table, keyspace: d.keyspace, qualified: quote(d.keyspace) + "." + quote(td.name),
+			indexed: make(map[string]bool), options: there.tables[td.name].hints(),
+		}
+		for _, x := range td.indexes {
+			t.indexed[x.column.Name] = true
+		}
+		for _, p := range sch.Patterns {
+			t.conditional = t.conditional || p.Kind == schemas.PutIf && p.Table == td.table
+		}
+		tables[td.table] = t
 	}
-	for _, x := range td.indexes {
-		t.indexed[x.column.Name] = true
-	}
-	for _, p := range sch.Patterns {
-		t.conditional = t.conditional || p.Kind == schemas.PutIf && p.Table == td.table
-	}
-	s.applied.Store(td.table, t)
+	s.applied.Add(sch, tables)
 }
 
 // create runs the statements and returns the keyspace as it is afterwards.
@@ -255,12 +258,4 @@ func poll(ctx context.Context, holds func() (bool, error)) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// tableOf returns an applied table.
-func (s *Store) tableOf(t *schemas.Table) (*table, error) {
-	if found, ok := s.applied.Load(t); ok {
-		return found.(*table), nil
-	}
-	return nil, fmt.Errorf("table %s does not exist: apply its schema to this store first", t.Name)
 }

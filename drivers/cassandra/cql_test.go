@@ -28,9 +28,11 @@ func offline(t testing.TB, s *schemas.Schema) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+	there := &liveKeyspace{tables: make(map[string]*liveTable)}
 	for _, td := range d.tables {
-		st.addApplied(d, td, s, nil)
+		there.tables[td.name] = &liveTable{}
 	}
+	st.addApplied(d, s, there)
 	return st
 }
 

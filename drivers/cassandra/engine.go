@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -34,7 +34,7 @@ type Store struct {
 	closed  atomic.Bool
 	calls   atomic.Int64 // calls under way
 
-	applied sync.Map // *schemas.Table → *table
+	applied plan.Tables[table]
 }
 
 var (

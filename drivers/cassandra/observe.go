@@ -122,10 +122,9 @@ func (s *Store) compacting(ctx context.Context) (left int64) {
 // keyspaces returns the keyspaces of the applied schemas.
 func (s *Store) keyspaces() []string {
 	names := make(map[string]bool)
-	s.applied.Range(func(_, t any) bool {
-		names[t.(*table).keyspace] = true
-		return true
-	})
+	for t := range s.applied.All() {
+		names[t.keyspace] = true
+	}
 	return slices.Sorted(maps.Keys(names))
 }
 
@@ -151,14 +150,13 @@ func (s *Store) effective() map[string]string {
 		"protocol":           strconv.Itoa(protocol),
 	}
 	options := make(map[string][]string)
-	s.applied.Range(func(_, v any) bool {
-		for name, value := range v.(*table).options {
+	for t := range s.applied.All() {
+		for name, value := range t.options {
 			if !slices.Contains(options[name], value) {
 				options[name] = append(options[name], value)
 			}
 		}
-		return true
-	})
+	}
 	for name, values := range options {
 		slices.Sort(values)
 		e["table_"+name] = strings.Join(values, "; ")

@@ -102,10 +102,12 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	if p.Kind == schemas.Batch {
 		return s.compileBatch(p)
 	}
-	st := &statement{store: s, Plan: plan.Of(p), shape: p, args: p.Args(), keys: len(p.By), inAt: -1, rowAt: -1}
-	var err error
-	if st.table, err = s.tableOf(p.Table); err != nil {
+	p, table, err := s.applied.Find(p)
+	if err != nil {
 		return nil, err
+	}
+	st := &statement{
+		store: s, Plan: plan.Of(p), shape: p, table: table, args: p.Args(), keys: len(p.By), inAt: -1, rowAt: -1,
 	}
 	if p.Kind.Reads() {
 		err = st.compileRead()

@@ -29,6 +29,12 @@ func apply(t testing.TB, open Open) {
 	}
 	c.expect([]string{"1 kept"}, "all", "p")
 
+	again := *s
+	again.schema = parse(t, "rows.yaml", named...) // another parse of what was applied
+	again.prepare()
+	again.client().write("put_a", "p", 2, "too")
+	again.client().expect([]string{"1 kept", "2 too"}, "all", "p")
+
 	for _, file := range []string{"nested.yaml", "statics.yaml", "collections.yaml", "indexes.yaml"} {
 		inspected(begin(t, open, file))
 	}

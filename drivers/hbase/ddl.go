@@ -44,11 +44,7 @@ func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for t, at := range l.tables {
-		if s.tables[t] == nil {
-			s.tables[t] = at
-		}
-	}
+	s.tables.Add(sch, l.tables)
 	s.layouts[sch.Name] = l
 	return nil
 }

@@ -48,7 +48,7 @@ func (s *Store) Drop(ctx context.Context) error {
 	}
 	err = g.Wait()
 	s.mu.Lock()
-	clear(s.tables)
+	s.tables.Clear()
 	clear(s.layouts)
 	s.mu.Unlock()
 	return errors.Join(err, foreign)

@@ -46,7 +46,10 @@ func openPaired(t testing.TB) (bare, driver paired.Sides) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	place := st.tableOf(s.Table("messages"))
+	_, place, err := st.tables.Find(s.Patterns[0])
+	if err != nil {
+		t.Fatal(err)
+	}
 	client := gohbase.NewClient(live.HBase(t), gohbase.RpcQueueSize(1), gohbase.Logger(quiet))
 	t.Cleanup(client.Close)
 	loop := &bareLoop{client: client, table: place.hbase, family: place.family}

@@ -56,10 +56,11 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	if p.Kind == schemas.Batch {
 		return s.compileBatch(p)
 	}
-	st := &statement{store: s, Plan: plan.Of(p)}
-	if st.table = s.tableOf(p.Table); st.table == nil {
-		return nil, fmt.Errorf("table %s does not exist: apply its schema to this store first", p.Table.Name)
+	p, table, err := s.tables.Find(p)
+	if err != nil {
+		return nil, err
 	}
+	st := &statement{store: s, Plan: plan.Of(p), table: table}
 	if p.Index != nil {
 		return nil, fmt.Errorf("index %s: HBase has no indexes: %w", p.Index.Name, drivers.ErrUnsupported)
 	}

@@ -1,7 +1,6 @@
 package hbase
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -133,7 +132,7 @@ func statementOf(t *testing.T, st *Store, s *schemas.Schema, pattern string) dri
 // TestUnsupported pins which patterns of the five schemas HBase cannot run, and
 // that each one of any schema has a fallback that it can.
 func TestUnsupported(t *testing.T) {
-	st := &Store{settings: &settings{}, tables: make(map[*schemas.Table]*table)} // preparing asks HBase nothing
+	st := &Store{settings: &settings{}} // preparing asks HBase nothing
 	var got []string
 	for _, name := range schemas.BundledNames() {
 		s, err := schemas.Bundled(name)
@@ -144,7 +143,7 @@ func TestUnsupported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		maps.Copy(st.tables, l.tables)
+		st.tables.Add(s, l.tables)
 		if _, err := drivers.PrepareAll(t.Context(), st, s); err != nil {
 			t.Error(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -31,9 +32,9 @@ type Store struct {
 	regions   gohbase.RPCClient // client, to which our own calls are given
 	master    gohbase.RPCClient
 
-	mu      sync.RWMutex // guards layouts, tables
+	mu      sync.RWMutex // guards layouts
 	layouts map[string]*layout
-	tables  map[*schemas.Table]*table
+	tables  plan.Tables[table]
 
 	closed     atomic.Bool
 	masterConn atomic.Pointer[hrpc.RegionClient]
@@ -86,8 +87,8 @@ func openStore(ctx context.Context, o drivers.Options) (*Store, error) {
 			err)
 	}
 	s := &Store{
-		settings: set, namespace: o.Namespace, readOnly: o.ReadOnly, keyspace: o.Keyspace, layouts: make(map[string]*layout),
-		tables: make(map[*schemas.Table]*table),
+		settings: set, namespace: o.Namespace, readOnly: o.ReadOnly, keyspace: o.Keyspace,
+		layouts: make(map[string]*layout),
 	}
 	quorum := strings.Join(set.contact, ",")
 	options := []gohbase.Option{
@@ -156,11 +157,4 @@ func (s *Store) status(ctx context.Context) (*pb.ClusterStatus, error) {
 	var answer pb.GetClusterStatusResponse
 	err := s.askMaster(ctx, "GetClusterStatus", &pb.GetClusterStatusRequest{}, &answer)
 	return answer.GetClusterStatus(), err
-}
-
-// tableOf returns where an applied table lies, or nil.
-func (s *Store) tableOf(t *schemas.Table) *table {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.tables[t]
 }

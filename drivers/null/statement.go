@@ -24,15 +24,19 @@ type statement struct {
 	parts []*statement
 }
 
-func (s *store) compile(p *schemas.Pattern) *statement {
-	st := &statement{Plan: plan.Of(p)}
+func (s *store) compile(p *schemas.Pattern) (*statement, error) {
 	if p.Kind == schemas.Batch {
-		for _, part := range p.Parts {
-			st.parts = append(st.parts, s.compile(part.Pattern))
-		}
-		return st
+		parts, err := plan.Compile(p, s.compile)
+		return &statement{Plan: plan.Of(p), parts: parts}, err
 	}
-	st.table = s.samplesOf(family{p.Table, p.Static})
+	p, t, err := s.tables.Find(p)
+	if err != nil {
+		return nil, err
+	}
+	st := &statement{Plan: plan.Of(p), table: &t.rows}
+	if p.Static {
+		st.table = &t.statics
+	}
 	st.bound = st.positions(p.By)
 	if p.In != nil {
 		st.bound = append(st.bound, st.position(p.In))
@@ -52,7 +56,7 @@ func (s *store) compile(p *schemas.Pattern) *statement {
 		st.written = st.positions(p.Columns)
 	}
 	st.direct()
-	return st
+	return st, nil
 }
 
 // direct finds what a slice's direction and bounds are about.
@@ -93,17 +97,4 @@ func (st *statement) positions(cs []*schemas.Column) []int {
 		at[i] = st.position(c)
 	}
 	return at
-}
-
-// samplesOf returns the samples of a family, which all its patterns share.
-func (s *store) samplesOf(f family) *samples {
-	t := s.tables[f]
-	if t == nil {
-		t = &samples{key: f.table.Key(), columns: f.table.Columns}
-		if f.static {
-			t.key, t.columns = f.table.Partition, f.table.Static
-		}
-		s.tables[f] = t
-	}
-	return t
 }

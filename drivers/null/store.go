@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -27,19 +28,16 @@ func open(_ context.Context, o drivers.Options) (drivers.Store, error) {
 	if o.ReadOnly {
 		return nil, errors.New("the null engine keeps nothing that could be read")
 	}
-	return &store{schemas: make(map[string]*schemas.Schema), tables: make(map[family]*samples)}, nil
+	return &store{schemas: make(map[string]*schemas.Schema)}, nil
 }
 
-// family is what has samples of its own: the rows of a table, or its static columns.
-type family struct {
-	table  *schemas.Table
-	static bool
-}
+// table holds samples of a table's rows and of its static columns.
+type table struct{ rows, statics samples }
 
 type store struct {
-	mu      sync.Mutex
+	mu      sync.Mutex                 // guards schemas
 	schemas map[string]*schemas.Schema // as stored
-	tables  map[family]*samples
+	tables  plan.Tables[table]
 	numbers atomic.Int64 // the last number that an add returned
 }
 
@@ -70,6 +68,14 @@ func (s *store) Apply(_ context.Context, sch *schemas.Schema) error {
 		}
 	}
 	s.schemas[sch.Name] = stored
+	tables := make(map[*schemas.Table]*table)
+	for _, t := range sch.Tables {
+		tables[t] = &table{
+			rows:    samples{key: t.Key(), columns: t.Columns},
+			statics: samples{key: t.Partition, columns: t.Static},
+		}
+	}
+	s.tables.Add(sch, tables)
 	return nil
 }
 
@@ -98,9 +104,11 @@ func (s *store) Inspect(_ context.Context, name string) (*schemas.Schema, error)
 
 // Prepare implements drivers.Store.
 func (s *store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.compile(p), nil
+	st, err := s.compile(p)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
+	}
+	return st, nil
 }
 
 // Session implements drivers.Store.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -93,6 +94,7 @@ func (s *Store) apply(sch *schemas.Schema) error {
 		if laid[t], err = newTable(t, as, space); err != nil {
 			return err
 		}
+		laid[t].guarded = s.guard(laid[t])
 		space += uint16(spacesOf(as))
 	}
 	if !s.readOnly {
@@ -100,12 +102,19 @@ func (s *Store) apply(sch *schemas.Schema) error {
 			return err
 		}
 	}
-	for t, l := range laid {
-		if s.tables[t] == nil {
-			s.tables[t] = l
-		}
-	}
+	s.tables.Add(sch, laid)
 	return nil
+}
+
+// guard returns the table's guarded, which its layouts for several schemas share.
+func (s *Store) guard(t *table) *atomic.Bool {
+	g := s.guarded[t.rows.space]
+	if g == nil {
+		g = new(atomic.Bool)
+		g.Store(t.rows.collections+t.statics.collections > 0)
+		s.guarded[t.rows.space] = g
+	}
+	return g
 }
 
 // readEntry reads the catalog's entry of a schema: its first key space, and its
@@ -144,13 +153,6 @@ func (s *Store) allot(sch *schemas.Schema) ([]byte, error) {
 	entry := binary.BigEndian.AppendUint16(nil, uint16(first))
 	entry = binary.BigEndian.AppendUint16(entry, uint16(next))
 	return append(entry, schemas.Format(sch)...), nil
-}
-
-// tableOf returns the layout of an applied table, or nil.
-func (s *Store) tableOf(t *schemas.Table) *table {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.tables[t]
 }
 
 // Stored implements drivers.Store.

@@ -47,7 +47,7 @@ type table struct {
 	byIndex map[*schemas.Index]*path
 	// guarded tables have writes that read first, so that every write to
 	// a row takes its lock.
-	guarded atomic.Bool
+	guarded *atomic.Bool
 }
 
 // spacesOf is how many key spaces a table takes.
@@ -68,7 +68,6 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 	if tb.statics, err = newFamily(first+2, order[:len(t.Partition)], inOrder(t, created.Static)); err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.Name, err)
 	}
-	tb.guarded.Store(tb.rows.collections+tb.statics.collections > 0)
 	tb.indexes = make([]path, 0, len(t.Indexes)) // pointers into it are kept
 	for _, x := range t.Indexes {
 		if !x.OverKeys() {

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -30,10 +31,12 @@ type Store struct {
 	maxBatch   int64
 	readBefore int64 // bytes the process had read from disk before the store was opened, or -1
 
-	mu     sync.RWMutex // guards db, fs, tables, schemas
+	mu     sync.RWMutex // guards db, fs, guarded
 	db     *pebble.DB   // nil once closed
 	fs     *guardFS
-	tables map[*schemas.Table]*table
+	tables plan.Tables[table]
+
+	guarded map[uint16]*atomic.Bool // of a table, by the key space of its rows
 
 	seed     maphash.Seed
 	stripes  [stripes]stripe
@@ -93,7 +96,7 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 	}
 	s := &Store{
 		dir: o.Dir, cacheBytes: o.CacheBytes, durability: o.Durability, readOnly: o.ReadOnly, lock: l, maxBatch: maxBatchBytes, readBefore: readBytes(),
-		tables: make(map[*schemas.Table]*table), seed: maphash.MakeSeed(),
+		seed: maphash.MakeSeed(), guarded: make(map[uint16]*atomic.Bool),
 	}
 	if s.cacheBytes == 0 {
 		s.cacheBytes = defaultCache

@@ -229,3 +229,34 @@ func (e *env) want(want, name string, args ...any) {
 		e.t.Errorf("%s%v:\n got %q\nwant %q", name, args, got, want)
 	}
 }
+
+// TestGuarded: a table's writes take locks as soon as a pattern of any schema that
+// was applied over it reads before it writes.
+func TestGuarded(t *testing.T) {
+	const plain = "schema: 1\nname: guarded\ntables: {mail: {partition: [user text], columns: {size: bigint}}}\n" +
+		"patterns: {put: {put: mail, columns: size}"
+	st := newEnv(t, drivers.Options{}).store
+	var tables []*table
+	for _, text := range []string{plain + "}\n", plain + ", swap: {put-if: mail, columns: size, if: size}}\n"} {
+		s, err := schemas.Parse("guarded.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Apply(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := drivers.PrepareAll(t.Context(), st, s); err != nil {
+			t.Fatal(err)
+		}
+		stmt, err := st.Prepare(t.Context(), s.Pattern("put"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, stmt.(*statement).table)
+	}
+	for i, tb := range tables {
+		if !tb.guarded.Load() {
+			t.Errorf("schema %d: writes take no lock, though another schema has conditional ones", i)
+		}
+	}
+}
