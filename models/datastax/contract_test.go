@@ -10,7 +10,7 @@ import (
 
 var contract = modeltest.Suite{
 	Model:  Model(),
-	Traits: modeltest.Traits{Order: modeltest.ByDelivery, KeepsBodies: true},
+	Traits: modeltest.Traits{Order: modeltest.ByDelivery, KeepsBodies: true, Overflows: true},
 	Damages: []modeltest.Damage{
 		{Name: "chunk lost", Table: "attachments", Want: models.Audit{BrokenBodies: 1}},
 		{

@@ -80,7 +80,7 @@ func (diff *differential) checkOthers(but *account) {
 }
 
 func testPages(t *testing.T, s *suite) {
-	for _, overflow := range []int{0, 7} {
+	for _, overflow := range s.Traits.overflows(7) {
 		diff := s.start(t, models.Options{OverflowAfter: overflow}).differential()
 		sizes := []int{0, 1, 24, 25, 26, 60}
 		var names []string
@@ -106,7 +106,7 @@ func testPages(t *testing.T, s *suite) {
 // testPagesWhileDelivering reads page after page while mail keeps coming in:
 // what was there at the start comes once, in order.
 func testPagesWhileDelivering(t *testing.T, s *suite) {
-	for _, overflow := range []int{0, 7} {
+	for _, overflow := range s.Traits.overflows(7) {
 		diff := s.start(t, models.Options{OverflowAfter: overflow}).differential()
 		in := diff.user(diff.at("ann"), "INBOX").folders[0]
 		for n := range 40 {

@@ -54,7 +54,7 @@ func testLabels(t *testing.T, s *suite) {
 }
 
 func testPurge(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	diff := s.start(t, models.Options{ChunkSize: 2000}).differential()
 	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
 	in, work := a.folders[0], a.folders[1]
 	for n := range 10 {

@@ -22,18 +22,17 @@ type liveEngine struct {
 	contact func(testing.TB) string
 }
 
-// RunLive runs every rule on each real engine, in a namespace of its own. Tests
-// that call it have Live in their names.
+// RunLive runs the rules that a real engine can break on each real engine, in a
+// namespace of its own. Tests that call it have Live in their names.
 func (s Suite) RunLive(t *testing.T) {
 	s.complete(t)
 	for _, e := range liveEngines() {
 		t.Run(e.engine.Name, func(t *testing.T) {
 			st := openLive(t, e.engine, drivers.Options{Contact: []string{e.contact(t)}, Namespace: newNamespace()})
-			on := s.onShared(t, st)
-			t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, on) })
+			shared := s.onShared(t, st)
+			t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, shared) })
 			t.Parallel() // the engines at once, now that no heap is measured
-			on.run(t, all())
-			on.runDamages(t)
+			shared.run(t, rulesOn(onEngines))
 		})
 	}
 }

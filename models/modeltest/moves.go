@@ -85,7 +85,7 @@ func testMoveAndBack(t *testing.T, s *suite) {
 }
 
 func testDelete(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	diff := s.start(t, models.Options{ChunkSize: 2000}).differential()
 	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
 	in := a.folders[0]
 	for n := range 9 {

@@ -1,7 +1,6 @@
 package modeltest
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/gocql/gocql"
@@ -13,15 +12,8 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// quorumRules are the rules that are run once more on three nodes. They are
-// about every acknowledged delivery byte for byte, counters, UIDs, whole bodies,
-// and messages in exactly one folder: invariants 1, 3, 4, 5 and 6.
-var quorumRules = []string{
-	"deliver", "bytes", "chunk seams", "pages", "flags", "move", "move and back", "delete", "workers on one folder",
-	"labels", "uids",
-}
-
-// RunQuorum runs rules on three nodes with as many replicas, at quorum. What is
+// RunQuorum runs the rules about several nodes on three, with as many replicas, at
+// quorum: numbers, counters and moves of workers that use different nodes. What is
 // delivered last is read from all three at once. Tests that call it have Quorum in
 // their names.
 func (s Suite) RunQuorum(t *testing.T) {
@@ -37,17 +29,17 @@ func (s Suite) RunQuorum(t *testing.T) {
 	if d := st.Capabilities().Durability; d != drivers.Quorum {
 		t.Errorf("durability is %s, want %s", d, drivers.Quorum)
 	}
-	on := s.onShared(t, st)
-	on.run(t, slices.DeleteFunc(all(), func(r rule) bool { return !slices.Contains(quorumRules, r.name) }))
-	on.checkReplicas(t, o)
-	filled := fill(on.start(t, models.Options{ChunkSize: 1000, OverflowAfter: 5}))
+	shared := s.onShared(t, st)
+	shared.run(t, rulesOn(onNodes))
+	shared.checkReplicas(t, o)
+	filled := fill(shared.start(t, models.Options{ChunkSize: 1000, OverflowAfter: 5}))
 	o.Settings["consistency"] = "ALL" // an answer takes every replica
 	every, err := cassandra.Engine().Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { every.Close() })
-	checkAgain(t, on, every, filled)
+	checkAgain(t, shared, every, filled)
 }
 
 // checkReplicas asks the cluster itself how often it keeps what the model stores.

@@ -33,6 +33,18 @@ type Traits struct {
 	// WholeRows: a message lies in one row with its attachments, which the
 	// client holds while it is written.
 	WholeRows bool
+	// Overflows: a folder goes on in another partition, as models.Options.OverflowAfter
+	// says.
+	Overflows bool
+}
+
+// overflows are the values of models.Options.OverflowAfter for which a rule is run: the
+// model's own, and n where that makes a difference.
+func (tr Traits) overflows(n int) []int {
+	if tr.Overflows {
+		return []int{0, n}
+	}
+	return []int{0}
 }
 
 // reference is the simplest mailbox that keeps every rule: slices in memory, searched

@@ -31,13 +31,13 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) {
 		// Alone, because it measures the heap.
 		t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, embedded) })
-		embedded.run(t, rules())
+		embedded.noting(t, rules())
 		embedded.runDamages(t)
 	})
 	for _, e := range limitedEngines() {
 		t.Run("as "+e.name, func(t *testing.T) {
 			limited := s.on(e.open)
-			limited.run(t, rules())
+			limited.noting(t, rules())
 			limited.runDamages(t)
 		})
 	}
@@ -88,9 +88,26 @@ func (s Suite) on(open opener) *suite { return &suite{Suite: s, open: open} }
 // A rule is one subtest. Offered is nil if the rule is about every model.
 type rule struct {
 	name    string
+	where   where
 	offered func(models.Mailbox) bool
 	check   func(*testing.T, *suite)
 }
+
+// where says on which engines a rule is run. Every rule is run on the embedded engine
+// and on the limited ones.
+type where int
+
+const (
+	// inProcess: the rule is about the model's own logic. The calls that it makes are
+	// those of other rules, so a real engine shows nothing new.
+	inProcess where = iota
+	// onEngines: also on each real engine, which can break the rule by its types, order,
+	// time stamps, limits, deletes or conditions. Together these rules run every
+	// pattern that any rule runs; Run checks that.
+	onEngines
+	// onNodes: also on three nodes, whose replicas must agree for the rule to hold.
+	onNodes
+)
 
 // has reports whether a mailbox implements the optional interface I.
 func has[I any](mb models.Mailbox) bool {
@@ -100,56 +117,61 @@ func has[I any](mb models.Mailbox) bool {
 
 func rules() []rule {
 	return []rule{
-		{"deliver", nil, testDeliver},
-		{"bytes", nil, testBytes},
-		{"chunk seams", nil, testChunkSeams},
-		{"too large", nil, testTooLarge},
-		{"odd dates", nil, testOddDates},
-		{"odd names", nil, testOddNames},
-		{"duplicates", nil, testDuplicates},
-		{"delivery fails", nil, testDeliveryFails},
-		{"stop early", nil, testStopEarly},
-		{"accounts", nil, testAccounts},
-		{"neighbours", nil, testNeighbours},
-		{"pages", nil, testPages},
-		{"pages while delivering", nil, testPagesWhileDelivering},
-		{"page after a message gone", nil, testPageAfterGone},
-		{"flags", nil, testFlags},
-		{"move", nil, testMove},
-		{"move and back", nil, testMoveAndBack},
-		{"delete", nil, testDelete},
-		{"many", nil, testMany},
-		{"stale handles", nil, testStaleHandles},
-		{"clock stands still", nil, testClockStandsStill},
-		{"clock goes back", nil, testClockGoesBack},
-		{"bind again", nil, testBindAgain},
-		{"cancelled", nil, testCancelled},
-		{"range reads", has[models.RangeReader], testRangeReads},
-		{"labels", has[models.Labeler], testLabels},
-		{"purge and restore", has[models.Purger], testPurge},
-		{"recount", has[models.Recounter], testRecount},
-		{"uids", has[models.UIDs], testUIDs},
-		{"expunge", has[models.UIDs], testExpunge},
-		{"subscriptions", has[models.Subscriber], testSubscriptions},
-		{"by sender", has[models.SenderSearcher], testBySender},
-		{"slice", has[models.Slicer], testSlice},
-		{"seen by", has[models.Seer], testSeenBy},
-		{"shared folder", has[models.Poster], testSharedFolder},
-		{"random", nil, testRandom},
+		{"deliver", onEngines, nil, testDeliver},
+		{"bytes", onEngines, nil, testBytes},
+		{"chunk seams", onEngines, nil, testChunkSeams},
+		{"too large", onEngines, nil, testTooLarge},
+		{"odd dates", onEngines, nil, testOddDates},
+		{"odd names", onEngines, nil, testOddNames},
+		{"duplicates", inProcess, nil, testDuplicates},
+		{"delivery fails", inProcess, nil, testDeliveryFails},
+		{"stop early", onEngines, nil, testStopEarly},
+		{"accounts", onEngines, nil, testAccounts},
+		{"neighbours", inProcess, nil, testNeighbours},
+		{"pages", onEngines, nil, testPages},
+		{"pages while delivering", inProcess, nil, testPagesWhileDelivering},
+		{"page after a message gone", inProcess, nil, testPageAfterGone},
+		{"flags", onEngines, nil, testFlags},
+		{"move", inProcess, nil, testMove},
+		{"move and back", onEngines, nil, testMoveAndBack},
+		{"delete", onEngines, nil, testDelete},
+		{"many", onEngines, nil, testMany},
+		{"stale handles", onEngines, nil, testStaleHandles},
+		{"clock stands still", inProcess, nil, testClockStandsStill},
+		{"clock goes back", inProcess, nil, testClockGoesBack},
+		{"bind again", inProcess, nil, testBindAgain},
+		{"cancelled", onEngines, nil, testCancelled},
+		{"range reads", onEngines, has[models.RangeReader], testRangeReads},
+		{"labels", onEngines, has[models.Labeler], testLabels},
+		{"purge and restore", onEngines, has[models.Purger], testPurge},
+		{"recount", onEngines, has[models.Recounter], testRecount},
+		{"uids", onNodes, has[models.UIDs], testUIDs},
+		{"expunge", onEngines, has[models.UIDs], testExpunge},
+		{"subscriptions", onEngines, has[models.Subscriber], testSubscriptions},
+		{"by sender", onEngines, has[models.SenderSearcher], testBySender},
+		{"slice", onEngines, has[models.Slicer], testSlice},
+		{"seen by", onEngines, has[models.Seer], testSeenBy},
+		{"shared folder", onEngines, has[models.Poster], testSharedFolder},
+		{"random", onEngines, nil, testRandom},
 	}
 }
 
 // concurrent are the rules about many workers at once.
 func concurrent() []rule {
 	return []rule{
-		{"workers", nil, testWorkers},
-		{"workers on one folder", nil, testWorkersOneFolder},
-		{"account race", nil, testAccountRace},
+		{"workers", inProcess, nil, testWorkers},
+		{"workers on one folder", onNodes, nil, testWorkersOneFolder},
+		{"account race", onEngines, nil, testAccountRace},
 	}
 }
 
 // all are the rules of both kinds.
 func all() []rule { return slices.Concat(rules(), concurrent()) }
+
+// rulesOn are the rules that are run there.
+func rulesOn(w where) []rule {
+	return slices.DeleteFunc(all(), func(r rule) bool { return r.where < w })
+}
 
 // run runs the rules that apply to the model.
 func (s *suite) run(t *testing.T, rules []rule) {

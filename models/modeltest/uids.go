@@ -28,7 +28,7 @@ func testUIDs(t *testing.T, s *suite) {
 // testExpunge expunges ranges of one folder among others: whichever way a
 // store sorts folders, most have a neighbour on either side.
 func testExpunge(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	diff := s.start(t, models.Options{ChunkSize: 2000}).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "A", "B", "C", "D")
 	for n := range 8 {
 		d := sample(n)
