@@ -20,7 +20,7 @@ code, so a model can be checked before it is written.`,
 		Example: `  mailbench schema list
   mailbench schema show james > mine.yaml`,
 	}
-	c.AddCommand(newSchemaList(known), newSchemaShow(known))
+	c.AddCommand(newSchemaList(known), newSchemaShow(known), newSchemaLint(known))
 	return c
 }
 

@@ -1,0 +1,101 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// boundRules are about what grows without end, in the store and in what is read.
+func boundRules() []*Rule {
+	return []*Rule{{
+		ID: "unbounded-partition", Severity: Warning, Engines: []string{cassandra},
+		Doc: `Each message or event adds rows to a partition, and nothing in its key begins a new one. A partition is
+			read, compacted, repaired and streamed as a whole, by the same replicas.`,
+		Source: `aim: under 10 MB a partition; 100 MB and 100,000 rows are where it begins to hurt: DataStax, Calculating
+			partition size
+			(https://docs.datastax.com/en/cassandra_win/2.2/cassandra/planning/planPlanningPartitionSize.html);
+			cassandra.yaml 4.0, compaction_large_partition_warning_threshold 100MiB (partition_size_warn_threshold
+			since 4.1); limit: 2 billion cells (https://docs.datastax.com/en/cql/hcd/reference/cql-limits.html)`,
+		Do: `Add a column that begins a new partition to its key: a month, or a number that rises when the partition is
+			full.`,
+		check: func(c *checker) {
+			c.tables(func(t *schemas.Table) {
+				if col := growing(t, 0); col != nil && !bucketed(t) {
+					c.atTable(t, "a partition (%s) gets rows for each %s, without an end", names(t.Partition), col.Name)
+				}
+			})
+		},
+	}, {
+		ID: "unbounded-row", Severity: Warning, Engines: []string{hbase},
+		Doc: `Each message or event adds a cell to one HBase row. A row is never split between regions, and a Get of it
+			must fit into memory.`,
+		Source: `HBase Reference Guide, Tall vs. wide: rows should not grow past a region's size
+			(https://hbase.apache.org/book.html#schema.smackdown.rowscols); hbase.table.max.rowsize, 1 GB`,
+		Do: `Let each message be a row: give the table a second plain column, or nest it in a table that has rows of
+			its own.`,
+		check: func(c *checker) {
+			c.tables(func(t *schemas.Table) {
+				n := rowColumns(t)
+				if col := growing(t, n-len(t.Partition)); col != nil {
+					c.atTable(t, "an HBase row (%s) gets a cell for each %s, without an end", 
+						names(t.Key()[:n]), col.Name)
+				}
+			})
+		},
+	}, {
+		ID: "unbounded-read", Severity: Warning,
+		Doc: `A slice has no limit, and what it reads grows with each message or event. A call that was fast in a new
+			mailbox times out in an old one.`,
+		Source: `Cassandra guardrail page_size_warn_threshold
+			(https://cassandra.apache.org/_/blog/Apache-Cassandra-4.1-Features-Guardrails-Framework.html); HBase
+			Reference Guide, hbase.client.scanner.max.result.size
+			(https://hbase.apache.org/book.html#hbase_default_configurations)`,
+		Do: "Add limit: arg and after, and read in pages; or keep a counter of what is counted.",
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				if col := leftToGrow(p); col != nil && !limited(p) && !c.onlyFallback(p) {
+					c.atPattern(p, "has no limit, and its rows of %s grow in number by %s", p.Table.Name, col.Name)
+				}
+			}, schemas.Slice)
+		},
+	}, {
+		ID: "filter-reads-more", Severity: Warning,
+		Doc: `A slice compares a plain column that no index of the table begins with. The engine reads the rows that it
+			drops, and a limit bounds only what it returns.`,
+		Source: `Cassandra documentation, ALLOW FILTERING
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/dml.html#allow-filtering); HBase
+			Reference Guide, Filters (https://hbase.apache.org/book.html#client.filter)`,
+		Do: `Add the column to the key of a table of its own, or declare an index over the partition key and the
+			column.`,
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				if len(p.Filter) > 0 && !c.onlyFallback(p) && (indexOf(p) == nil || c.noIndex(p)) {
+					c.atPattern(p, "reads rows of %s that it drops, to find those with one value of %s",
+						p.Table.Name, names(p.Filter))
+				}
+			}, schemas.Slice)
+		},
+	}, {
+		ID: "large-delete", Severity: Note, Engines: []string{hbase},
+		Doc: `A delete of many HBase rows reads their keys first and deletes them in parts. It is not atomic. (Cassandra
+			writes one tombstone for the range.)`,
+		Source: `HBase has a Delete for one row only (https://hbase.apache.org/book.html#_delete); the package comment of
+			drivers/hbase`,
+		Do: `Let the caller find the rows and delete them in pages, so that it can go on where it was stopped.`,
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				if p.Scope != schemas.ScopeRow && len(p.By) < rowColumns(p.Table) {
+					c.atPattern(p, "deletes all HBase rows below (%s) of %s, which it has to read",
+						names(p.By), p.Table.Name)
+				}
+			}, schemas.Delete)
+		},
+	}}
+}
+
+// noIndex reports whether the schema was written for an engine that keeps no index
+// over plain columns.
+func (c *checker) noIndex(p *schemas.Pattern) bool {
+	return slices.Contains([]string{hbase, embedded}, c.schema.Native) && indexOf(p) != nil && !indexOf(p).OverKeys()
+}

@@ -1,0 +1,80 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// cellRules are about single values: how large they can be, and how they grow.
+func cellRules() []*Rule {
+	return []*Rule{{
+		ID: "blob-in-one-cell", Severity: Warning,
+		Doc: `A blob is one cell, and nothing in the table's key numbers its parts. It is as large as what somebody
+			sends, and an engine refuses a cell that is too large: HBase from 10 MiB on, Cassandra a mutation from 16
+			MiB on. Long before that each read and each compaction holds all of it in memory.`,
+		Source: `HBase Reference Guide, hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize, 10 MiB
+			(https://hbase.apache.org/book.html#hbase_default_configurations); cassandra.yaml, max_mutation_size: half
+			of commitlog_segment_size of 32 MiB
+			(https://cassandra.apache.org/doc/latest/cassandra/managing/configuration/cass_yaml_file.html); DataStax,
+			CQL limits: less than 1 MB is recommended (https://docs.datastax.com/en/cql/hcd/reference/cql-limits.html)`,
+		Do: `Store it in chunks of a fixed size, numbered by an int or bigint key column; or accept it if something
+			else bounds it.`,
+		check: func(c *checker) {
+			c.tables(func(t *schemas.Table) {
+				if slices.ContainsFunc(t.Key(), numbersParts) {
+					return
+				}
+				for _, col := range slices.Concat(t.Static, t.Columns) {
+					if col.Type.Kind == schemas.Blob || col.Type.Collection() && col.Type.Elem.Kind == schemas.Blob {
+						const what = "%s %s is one cell of any size: no int or bigint in the key (%s) numbers its parts"
+						c.atColumn(t, col, what, col.Type, col.Name, names(t.Key()))
+					}
+				}
+			})
+		},
+	}, {
+		ID: "collection-grows", Severity: Warning,
+		Doc: `A pattern appends to a list, and so it grows with each call. An engine reads a collection as a whole,
+			without pages, and Cassandra keeps a cell for each element.`,
+		Source: `Cassandra documentation, Collections: insertion and retrieval as a collection, not paged
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/collections/collection-create.html);
+			guardrails items_per_collection_warn_threshold and collection_size_warn_threshold; a map holds 65,535 keys
+			at most`,
+		Do: "Make each element a row: a table with the element in its clustering key.",
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				for _, col := range p.Columns {
+					c.atPattern(p, "adds to %s %s of %s with each call", col.Type, col.Name, p.Table.Name)
+				}
+			}, schemas.Append)
+		},
+	}, {
+		ID: "collection-replaced", Severity: Note, Engines: []string{cassandra},
+		Doc: `A put writes a whole set, list or map. Cassandra first writes a tombstone over the old elements, also if
+			the row is new, and then a cell for each element.`,
+		Source: `DataStax, What are tombstones
+			(https://docs.datastax.com/en/ddac/doc/datastax_enterprise/dbInternals/archTombstones.html): inserting or
+			updating a non-frozen collection`,
+		Do: `Keep collections small. If the elements are always written and read together, store them as one text or
+			blob.`,
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				var replaced []*schemas.Column
+				for _, col := range p.Columns {
+					if col.Type.Collection() {
+						replaced = append(replaced, col)
+					}
+				}
+				if len(replaced) > 0 {
+					c.atPattern(p, "writes a tombstone for each of (%s), %d a row", names(replaced), len(replaced))
+				}
+			}, schemas.Put, schemas.PutIf)
+		},
+	}}
+}
+
+// numbersParts reports whether a key column can be the number of a chunk.
+func numbersParts(c *schemas.Column) bool {
+	return c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint
+}

@@ -1,0 +1,99 @@
+package lint
+
+import (
+	"fmt"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// unable says why an engine cannot run a pattern as it is declared, or "". The
+// drivers decide that for good when they prepare the pattern.
+func unable(engine string, p *schemas.Pattern) string {
+	for _, part := range p.Parts {
+		if why := unable(engine, part.Pattern); why != "" {
+			return fmt.Sprintf("%s: %s", part.Pattern.Name, why)
+		}
+	}
+	switch engine {
+	case cassandra:
+		return cassandraUnable(p)
+	case hbase:
+		return hbaseUnable(p)
+	case oracle:
+		if p.Kind == schemas.Batch && p.Atomic == schemas.AtomicAll {
+			return "it is atomic below one shard key only"
+		}
+	case embedded:
+		if p.Index != nil && !p.Index.OverKeys() {
+			return "it keeps no index over plain columns"
+		}
+	}
+	return ""
+}
+
+func cassandraUnable(p *schemas.Pattern) string {
+	switch {
+	case p.Kind == schemas.Batch:
+		return countersUnable(p)
+	case p.ReturnsNew:
+		return "a write returns no values"
+	case p.Kind == schemas.Add && p.Columns[0].Type.Kind != schemas.Counter:
+		return "it adds to counters only"
+	case p.Index == nil:
+		return ""
+	}
+	last := len(p.Index.Columns) - 1
+	switch {
+	case p.Index.Columns[last].Column.Role != schemas.Plain || last > 0 && last != len(p.Table.Partition):
+		return "an index finds equal values of one plain column, and has no order"
+	case len(p.By) <= last || p.Reverse || p.In != nil || len(p.Filter) > 0:
+		return "an index finds equal values, in no order"
+	case last == 0 && (p.From != nil || p.To != nil || len(p.After) > 0):
+		return "an index without the partition key returns rows in no order"
+	}
+	return ""
+}
+
+// countersUnable says why Cassandra refuses a batch of counters, or "".
+func countersUnable(p *schemas.Pattern) string {
+	counters := 0
+	for _, part := range p.Parts {
+		if part.Pattern.Kind == schemas.Add {
+			counters++
+		}
+	}
+	switch {
+	case counters == 0 || p.Atomic == schemas.AtomicNone:
+		return ""
+	case counters < len(p.Parts):
+		return "a batch cannot mix counters with other columns"
+	case p.Atomic == schemas.AtomicAll:
+		return "a batch of counters is not logged"
+	}
+	return ""
+}
+
+func hbaseUnable(p *schemas.Pattern) string {
+	switch {
+	case p.Index != nil:
+		return "it has no indexes"
+	case p.Kind == schemas.Slice && p.Reverse && wide(p.Table) && boundKeys(p) < rowColumns(p.Table):
+		return "it cannot read the cells of several wide rows backwards"
+	case p.Kind != schemas.Batch || p.Atomic == schemas.AtomicNone:
+		return ""
+	case p.Atomic == schemas.AtomicAll:
+		return "it changes one row at once"
+	}
+	first := p.Parts[0].Pattern
+	for _, part := range p.Parts {
+		t := part.Pattern.Table
+		n := rowColumns(t)
+		switch {
+		case p.Atomic != schemas.AtomicRow && n != len(t.Partition):
+			return fmt.Sprintf("the rows of %s are HBase rows of their own", t.Name)
+		case t.Root() != first.Table.Root() || n != rowColumns(first.Table):
+			return fmt.Sprintf("%s and %s are in different HBase rows", first.Table.Name, t.Name)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,94 @@
+package lint
+
+import (
+	"fmt"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// fallbackRules are about what runs where an engine cannot run a pattern.
+func fallbackRules() []*Rule {
+	return []*Rule{{
+		ID: "no-fallback", Severity: Error, Engines: engineNames(),
+		Doc: `An engine that the schema is checked for cannot run a pattern, and no fallback is declared. What needs it
+			fails there.`,
+		Source: `the package comments of the drivers; Cassandra: counters and indexes; HBase: one row at once, no indexes;
+			Oracle NoSQL: one shard key at once`,
+		Do: "Declare a fallback, or change the pattern so that the engine can run it.",
+		check: func(c *checker) {
+			for _, p := range c.schema.Patterns {
+				if why := unable(c.engine, p); why != "" && p.Fallback == nil {
+					c.atPattern(p, "%s cannot run it: %s", c.engine, why)
+				}
+			}
+		},
+	}, {
+		ID: "fallback-scan", Severity: Warning,
+		Doc: `On some engine a pattern is answered by a scan of a whole table. There its cost grows with all data of the
+			store.`,
+		Source: `HBase Reference Guide, Secondary indexes and alternate query paths
+			(https://hbase.apache.org/book.html#secondary.indexes)`,
+		Do: "Add a table whose partition key is what the pattern finds rows by. It works on every engine.",
+		check: func(c *checker) {
+			for _, p := range c.schema.Patterns {
+				if fb := p.Fallback; fb != nil && fb.Kind == schemas.Scan && p.Kind != schemas.Scan {
+					c.atPattern(p, "%s runs in its place on %s: %s", fb.Name, list(without(p)), cost(p))
+				}
+			}
+		},
+	}, {
+		ID: "fallback-runs", Severity: Note, Engines: engineNames(),
+		Doc: `An engine that the schema is checked for cannot run a pattern, and its fallback runs in its place. Reports
+			call that emulated.`,
+		Source: "the package comments of the drivers",
+		Do:     "Look at what the fallback costs. Choose another engine or another pattern if that is too much.",
+		check: func(c *checker) {
+			for _, p := range c.schema.Patterns {
+				if why := unable(c.engine, p); why != "" && p.Fallback != nil {
+					c.atPattern(p, "%s cannot run it (%s); %s runs in its place: %s",
+						c.engine, why, p.Fallback.Name, cost(p))
+				}
+			}
+		},
+	}, {
+		ID: "fallback-idle", Severity: Note,
+		Doc:    "A pattern has a fallback, and every engine can run the pattern itself.",
+		Source: "the package comments of the drivers",
+		Do:     "Remove the fallback, and the pattern that nothing else runs.",
+		check: func(c *checker) {
+			for _, p := range c.schema.Patterns {
+				if p.Fallback != nil && len(without(p)) == 0 {
+					c.atPattern(p, "no engine needs its fallback %s", p.Fallback.Name)
+				}
+			}
+		},
+	}}
+}
+
+// without returns the engines that cannot run a pattern.
+func without(p *schemas.Pattern) []string {
+	var engines []string
+	for _, e := range engineNames() {
+		if unable(e, p) != "" {
+			engines = append(engines, e)
+		}
+	}
+	return engines
+}
+
+// cost says what the fallback of a pattern does more or otherwise.
+func cost(p *schemas.Pattern) string {
+	fb, a, b := p.Fallback, answer(p), answer(p.Fallback)
+	switch {
+	case p.Kind == schemas.Batch && p.Atomic != fb.Atomic:
+		return fmt.Sprintf("one call for each part, and an interruption leaves some of them done (atomic: %s, not %s)",
+			fb.Atomic, p.Atomic)
+	case fb.Kind == schemas.PutIf && p.Kind != schemas.PutIf:
+		return "a read, then a conditional write, and both again for each loser of a race"
+	case a.Partitions != b.Partitions:
+		return fmt.Sprintf("it reads %s, not %s", b.Partitions, a.Partitions)
+	case a.Order != b.Order:
+		return fmt.Sprintf("its order is that of %s, not of %s", b.Order, a.Order)
+	}
+	return "as many partitions, in the same order"
+}

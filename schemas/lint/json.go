@@ -1,0 +1,75 @@
+package lint
+
+import (
+	"encoding/json"
+	"io"
+)
+
+type jsonReport struct {
+	Schema   string        `json:"schema"`
+	File     string        `json:"file"`
+	Engines  []string      `json:"engines"`
+	Workload string        `json:"workload,omitempty"`
+	Errors   int           `json:"errors"`
+	Warnings int           `json:"warnings"`
+	Notes    int           `json:"notes"`
+	Accepted int           `json:"accepted"`
+	Findings []jsonFinding `json:"findings"`
+	Patterns []jsonAnswer  `json:"patterns"`
+}
+
+type jsonFinding struct {
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Engine   string `json:"engine,omitempty"`
+	Table    string `json:"table,omitempty"`
+	Pattern  string `json:"pattern,omitempty"`
+	Part     string `json:"part,omitempty"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Message  string `json:"message"`
+	Do       string `json:"do"`
+	Accepted string `json:"accepted,omitempty"`
+}
+
+type jsonAnswer struct {
+	Pattern    string `json:"pattern"`
+	Kind       string `json:"kind"`
+	Table      string `json:"table,omitempty"`
+	Partitions string `json:"partitions"`
+	Order      string `json:"order"`
+	Bound      string `json:"bound"`
+}
+
+// WriteJSON writes reports as one JSON object: all findings, also the accepted ones,
+// and how each pattern is answered.
+func WriteJSON(w io.Writer, reports []*Report) error {
+	out := struct {
+		Schemas []jsonReport `json:"schemas"`
+	}{[]jsonReport{}}
+	for _, r := range reports {
+		n := r.Counts()
+		j := jsonReport{
+			Schema: r.Schema.Name, File: r.Schema.File, Engines: r.Engines, Workload: r.Workload,
+			Errors: n.Errors, Warnings: n.Warnings, Notes: n.Notes, Accepted: n.Accepted,
+			Findings: []jsonFinding{}, Patterns: []jsonAnswer{},
+		}
+		for _, f := range r.Findings {
+			j.Findings = append(j.Findings, jsonFinding{
+				Rule: f.Rule.ID, Severity: f.Rule.Severity.String(), Engine: f.Engine,
+				Table: f.Table, Pattern: f.Pattern, Part: f.Part, Line: f.Pos.Line, Column: f.Pos.Column,
+				Message: f.Message, Do: f.Rule.Do, Accepted: f.Accepted,
+			})
+		}
+		for _, a := range Answers(r.Schema) {
+			j.Patterns = append(j.Patterns, jsonAnswer{
+				a.Pattern.Name, a.Pattern.Kind.String(), tableName(a.Pattern), a.Partitions, a.Order, a.Bound,
+			})
+		}
+		out.Schemas = append(out.Schemas, j)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(out)
+}

@@ -1,0 +1,229 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/strict"
+)
+
+// Finding is one thing that a rule found in a schema.
+type Finding struct {
+	Rule    *Rule
+	Engine  string // that it is about, or ""
+	Table   string // or "" if it is about a batch
+	Pattern string // or "" if it is about a table
+	// Part is the column or index, or "".
+	Part string
+	Pos  schemas.Pos
+	// Message says what was found, with the numbers behind it.
+	Message string
+	// Accepted is the reason for which the schema accepts the finding, or "".
+	Accepted string
+}
+
+// Options say what a schema is checked for.
+type Options struct {
+	// Engines that the schema is to run on; none: the one that it was written for,
+	// or all if it names none.
+	Engines []string
+	// Numbers are what a workload makes of the schema, or nil.
+	Numbers *Numbers
+}
+
+// Check returns what the rules find in a schema, in the order of the file. The error
+// is of type [schemas.Errors]: acceptances of unknown rules.
+func Check(s *schemas.Schema, o Options) (*Report, error) {
+	if err := checkAccepted(s); err != nil {
+		return nil, err
+	}
+	r := &Report{Schema: s, Engines: o.Engines}
+	if o.Numbers != nil {
+		r.Workload = o.Numbers.Workload
+	}
+	if len(r.Engines) == 0 {
+		r.Engines = engineNames()
+		if s.Native != "" {
+			r.Engines = []string{s.Native}
+		}
+	}
+	found := check(s, r.Engines, o.Numbers)
+	matched := make(map[acceptance]bool)
+	for _, f := range found {
+		matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true
+	}
+	for _, f := range check(s, engineNames(), o.Numbers) { // one for another engine is no mistake
+		matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true
+	}
+	found = append(found, unmatched(s, matched, o.Numbers != nil)...)
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+	})
+	r.Findings = found
+	return r, nil
+}
+
+// check runs all rules.
+func check(s *schemas.Schema, engines []string, numbers *Numbers) []Finding {
+	c := &checker{schema: s, numbers: numbers}
+	for _, r := range Rules() {
+		if r.check == nil || r.Numbers && numbers == nil {
+			continue
+		}
+		c.rule, c.engine = r, ""
+		if r.Engines == nil {
+			r.check(c)
+			continue
+		}
+		for _, c.engine = range engines {
+			if slices.Contains(r.Engines, c.engine) {
+				r.check(c)
+			}
+		}
+	}
+	return c.found
+}
+
+// acceptance is a place at which a schema may accept findings of a rule.
+type acceptance struct{ table, pattern, rule string }
+
+// checkAccepted returns the acceptances of unknown rules.
+func checkAccepted(s *schemas.Schema) error {
+	var known []string
+	for _, r := range Rules() {
+		known = append(known, r.ID)
+	}
+	d := strict.Decoder{File: s.File}
+	each(s, func(a schemas.Acceptance, where string, _ acceptance) {
+		if slices.Contains(known, a.Rule) {
+			return
+		}
+		e := &schemas.Error{
+			File: s.File, Pos: a.Pos, Near: strict.Nearest(a.Rule, known),
+			Msg: fmt.Sprintf("unknown rule %q in accept of %s", a.Rule, where),
+		}
+		if e.Near == "" {
+			e.Msg += `; "mailbench schema lint --rules" lists them`
+		}
+		d.Errs = append(d.Errs, e)
+	})
+	return d.Errs.Sorted()
+}
+
+// each calls yield for all acceptances of a schema.
+func each(s *schemas.Schema, yield func(a schemas.Acceptance, where string, at acceptance)) {
+	for _, t := range s.Tables {
+		for _, a := range t.Accept {
+			yield(a, "table "+t.Name, acceptance{t.Name, "", a.Rule})
+		}
+	}
+	for _, p := range s.Patterns {
+		for _, a := range p.Accept {
+			yield(a, "pattern "+p.Name, acceptance{tableName(p), p.Name, a.Rule})
+		}
+	}
+}
+
+const unusedAcceptance = "accept-unused"
+
+func acceptRules() []*Rule {
+	return []*Rule{{
+		ID: unusedAcceptance, Severity: Warning,
+		Doc: `A table or pattern accepts a finding that its rule does not make there, on any engine. What was accepted
+			has been mended, or it stands elsewhere.`,
+		Source: judgement,
+		Do:     "Remove the acceptance, or move it to the table or pattern that the finding names.",
+	}}
+}
+
+// unmatched returns findings for the acceptances that match none. Without numbers
+// the rules that need them cannot be judged.
+func unmatched(s *schemas.Schema, matched map[acceptance]bool, numbers bool) []Finding {
+	var found []Finding
+	rules := make(map[string]*Rule)
+	for _, r := range Rules() {
+		rules[r.ID] = r
+	}
+	each(s, func(a schemas.Acceptance, _ string, at acceptance) {
+		if matched[at] || rules[a.Rule].Numbers && !numbers {
+			return
+		}
+		found = append(found, Finding{
+			Rule: rules[unusedAcceptance], Table: at.table, Pattern: at.pattern, Pos: a.Pos,
+			Message: fmt.Sprintf("accepts %s, which finds nothing there", a.Rule),
+		})
+	})
+	return found
+}
+
+// checker holds what a rule needs to judge a schema.
+type checker struct {
+	schema  *schemas.Schema
+	numbers *Numbers
+	rule    *Rule
+	engine  string // that the rule is to judge for; "" if it is about none
+	found   []Finding
+}
+
+// patterns calls yield for every pattern of the kinds given.
+func (c *checker) patterns(yield func(*schemas.Pattern), kinds ...schemas.PatternKind) {
+	for _, p := range c.schema.Patterns {
+		if slices.Contains(kinds, p.Kind) {
+			yield(p)
+		}
+	}
+}
+
+// tables calls yield for every table that stores something of its own.
+func (c *checker) tables(yield func(*schemas.Table)) {
+	for _, t := range c.schema.Tables {
+		if !t.Header() {
+			yield(t)
+		}
+	}
+}
+
+func (c *checker) add(f Finding, accepted []schemas.Acceptance, format string, args []any) {
+	f.Rule, f.Engine, f.Message = c.rule, c.engine, fmt.Sprintf(format, args...)
+	for _, a := range accepted {
+		if a.Rule == c.rule.ID {
+			f.Accepted = a.Reason
+		}
+	}
+	c.found = append(c.found, f)
+}
+
+func (c *checker) atPattern(p *schemas.Pattern, format string, args ...any) {
+	c.add(Finding{Table: tableName(p), Pattern: p.Name, Pos: p.Pos}, p.Accept, format, args)
+}
+
+func (c *checker) atTable(t *schemas.Table, format string, args ...any) {
+	c.add(Finding{Table: t.Name, Pos: t.Pos}, t.Accept, format, args)
+}
+
+func (c *checker) atColumn(t *schemas.Table, col *schemas.Column, format string, args ...any) {
+	c.add(Finding{Table: t.Name, Part: col.Name, Pos: col.Pos}, t.Accept, format, args)
+}
+
+func (c *checker) atIndex(t *schemas.Table, x *schemas.Index, format string, args ...any) {
+	c.add(Finding{Table: t.Name, Part: x.Name, Pos: x.Pos}, t.Accept, format, args)
+}
+
+func tableName(p *schemas.Pattern) string {
+	if p.Table == nil {
+		return ""
+	}
+	return p.Table.Name
+}
+
+// names lists columns for messages.
+func names(cs []*schemas.Column) string {
+	words := make([]string, len(cs))
+	for i, c := range cs {
+		words[i] = c.Name
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,171 @@
+package lint
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+var update = flag.Bool("update", false, "rewrite what testdata says is found")
+
+// TestRules: each rule finds what its file in testdata/rules says in one schema, and
+// nothing in another that is nearly the same.
+func TestRules(t *testing.T) {
+	cases := make(map[string]bool)
+	for _, r := range Rules() {
+		cases[r.ID] = true
+		t.Run(r.ID, func(t *testing.T) {
+			file := filepath.Join("testdata", "rules", r.ID+".txtar")
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts := make(map[string]string)
+			for _, f := range archive.Files {
+				texts[f.Name] = string(f.Data)
+			}
+			got := found(t, r, texts["found.yaml"])
+			if got == "" {
+				t.Errorf("finds nothing in found.yaml")
+			}
+			if near := found(t, r, texts["near.yaml"]); near != "" {
+				t.Errorf("finds in near.yaml:\n%s", near)
+			}
+			if *update {
+				archive.Files[len(archive.Files)-1].Data = []byte(got)
+				if err := os.WriteFile(file, txtar.Format(archive), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			} else if diff := cmp.Diff(texts["want"], got); diff != "" {
+				t.Errorf("findings differ from %s (-want +got); -update rewrites it:\n%s", file, diff)
+			}
+		})
+	}
+	files, err := filepath.Glob("testdata/rules/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !cases[strings.TrimSuffix(filepath.Base(f), ".txtar")] {
+			t.Errorf("%s is of no rule", f)
+		}
+	}
+}
+
+// found lists what a rule finds in a schema.
+func found(t *testing.T, r *Rule, src string) string {
+	t.Helper()
+	report, err := Check(parse(t, src), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, f := range report.Findings {
+		if f.Rule.ID == r.ID && f.Accepted == "" {
+			fmt.Fprintf(&b, "%d:%d: %s: %s\n", f.Pos.Line, f.Pos.Column, f.subject(), f.Message)
+		}
+	}
+	return b.String()
+}
+
+func parse(t *testing.T, src string) *schemas.Schema {
+	t.Helper()
+	s, err := schemas.Parse("mail.yaml", []byte(src))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, src)
+	}
+	return s
+}
+
+// TestRulesAreDocumented: an id is words with dashes, and no part is left out.
+func TestRulesAreDocumented(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, r := range Rules() {
+		if r.ID == "" || seen[r.ID] || strings.Trim(r.ID, "abcdefghijklmnopqrstuvwxyz-") != "" {
+			t.Errorf("id %q", r.ID)
+		}
+		seen[r.ID] = true
+		for _, text := range []string{r.Doc, r.Do} {
+			if !strings.HasSuffix(strings.TrimSuffix(text, ")"), ".") {
+				t.Errorf("%s: not a sentence: %q", r.ID, text)
+			}
+		}
+		if r.Source == "" {
+			t.Errorf("%s names no source", r.ID)
+		}
+	}
+}
+
+// TestBundled: what lint says of the models' schemas for the engine that they were
+// written for is accepted, with the reason, or a note.
+func TestBundled(t *testing.T) {
+	for _, name := range schemas.BundledNames() {
+		s, err := schemas.Bundled(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := Check(s, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range report.Findings {
+			if f.Rule.Severity > Note && f.Accepted == "" {
+				t.Errorf("%s:%d:%d: %s", s.File, f.Pos.Line, f.Pos.Column, &f)
+			}
+		}
+		if n := report.Counts(); n.Accepted == 0 {
+			t.Errorf("%s accepts nothing; each document has its trade-offs", name)
+		}
+	}
+}
+
+// TestUnknownRule: an acceptance of a rule that there is not is named with its place
+// and the nearest word.
+func TestUnknownRule(t *testing.T) {
+	s := parse(t, `schema: 1
+name: mail
+tables:
+  t: {partition: [k text], columns: {v: int}, accept: {unbounded-partion: few rows}}
+patterns:
+  all: {scan: t, accept: {xyzzy: for audits}}
+`)
+	_, err := Check(s, Options{})
+	want := `mail.yaml:4:56: unknown rule "unbounded-partion" in accept of table t; did you mean "unbounded-partition"?
+mail.yaml:6:27: unknown rule "xyzzy" in accept of pattern all; "mailbench schema lint --rules" lists them`
+	if err == nil || err.Error() != want {
+		t.Errorf("Check: %v\nwant %s", err, want)
+	}
+}
+
+// TestAcceptedElsewhere: a finding for another engine may be accepted, too.
+func TestAcceptedElsewhere(t *testing.T) {
+	const text = `schema: 1
+name: mail
+native: cassandra
+tables:
+  t:
+    partition: [id timeuuid]
+    columns: {v: int, w: int}
+    accept: {time-ordered-key: few messages}
+patterns:
+  put: {put: t}
+  one: {get: t}
+`
+	for engine, accepted := range map[string]int{"cassandra": 0, "hbase": 1} {
+		report, err := Check(parse(t, text), Options{Engines: []string{engine}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := report.Counts(); n != (Counts{Accepted: accepted}) {
+			t.Errorf("for %s: %+v, want %d accepted and nothing else", engine, n, accepted)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package lint
+
+import "github.com/mailbench/mailbench/schemas"
+
+// partitionRules are about how many partitions answer a pattern.
+func partitionRules() []*Rule {
+	return []*Rule{{
+		ID: "scan-all", Severity: Note,
+		Doc: `A pattern reads every row of a table. Its cost grows with all data of the store. That suits an audit or an
+			export and nothing that a user waits for.`,
+		Source: `Cassandra documentation, Data Modeling: a query should read one partition
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/data-modeling/intro.html)`,
+		Do: "Use it for audits only, or bind the partition key and make it a slice.",
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				if len(p.Filter) == 0 && !c.onlyFallback(p) {
+					c.atPattern(p, "reads every partition of %s", p.Table.Name)
+				}
+			}, schemas.Scan)
+		},
+	}, {
+		ID: "scan-filter", Severity: Error,
+		Doc: `A pattern reads every row of a table to find those with one value. Its cost grows with all data of the
+			store, not with what it returns.`,
+		Source: `Cassandra documentation, ALLOW FILTERING
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/dml.html#allow-filtering); guardrail
+			allow_filtering_enabled; HBase Reference Guide, Scan with filters
+			(https://hbase.apache.org/book.html#client.filter)`,
+		Do: "Add a table whose partition key is the filtered column, and write it together with this one.",
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				if len(p.Filter) > 0 && indexOf(p) == nil && !c.onlyFallback(p) {
+					c.atPattern(p, "reads every partition of %s to find the rows with one value of %s",
+						p.Table.Name, names(p.Filter))
+				}
+			}, schemas.Scan)
+		},
+	}, {
+		ID: "index-all-nodes", Severity: Warning,
+		Doc: `A slice goes through a secondary index and does not bind the partition key. The index is local to each
+			node, so every node (or shard) is asked, also those without a result. The slowest one decides, and the
+			query fails if one range of tokens is down.`,
+		Source: `DataStax, When to use an index (https://docs.datastax.com/en/cql/3.0/cql/ddl/ddl_when_use_index_c.html);
+			Cassandra documentation, 2i concepts
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/indexing/2i/2i-concepts.html)`,
+		Do: "Bind the partition key too, or add a table whose partition key is the indexed column.",
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				x := p.Index
+				if len(p.Filter) > 0 && x == nil {
+					x = indexOf(p)
+				}
+				if x != nil && !bindsPartition(p) && !c.onlyFallback(p) {
+					c.atPattern(p, "asks every node through index %s, since it does not bind the partition key (%s)",
+						x.Name, names(p.Table.Partition))
+				}
+			}, schemas.Slice, schemas.Scan)
+		},
+	}, {
+		ID: "many-partitions", Severity: Warning,
+		Doc: `A get reads one partition for each element of a list, one after another: there is no word on how many at
+			once. With one query for all, a single node would have to gather them.`,
+		Source: `Cassandra guardrails partition_keys_in_select_warn_threshold and _fail_threshold
+			(https://cassandra.apache.org/_/blog/Apache-Cassandra-4.1-Features-Guardrails-Framework.html)`,
+		Do: "Say how many are read at once (parallel: N), or put what is read together into one partition.",
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				if p.In != nil && p.In.Role == schemas.Partition && p.Parallel == 0 {
+					c.atPattern(p, "reads a partition of %s for each %s, one after another", p.Table.Name, p.In.Name)
+				}
+			}, schemas.Get)
+		},
+	}}
+}

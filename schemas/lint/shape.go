@@ -1,0 +1,128 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// growing returns the first clustering column, from the given one on, that gets a
+// new value for each message or event; nil if there is none. A bigint below such a
+// column numbers the pieces of one message.
+func growing(t *schemas.Table, from int) *schemas.Column {
+	one := false // the columns before name one message
+	for i, c := range t.Clustering {
+		switch c.Type.Kind {
+		case schemas.TimeUUID, schemas.Timestamp, schemas.UUID:
+		case schemas.Bigint:
+			if one {
+				continue
+			}
+		default:
+			continue
+		}
+		if i >= from {
+			return c
+		}
+		one = true
+	}
+	return nil
+}
+
+// bucketed reports whether the partition key has a number or a time beside other
+// columns, so that a new partition begins when that changes.
+func bucketed(t *schemas.Table) bool {
+	return len(t.Partition) > 1 && slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
+		switch c.Type.Kind {
+		case schemas.Int, schemas.Bigint, schemas.Timestamp:
+			return true
+		}
+		return false
+	})
+}
+
+// rowColumns returns how many columns of the primary key are in the HBase row key.
+// The rest is the qualifier of a cell in that row. This is the layout of the HBase
+// driver, which its package comment describes.
+func rowColumns(t *schemas.Table) int {
+	if len(t.Columns) > 1 || len(t.Columns) == 1 && t.Columns[0].Type.Collection() {
+		return len(t.Partition) + len(t.Clustering)
+	}
+	for p := t.Parent; p != nil; p = p.Parent {
+		if n := len(p.Partition) + len(p.Clustering); !p.Header() && rowColumns(p) == n {
+			return n
+		}
+	}
+	return len(t.Partition)
+}
+
+// wide reports whether rows of the table are cells of wider HBase rows.
+func wide(t *schemas.Table) bool { return rowColumns(t) < len(t.Partition)+len(t.Clustering) }
+
+// onlyFallback reports whether the pattern runs in place of another one.
+func (c *checker) onlyFallback(p *schemas.Pattern) bool {
+	return slices.ContainsFunc(c.schema.Patterns, func(o *schemas.Pattern) bool { return o.Fallback == p })
+}
+
+// of returns the patterns on a table of the kinds given.
+func (c *checker) of(t *schemas.Table, kinds ...schemas.PatternKind) []*schemas.Pattern {
+	var ps []*schemas.Pattern
+	c.patterns(func(p *schemas.Pattern) {
+		if p.Table == t {
+			ps = append(ps, p)
+		}
+	}, kinds...)
+	return ps
+}
+
+// boundKeys returns how many columns of the primary key, or of the index, a read
+// binds to values: by, and in.
+func boundKeys(p *schemas.Pattern) int {
+	n := len(p.By)
+	if p.In != nil {
+		n++
+	}
+	return n
+}
+
+// bindsPartition reports whether a read names the partition that answers it.
+func bindsPartition(p *schemas.Pattern) bool {
+	for _, c := range p.Table.Partition {
+		if !slices.Contains(p.By, c) && p.In != c {
+			return false
+		}
+	}
+	return true
+}
+
+// indexOf returns the index that answers a filter: it begins with the filtered
+// columns, after the partition key if it has that; nil if there is none.
+func indexOf(p *schemas.Pattern) *schemas.Index {
+	for _, x := range p.Table.Indexes {
+		cs := x.Columns
+		for len(cs) > 0 && cs[0].Column.Role == schemas.Partition {
+			cs = cs[1:]
+		}
+		if len(cs) >= len(p.Filter) && !slices.ContainsFunc(cs[:len(p.Filter)], func(ic schemas.IndexColumn) bool {
+			return !slices.Contains(p.Filter, ic.Column)
+		}) {
+			return x
+		}
+	}
+	return nil
+}
+
+// limited reports whether the read returns a number of rows that is fixed or the
+// caller's choice.
+func limited(p *schemas.Pattern) bool {
+	return p.Limit > 0 || p.LimitArg || p.From != nil && p.To != nil
+}
+
+// leftToGrow returns the column by which the rows that a slice reads grow in number,
+// or nil.
+func leftToGrow(p *schemas.Pattern) *schemas.Column {
+	if p.Index != nil {
+		return growing(p.Table, 0)
+	}
+	return growing(p.Table, boundKeys(p)-len(p.Table.Partition))
+}

@@ -1,0 +1,135 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// writeRules are about writes that read, writes that race, and writes together.
+func writeRules() []*Rule {
+	return []*Rule{{
+		ID: "read-before-write", Severity: Note,
+		Doc: `A write has to read first: a condition, an added number that is returned, an element that is taken out of
+			a list by its value, and on Cassandra each counter. It costs what a read costs, and it cannot simply be
+			sent again after a timeout.`,
+		Source: `Cassandra documentation: lightweight transactions take four round trips
+			(https://cassandra.apache.org/doc/latest/cassandra/architecture/guarantees.html#lightweight-transactions-with-linearizable-consistency),
+			lists incur a read before a write
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/collections/collection-create.html),
+			counters are not idempotent
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/types.html#counters); guardrail
+			read_before_write_list_operations_enabled`,
+		Do: "Keep such writes out of the way of every delivery, or change the data so that a plain put does.",
+		check: func(c *checker) {
+			for _, p := range c.schema.Patterns {
+				if why := readsFirst(p); why != "" {
+					c.atPattern(p, "%s", why)
+				}
+			}
+		},
+	}, {
+		ID: "mixed-conditional", Severity: Warning, Engines: []string{cassandra},
+		Doc: `Conditional and plain writes change the rows of one table. A conditional write is ordered by its ballot, a
+			plain one by its writer's clock. A plain write can be lost behind a conditional one that came before it,
+			and a condition can hold though a plain write has just changed the value.`,
+		Source: `Cassandra documentation, Guarantees
+			(https://cassandra.apache.org/doc/latest/cassandra/architecture/guarantees.html); CASSANDRA-13767,
+			timestamps of Paxos and plain writes; drivers/cassandra leaves the timestamps of such tables to the nodes`,
+		Do: `Make all writes of these rows conditional, or keep what the condition guards in a table of its own.`,
+		check: func(c *checker) {
+			c.tables(func(t *schemas.Table) {
+				conditional := c.of(t, schemas.PutIf)
+				plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
+					func(p *schemas.Pattern) bool { return p.Static })
+				if len(conditional) > 0 && len(plain) > 0 {
+					c.atTable(t, "%s write under a condition, %s without", patternNames(conditional), patternNames(plain))
+				}
+			})
+		},
+	}, {
+		ID: "batch-spreads", Severity: Note,
+		Doc: `A batch changes rows of several partitions together. Cassandra logs it on two other nodes first: it is
+			applied whole in the end, readers may see a part of it before, it warns above 5 KiB and refuses above 50
+			KiB. HBase is atomic in one row only, Oracle NoSQL below one shard key. Without atomic, whoever is
+			interrupted leaves a part.`,
+		Source: `Cassandra documentation, BATCH
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/dml.html#batch_statement);
+			cassandra.yaml, batch_size_warn_threshold 5KiB, batch_size_fail_threshold 50KiB,
+			unlogged_batch_across_partitions_warn_threshold 10; HBase ACID properties
+			(https://hbase.apache.org/acid-semantics.html); Oracle NoSQL, WriteMultiple`,
+		Do: `Keep bodies out of it. Put what must change together into one partition, or order the parts so that an
+			interruption leaves nothing that is wrong.`,
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				if !c.onlyFallback(p) && spreads(p) {
+					c.atPattern(p, "%s", guarantee(p))
+				}
+			}, schemas.Batch)
+		},
+	}}
+}
+
+// readsFirst says what a write reads, or "".
+func readsFirst(p *schemas.Pattern) string {
+	switch p.Kind {
+	case schemas.PutIf:
+		if p.Absent {
+			return fmt.Sprintf("looks whether the row of %s is there", p.Table.Name)
+		}
+		return fmt.Sprintf("compares (%s) of %s before it writes", names(p.If), p.Table.Name)
+	case schemas.Remove:
+		return fmt.Sprintf("reads the list (%s) of %s to find the element", names(p.Columns), p.Table.Name)
+	case schemas.Add:
+		if p.ReturnsNew {
+			return fmt.Sprintf("returns (%s) of %s after adding to it", names(p.Columns), p.Table.Name)
+		}
+		if p.Columns[0].Type.Kind == schemas.Counter {
+			return fmt.Sprintf("adds to counters (%s) of %s, which Cassandra reads first", names(p.Columns), p.Table.Name)
+		}
+	}
+	return ""
+}
+
+// spreads reports whether a batch changes several partitions: it says that it does,
+// or it writes under several root tables, or it promises nothing about its repeated
+// parts.
+func spreads(p *schemas.Pattern) bool {
+	repeated := false
+	for _, part := range p.Parts {
+		if part.Pattern.Table.Root() != p.Parts[0].Pattern.Table.Root() {
+			return true
+		}
+		repeated = repeated || part.Each != ""
+	}
+	return p.Atomic == schemas.AtomicAll || p.Atomic == schemas.AtomicNone && repeated
+}
+
+// guarantee says what a batch writes and what an interruption leaves.
+func guarantee(p *schemas.Pattern) string {
+	var tables []string
+	for _, part := range p.Parts {
+		if name := part.Pattern.Table.Name; !slices.Contains(tables, name) {
+			tables = append(tables, name)
+		}
+	}
+	what := fmt.Sprintf("writes %s in several partitions", strings.Join(tables, ", "))
+	if p.Atomic == schemas.AtomicNone {
+		return what + ", and no engine makes it all or nothing (atomic: none)"
+	}
+	able := slices.DeleteFunc(engineNames(), func(engine string) bool { return unable(engine, p) != "" })
+	if len(able) == 0 {
+		return what + ", which no engine can do as a whole"
+	}
+	return fmt.Sprintf("%s (atomic: %s), which %s can do as a whole", what, p.Atomic, strings.Join(able, " and "))
+}
+
+func patternNames(ps []*schemas.Pattern) string {
+	words := make([]string, len(ps))
+	for i, p := range ps {
+		words[i] = p.Name
+	}
+	return strings.Join(words, ", ")
+}
