@@ -18,7 +18,7 @@ func TestVerdict(t *testing.T) {
 	}
 	failed := []reports.Cell{cell(reports.Failed, judge.CodeError)}
 	ok, overloaded := cell(reports.OK, ""), cell(reports.Overloaded, judge.CodeDropped)
-	both := cell(reports.Invalid, judge.CodeClientLate)
+	both := cell(reports.Invalid, judge.CodeClientDelays)
 	both.Offered = &reports.Offered{Due: 100, Dropped: 99, Rate: 100, Achieved: 1}
 	notOffered, nothing := cell(reports.Empty, judge.CodeNotOffered), cell(reports.Empty, judge.CodeNothingMeasured)
 	for _, c := range []struct {
@@ -41,7 +41,7 @@ func TestVerdict(t *testing.T) {
 		{"one model has the population", reports.Run{Cells: []reports.Cell{notOffered, ok}}, exitOK, exitOK},
 		{"overloaded, and another failed", reports.Run{Cells: append(failed, overloaded)}, exitFailed, exitFailed},
 		{"invalid, and overloaded", reports.Run{Cells: []reports.Cell{both}}, exitBroken, exitOK},
-		{"invalid", reports.Run{Cells: []reports.Cell{cell(reports.Invalid, judge.CodeClientLate)}}, exitOK, exitOK},
+		{"invalid", reports.Run{Cells: []reports.Cell{cell(reports.Invalid, judge.CodeClientDelays)}}, exitOK, exitOK},
 	} {
 		if got := exitStatus(verdict(&c.run, false)); got != c.want {
 			t.Errorf("%s: status %d, want %d", c.name, got, c.want)

@@ -107,10 +107,35 @@ type Evidence struct {
 	// Occupancy is the part of the workers' time that they spent in calls.
 	Occupancy float64 `json:"occupancy"`
 
+	// Hiccups are times in which the process could not run. Delays are what the
+	// client's own delays changed.
+	Hiccups *Hiccups `json:"hiccups,omitempty"`
+	Delays  *Delays  `json:"delays,omitempty"`
+
 	// Windows are the service times of the phase's windows: of each the weighted
 	// mean of its operations' medians. Lags are the mean lags of the same windows.
 	Windows []float64 `json:"windows_ns,omitempty"`
 	Lags    []int64   `json:"lags_ns,omitempty"`
+}
+
+// Hiccups are times in which the load generator's process could not run. A thread
+// sleeps 1 ms at a time; it has a hiccup when it wakes more than 1 ms late.
+type Hiccups struct {
+	Count    int64   `json:"count"`
+	Total    int64   `json:"total_ns"`
+	Stopped  int64   `json:"stopped_ns"` // of Total, while the process neither ran nor waited for a processor
+	Lateness Latency `json:"lateness"`   // how late the thread woke, of all times
+}
+
+// Delays compare the response times of all operations of a cell with those that they
+// would have had if the load generator had lost no time itself: with its timers on
+// time, without hiccups, and without the time that it takes to make operations.
+// Delays below 0.5 ms are left out.
+type Delays struct {
+	Operations int64   `json:"operations"` // that were delayed
+	Dropped    int64   `json:"dropped"`    // that would not have been dropped
+	Response   Latency `json:"response"`
+	Undelayed  Latency `json:"undelayed"`
 }
 
 // EngineInfo is the engine's state at one time. A negative number is one that the
@@ -130,9 +155,13 @@ type EngineInfo struct {
 type ClientInfo struct {
 	Workers     int     `json:"workers"`
 	Processors  int     `json:"processors"` // that the process may use
+	Capacity    float64 `json:"capacity"`   // the least of Processors, GOMAXPROCS and the CPU quota
 	CPUSeconds  float64 `json:"cpu_seconds"`
-	CPUShare    float64 `json:"cpu_share"`    // of Processors
+	CPUShare    float64 `json:"cpu_share"`    // of Capacity
 	OthersShare float64 `json:"others_share"` // of all processors, by other processes and the hypervisor; negative: not known
+	StealShare  float64 `json:"steal_share"`  // of all processors, by the hypervisor
+	Throttled   int64   `json:"throttled_ns"` // while the CPU quota stopped the process
+	SchedP99    int64   `json:"sched_p99_ns"` // how long goroutines waited for a processor
 	GCPauses    int64   `json:"gc_pause_ns"`
 	GCSeconds   float64 `json:"gc_cpu_seconds"` // as the runtime estimates it
 	PeakRSS     int64   `json:"peak_rss_bytes"` // of the process so far; 0: not known

@@ -50,22 +50,25 @@ const (
 // Op is one operation of one cell. Count is how many were ok; only they are in the
 // latency figures.
 type Op struct {
-	Count    int64     `json:"count"`
-	NotFound int64     `json:"not_found"`
-	Failed   int64     `json:"failed"`              // known not to be applied
-	Unknown  int64     `json:"unknown"`             // timed out: may be applied
-	Dropped  int64     `json:"dropped"`             // due, but never started
-	NoTarget int64     `json:"no_target,omitempty"` // found no live message to work on
-	TooLarge int64     `json:"too_large,omitempty"`
-	Clamped  int64     `json:"clamped,omitempty"` // latencies beyond the histogram's range, counted at its end
-	Support  Support   `json:"support"`
-	Fallback string    `json:"fallback,omitempty"` // names of the patterns whose fallback ran
-	Missing  string    `json:"missing,omitempty"`  // listing fields that the model's row lacks
-	Rate     float64   `json:"rate"`               // ok operations a second
-	Response Latency   `json:"response"`           // end − due
-	Service  Latency   `json:"service"`            // end − start
-	Lag      Latency   `json:"lag"`                // start − due
-	Store    StoreCost `json:"store"`
+	Count    int64   `json:"count"`
+	NotFound int64   `json:"not_found"`
+	Failed   int64   `json:"failed"`              // known not to be applied
+	Unknown  int64   `json:"unknown"`             // timed out: may be applied
+	Dropped  int64   `json:"dropped"`             // due, but never started
+	NoTarget int64   `json:"no_target,omitempty"` // found no live message to work on
+	TooLarge int64   `json:"too_large,omitempty"`
+	Clamped  int64   `json:"clamped,omitempty"` // latencies beyond the histogram's range, counted at its end
+	Support  Support `json:"support"`
+	Fallback string  `json:"fallback,omitempty"` // names of the patterns whose fallback ran
+	Missing  string  `json:"missing,omitempty"`  // listing fields that the model's row lacks
+	Rate     float64 `json:"rate"`               // ok operations a second
+	Response Latency `json:"response"`           // end − due
+	Service  Latency `json:"service"`            // end − start
+	Lag      Latency `json:"lag"`                // start − due
+	// Undelayed is Response as it would have been if the load generator had lost no
+	// time. It is left out if it is the same.
+	Undelayed *Latency  `json:"undelayed,omitempty"`
+	Store     StoreCost `json:"store"`
 	// Errors are the first few texts of errors and how often each came, the most
 	// frequent first. Texts that differ only in addresses and numbers are one. The
 	// last may be OtherErrors.

@@ -12,10 +12,10 @@ const (
 	CodeNotOffered      reports.Code = "not-offered"
 	CodeNothingMeasured reports.Code = "nothing-measured"
 	// Invalid.
-	CodeClientCPU  reports.Code = "client-cpu"
-	CodeClientBusy reports.Code = "client-busy"
-	CodeClientLate reports.Code = "client-late"
-	CodeFewWorkers reports.Code = "few-workers"
+	CodeClientCPU    reports.Code = "client-cpu"
+	CodeClientBusy   reports.Code = "client-busy"
+	CodeClientDelays reports.Code = "client-delays"
+	CodeFewWorkers   reports.Code = "few-workers"
 	// Overloaded. Dropped is a doubt too, which names the operations.
 	CodeBehind  reports.Code = "behind"
 	CodeDropped reports.Code = "dropped"
@@ -23,6 +23,7 @@ const (
 	// Doubts.
 	CodeSharedMachine     reports.Code = "shared-machine"
 	CodeLateStarts        reports.Code = "late-starts"
+	CodeClientLag         reports.Code = "client-lag"
 	CodeQueued            reports.Code = "queued"
 	CodeDrifting          reports.Code = "drifting"
 	CodeNotSettled        reports.Code = "not-settled"
@@ -57,12 +58,13 @@ func Codes() []Entry {
 		{CodeNothingMeasured, reports.Empty, "No operation was ok and none had an error: for example, the model offers none of the mix, or there was no message to work on."},
 		{CodeClientCPU, reports.Invalid, "The generator used nearly all of its processors, and the engine runs elsewhere."},
 		{CodeClientBusy, reports.Invalid, "Busy workers spent most of their time on making and recording operations."},
-		{CodeClientLate, reports.Invalid, "More than 1% of the operations started late although a worker was free."},
+		{CodeClientDelays, reports.Invalid, "The generator's own delays changed a p50, p90 or p99 by more than 10%, or too much to tell: see `delays`."},
 		{CodeFewWorkers, reports.Invalid, "All workers were busy and the queue grew, while the engine was not slower than with free workers."},
 		{CodeBehind, reports.Overloaded, "The achieved rate was less than 99% of the offered rate. A pause at the very end is no overload."},
 		{CodeDropped, reports.Overloaded, "Operations were due and never started, because they would have started later than --max-lag allows. It is a doubt too, which names the operations."},
 		{CodeSharedMachine, "", "Engine and generator share a machine's processors."},
-		{CodeLateStarts, "", "More than 0.1% of the operations started late although a worker was free: p99.9 contains it."},
+		{CodeLateStarts, "", "The generator delayed more than 0.1% of the operations: p99.9 contains it. Or its delays changed a percentile by more than 10%, and engine and generator share the processors, so that nobody can tell whose they are."},
+		{CodeClientLag, "", "Waking up in time is more than 20% of the median response time: the store is faster than the generator's timer."},
 		{CodeQueued, "", "More than 1% of the operations found no free worker: their response times contain that wait."},
 		{CodeDrifting, "", "The service time of the second half differs from that of the first by more than 20%."},
 		{CodeNotSettled, "", "The engine had not come to rest when the phase began."},

@@ -8,7 +8,7 @@ import (
 
 // The rules' numbers.
 const (
-	// lateInvalid puts the generator's own lateness into p99, lateDoubt into p99.9.
+	// lateInvalid is a share of the operations that is in p99, lateDoubt one in p99.9.
 	lateInvalid, lateDoubt = 0.01, 0.001
 	// ownInvalid: workers spent as much time on their own work as in calls.
 	ownInvalid = 0.5
@@ -77,9 +77,7 @@ func (j *Judgement) rate(c *reports.Cell) {
 // Queueing alone is no sign. These are the signs:
 //   - The processors are full and the engine runs elsewhere.
 //   - Busy workers spend their time on making operations.
-//   - Operations are late although a worker was free. An engine in this process
-//     may have taken the processors, so other programs must have had a part of
-//     them. With an engine beside this process nobody can tell who took them.
+//   - Its own delays change the response times: see delays.
 //   - The queue grows, and service times do not rise.
 func (j *Judgement) saturated(c *reports.Cell, e *reports.Evidence) {
 	client := c.Client
@@ -88,8 +86,8 @@ func (j *Judgement) saturated(c *reports.Cell, e *reports.Evidence) {
 	}
 	if !e.InProcess && client.CPUShare >= cpuFull {
 		j.because(reports.Invalid, CodeClientCPU,
-			"client saturated: the generator used %.0f%% of this machine's processors, and the engine runs outside of it; use more machines or a lower rate",
-			100*client.CPUShare)
+			"client saturated: the generator used %.0f%% of the processors that it may use (%.3g), and the engine runs outside of it; use more machines or a lower rate",
+			100*client.CPUShare, client.Capacity)
 		return
 	}
 	busy := seconds(e.Own) > ownBusy*c.Seconds*float64(min(client.Workers, client.Processors))
@@ -99,11 +97,6 @@ func (j *Judgement) saturated(c *reports.Cell, e *reports.Evidence) {
 		return
 	}
 	if c.Arrivals == "closed" {
-		return
-	}
-	if late := share(e.Late, e.Started); late > lateInvalid && !e.Beside && (!e.InProcess || client.OthersShare > othersMost) {
-		j.because(reports.Invalid, CodeClientLate,
-			"client saturated: %.1f%% of operations started late although a worker was free; lower the rate or leave the machine alone", 100*late)
 		return
 	}
 	rises := float64(e.ServiceQueued) > serviceRises*float64(e.ServiceFree)
@@ -136,9 +129,8 @@ func (j *Judgement) generator(c *reports.Cell, e *reports.Evidence) {
 	case e.Beside:
 		j.doubt(CodeSharedMachine, "shared machine: engine and client run on one machine and share its processors; %s", ranks)
 	}
-	if late := share(e.Late, e.Started); late > lateDoubt {
-		j.doubt(CodeLateStarts, "late starts: %.2f%% of operations started late although a worker was free; p99.9 contains that", 100*late)
-	}
+	j.delays(c, e)
+	j.lag(c)
 	if queued := share(e.Queued, e.Started); queued > lateInvalid && c.Client != nil {
 		j.doubt(CodeQueued, "queued: %.0f%% of operations found all %d workers busy; response times contain that wait",
 			100*queued, c.Client.Workers)

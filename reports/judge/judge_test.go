@@ -22,9 +22,10 @@ func healthy() *reports.Cell {
 		Ops:     map[string]reports.Op{"open": {Count: 60000, Support: reports.Native, Rate: 2000}},
 		Before:  &reports.EngineInfo{DiskBytes: 4 << 30, CacheBytes: 1 << 30},
 		Engines: &reports.EngineInfo{DiskBytes: 4 << 30, CacheBytes: 1 << 30},
-		Client:  &reports.ClientInfo{Workers: 32, Processors: 2, CPUShare: 0.3, OthersShare: -1},
+		Client:  &reports.ClientInfo{Workers: 32, Processors: 2, Capacity: 2, CPUShare: 0.3, OthersShare: -1},
 		Evidence: &reports.Evidence{
 			Settled: true, Warm: true, Lateness: 2 * ms, Started: 60000, Late: 10, Own: 10 * ms, Service: 1000 * ms, ServiceFree: ms,
+			Hiccups: &reports.Hiccups{}, Delays: &reports.Delays{},
 			Windows: []float64{100, 101, 99, 100, 102, 100}, Lags: []int64{ms, ms, ms, ms, ms, ms},
 		},
 	}
@@ -41,6 +42,14 @@ func op(c *reports.Cell, change func(*reports.Op)) {
 }
 
 type codes = []reports.Code
+
+// delayed makes the client's delays lift the p99 of all operations by so many percent.
+func delayed(c *reports.Cell, percent int64) {
+	c.Evidence.Delays = &reports.Delays{
+		Operations: 1200, Response: reports.Latency{P50: ms, P90: 2 * ms, P99: (100 + percent) * ms},
+		Undelayed: reports.Latency{P50: ms, P90: 2 * ms, P99: 100 * ms},
+	}
+}
 
 // A judged is a change of the healthy cell and what Judge has to find. Text is a
 // part of the reason, or of the last doubt where the verdict is ok.
@@ -59,11 +68,32 @@ var verdicts = []judged{
 
 	// The generator was the bottleneck.
 	{
-		"late with workers free", func(c *reports.Cell) { c.Evidence.Late = 1200 },
-		reports.Invalid, CodeClientLate,
-		codes{CodeLateStarts},
-		"client saturated: 2.0% of operations started late although a worker was free",
+		"its delays change p99", func(c *reports.Cell) { delayed(c, 11) },
+		reports.Invalid, CodeClientDelays, nil, "client late: without its own delays the p99 would be 100ms and not 111ms of all operations; leave the machine alone",
 	},
+	{"its delays change p99 a little", func(c *reports.Cell) { delayed(c, 9) }, reports.OK, "", codes{CodeLateStarts}, "in the response times of 2.00% of the operations"},
+	{"its delays change a p99 that few operations lie beyond", func(c *reports.Cell) {
+		c.Evidence.Started = 999
+		delayed(c, 11)
+	}, reports.OK, "", codes{CodeLateStarts}, ""},
+	{"its delays change the p90 of few operations", func(c *reports.Cell) {
+		c.Evidence.Started = 100
+		delayed(c, 11)
+		c.Evidence.Delays.Response.P90 = 3 * ms
+	}, reports.Invalid, CodeClientDelays, nil, "the p90 would be 2ms and not 3ms of all operations"},
+	{"its delays change the p50 of one operation", func(c *reports.Cell) {
+		op(c, func(o *reports.Op) { o.Response.P50, o.Undelayed = 2*ms, &reports.Latency{P50: ms} })
+	}, reports.Invalid, CodeClientDelays, nil, "the p50 would be 1ms and not 2ms of open"},
+	{"it was stopped, which changed no percentile", func(c *reports.Cell) { c.Evidence.Hiccups.Total = 3100 * ms }, reports.OK, "", nil, ""},
+	{"it was stopped, and few operations tell of it", func(c *reports.Cell) {
+		c.Evidence.Hiccups.Total, c.Evidence.Started = 3100*ms, 99
+	}, reports.Invalid, CodeClientDelays, nil, "its process could not run for 10.3% of the phase"},
+	{"it was stopped, in a closed loop", func(c *reports.Cell) {
+		c.Arrivals, c.Evidence.Hiccups.Total = "closed", 3100*ms
+	}, reports.Invalid, CodeClientDelays, nil, "its process could not run"},
+	{"operations were dropped because of it", func(c *reports.Cell) {
+		c.Evidence.Delays.Dropped, c.Offered.Dropped = 700, 700
+	}, reports.Invalid, CodeClientDelays, nil, "1.2% of the operations were dropped because of its own delays"},
 	{"making operations takes longer than running them", func(c *reports.Cell) {
 		c.Evidence.Queued, c.Evidence.Own, c.Evidence.Service = 30000, 50000*ms, 10000*ms
 	}, reports.Invalid, CodeClientBusy, codes{CodeQueued}, "client saturated: busy workers spent 83% of their time on making and recording"},
@@ -72,7 +102,7 @@ var verdicts = []judged{
 	}, reports.Invalid, CodeClientBusy, nil, "making and recording"},
 	{
 		"processors full, engine elsewhere", func(c *reports.Cell) { c.Client.CPUShare = 0.95 },
-		reports.Invalid, CodeClientCPU, nil, "client saturated: the generator used 95% of this machine's processors",
+		reports.Invalid, CodeClientCPU, nil, "client saturated: the generator used 95% of the processors that it may use (2)",
 	},
 	{"a pool too small for a fast engine", func(c *reports.Cell) {
 		e := c.Evidence
@@ -90,8 +120,17 @@ var verdicts = []judged{
 		queueGrows(c.Evidence)
 	}, reports.Invalid, CodeFewWorkers, codes{CodeQueued}, "use more workers"},
 	{"an embedded engine on a busy machine", func(c *reports.Cell) {
-		c.Evidence.InProcess, c.Client.CPUShare, c.Client.OthersShare, c.Evidence.Late = true, 0.4, 0.5, 5000
-	}, reports.Invalid, CodeClientLate, codes{CodeSharedMachine, CodeLateStarts}, "although a worker was free"},
+		c.Evidence.InProcess, c.Client.CPUShare, c.Client.OthersShare = true, 0.4, 0.5
+		delayed(c, 50)
+	}, reports.Invalid, CodeClientDelays, codes{CodeSharedMachine}, "client late"},
+	{"an embedded engine in a process that was stopped", func(c *reports.Cell) {
+		c.Evidence.InProcess, c.Client.OthersShare, c.Evidence.Hiccups.Stopped = true, 0.05, 400*ms
+		delayed(c, 50)
+	}, reports.Invalid, CodeClientDelays, codes{CodeSharedMachine}, "client late"},
+	{"a client that its quota stopped, with an engine beside it", func(c *reports.Cell) {
+		c.Evidence.Beside, c.Client.Throttled = true, 400*ms
+		delayed(c, 50)
+	}, reports.Invalid, CodeClientDelays, codes{CodeSharedMachine}, "client late"},
 
 	// The engine was: its slowness is the result, and no fault of the run.
 	{"a slow engine", func(c *reports.Cell) {
@@ -130,14 +169,17 @@ var verdicts = []judged{
 	}, reports.OK, "", codes{CodeQueued}, ""},
 	{"an embedded engine that takes all processors", func(c *reports.Cell) {
 		e := c.Evidence
-		e.InProcess, c.Client.CPUShare, e.Late = true, 0.99, 5000
+		e.InProcess, c.Client.CPUShare = true, 0.99
+		delayed(c, 50)
 		e.Queued, e.Service, e.ServiceQueued = 20000, 900_000*ms, 5*ms
 	}, reports.OK, "", codes{CodeSharedMachine, CodeLateStarts, CodeQueued}, ""},
 	{"an embedded engine that compacts in bursts", func(c *reports.Cell) {
-		c.Evidence.InProcess, c.Client.CPUShare, c.Evidence.Late = true, 0.5, 5000
-	}, reports.OK, "", codes{CodeSharedMachine, CodeLateStarts}, "late starts: 8.33% of operations"},
+		c.Evidence.InProcess, c.Client.CPUShare = true, 0.5
+		delayed(c, 50)
+	}, reports.OK, "", codes{CodeSharedMachine, CodeLateStarts}, "nobody can tell whose delays they are"},
 	{"an engine beside it that takes the processors", func(c *reports.Cell) {
-		c.Evidence.Beside, c.Client.CPUShare, c.Client.OthersShare, c.Evidence.Late = true, 0.3, 0.6, 5000
+		c.Evidence.Beside, c.Client.CPUShare, c.Client.OthersShare = true, 0.3, 0.6
+		delayed(c, 50)
 	}, reports.OK, "", codes{CodeSharedMachine, CodeLateStarts}, ""},
 	{"an engine beside it that is slow until it is warm, on full processors", func(c *reports.Cell) {
 		e := c.Evidence
@@ -180,9 +222,7 @@ var verdicts = []judged{
 	}, reports.OK, "", nil, ""},
 	{
 		"a closed loop has no due times", func(c *reports.Cell) { c.Arrivals, c.Evidence.Late = "closed", 5000 },
-		reports.OK, "",
-		codes{CodeLateStarts},
-		"",
+		reports.OK, "", nil, "",
 	},
 	{"a closed loop offers no rate", func(c *reports.Cell) { c.Arrivals, c.Offered.Achieved = "closed", 0 }, reports.OK, "", nil, ""},
 	{"one operation of many dropped", func(c *reports.Cell) {
@@ -339,11 +379,17 @@ var doubts = []judged{
 		"shared machine: engine and client run on one machine",
 	},
 	{
-		"a few late starts", func(c *reports.Cell) { c.Evidence.Late = 120 },
+		"a few late starts", func(c *reports.Cell) { c.Evidence.Delays.Operations = 120 },
 		reports.OK, "",
 		codes{CodeLateStarts},
-		"late starts: 0.20% of operations",
+		"late starts: the client's own delays are in the response times of 0.20% of the operations",
 	},
+	{"a store that is faster than the client's timer", func(c *reports.Cell) {
+		op(c, func(o *reports.Op) { o.Response.P50, o.Lag.P50 = ms, 201*ms/1000 })
+	}, reports.OK, "", codes{CodeClientLag}, "more than 20% of the median response time: open 60000"},
+	{"a store that is hardly slower than the timer", func(c *reports.Cell) {
+		op(c, func(o *reports.Op) { o.Response.P50, o.Lag.P50 = ms, 199*ms/1000 })
+	}, reports.OK, "", nil, ""},
 
 	// A load runs as fast as it can, and the phases without operations have no figures.
 	{"a load", func(c *reports.Cell) {

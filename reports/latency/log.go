@@ -44,13 +44,21 @@ func (l *Log) Write(tag func(op int, k Kind) string, ops []Op, from, to time.Tim
 			if h == nil || h.TotalCount() == 0 {
 				continue
 			}
-			h.SetTag(tag(i, Kind(k)))
-			h.SetStartTimeMs(from.UnixMilli())
-			h.SetEndTimeMs(to.UnixMilli())
-			if err := l.hdr.OutputIntervalHistogram(h); err != nil {
-				return fmt.Errorf("write latency log: %w", err)
+			if err := l.WriteOne(tag(i, Kind(k)), h, from, to); err != nil {
+				return err
 			}
 		}
+	}
+	return nil
+}
+
+// WriteOne adds one interval of one histogram.
+func (l *Log) WriteOne(tag string, h *hdr.Histogram, from, to time.Time) error {
+	h.SetTag(tag)
+	h.SetStartTimeMs(from.UnixMilli())
+	h.SetEndTimeMs(to.UnixMilli())
+	if err := l.hdr.OutputIntervalHistogram(h); err != nil {
+		return fmt.Errorf("write latency log: %w", err)
 	}
 	return nil
 }

@@ -12,19 +12,21 @@ import (
 type Kind uint8
 
 // The kinds. An open loop reports Response: it contains the wait for operations before
-// it that were late. A closed loop has no due times and records Service only. The last
-// two are no latencies: they tell how long an engine in trouble kept its callers
-// waiting.
+// it that were late. A closed loop has no due times and records Service only. The
+// others are no latencies: FailedAfter and UnknownAfter tell how long an engine in
+// trouble kept its callers waiting, Delayed and Undelayed what the client did.
 const (
 	Response     Kind = iota // end − due
 	Service                  // end − start
 	Lag                      // start − due
 	FailedAfter              // end − start of operations that failed
 	UnknownAfter             // end − start of operations whose outcome is unknown
+	Delayed                  // what is reported of operations that the client delayed
+	Undelayed                // what would have been, had it not
 	NumKinds     int  = iota
 )
 
-var kindNames = [NumKinds]string{"response", "service", "lag", "failed", "unknown"}
+var kindNames = [NumKinds]string{"response", "service", "lag", "failed", "unknown", "delayed", "undelayed"}
 
 // String returns the kind's name in tags and results.
 func (k Kind) String() string { return kindNames[k] }
@@ -47,8 +49,8 @@ const (
 // counted in Clamped: the histogram itself would lose it.
 const Highest = 100 * time.Second
 
-// Significant decimal digits of the histograms: of response and service, and of the
-// other times, which need less.
+// Significant decimal digits of the histograms: of latencies, and of the other times,
+// which need less.
 const (
 	digits      = 3 // 229 KB a histogram
 	digitsRough = 2 // 31 KB
@@ -91,10 +93,12 @@ func (o *Op) ended(at time.Duration) {
 }
 
 func newHistogram(k Kind) *hdr.Histogram {
-	if k == Response || k == Service {
+	switch k {
+	case Lag, FailedAfter, UnknownAfter:
+		return hdr.New(1, int64(Highest), digitsRough)
+	default:
 		return hdr.New(1, int64(Highest), digits)
 	}
-	return hdr.New(1, int64(Highest), digitsRough)
 }
 
 // add adds b to o. It yields the processor between histograms: a merge takes about
@@ -159,6 +163,17 @@ func (w *Worker) Record(op int, out Outcome, due, start, end time.Duration) {
 	case Unknown:
 		o.record(UnknownAfter, end-start)
 	}
+	w.mu.Unlock()
+}
+
+// Delay adds one operation that was recorded as OK, and that the client delayed: what
+// is reported of it, and what would have been.
+func (w *Worker) Delay(op int, reported, undelayed time.Duration) {
+	w.mu.Lock()
+	clamped := w.ops[op].Clamped // Record has counted it
+	w.ops[op].record(Delayed, reported)
+	w.ops[op].record(Undelayed, undelayed)
+	w.ops[op].Clamped = clamped
 	w.mu.Unlock()
 }
 

@@ -23,9 +23,9 @@ func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) error {
 		case <-ticks.C:
 		}
 		to := time.Now()
-		ops := p.recorder.Tick()
+		ops, hiccups := p.recorder.Tick(), p.hiccups.tick()
 		if p.Log != nil {
-			if err := p.Log(ops, from, to); err != nil {
+			if err := p.Log(ops, hiccups, from, to); err != nil {
 				stop()
 				<-ended
 				return err

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/reports"
@@ -32,7 +33,8 @@ type Spec struct {
 	Total int64
 
 	// Log, if set, gets the windows of the phase: what was recorded of each operation.
-	Log func(ops []latency.Op, from, to time.Time) error
+	// Hiccups are how late the hiccup meter woke.
+	Log func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error
 	// Progress, if set, is told how far the phase is, from one goroutine.
 	Progress func(Progress)
 }
@@ -89,6 +91,7 @@ type phase struct {
 	target   *target.Target
 	recorder *latency.Recorder
 	clock    clock
+	hiccups  *hiccups
 	began    time.Time
 
 	mu     sync.Mutex
@@ -150,6 +153,8 @@ func (p *phase) run(ctx context.Context) (err error) {
 		return err
 	}
 	p.began = p.clock.base
+	p.hiccups = watchHiccups(&p.clock)
+	defer p.hiccups.close()
 	before := processUsage()
 
 	workCtx, stop := context.WithCancel(ctx)

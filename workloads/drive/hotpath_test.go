@@ -40,9 +40,10 @@ type idleMail struct{ messages.Source }
 
 func (idleMail) Reader() messages.Reader { return nil }
 
-// hotWorker is a worker of a schedule that is always behind, so that nothing
-// waits, over a mailbox that does nothing. Users are as popular as Zipf's law says.
-func hotWorker(tb testing.TB) *worker {
+// testTarget is a target of 1000 users with one folder each, whose mailboxes are
+// those of bound. Users are as popular as Zipf's law says. The function returns a
+// phase's stream.
+func testTarget(tb testing.TB, bound models.Bound) (*target.Target, func(*workloads.Phase) workloads.Stream) {
 	w := &workloads.Workload{
 		Seed: 1, Mail: workloads.Mail{Recipients: random.Constant{Value: 1}},
 		Population: workloads.Population{Users: 1000, Folders: random.Constant{Value: 1}, Messages: random.Constant{Value: 1}},
@@ -53,7 +54,7 @@ func hotWorker(tb testing.TB) *worker {
 		tb.Fatal(err)
 	}
 	t := &target.Target{
-		Config: target.Config{Mail: idleMail{}}, Store: idleStore{}, Bound: idleBound{}, Dataset: &target.Dataset{},
+		Config: target.Config{Mail: idleMail{}}, Store: idleStore{}, Bound: bound, Dataset: &target.Dataset{},
 		Live: &target.Live{Accounts: make([]target.Account, census.Users())},
 	}
 	for i := range t.Live.Accounts {
@@ -62,14 +63,24 @@ func hotWorker(tb testing.TB) *worker {
 	for op := range t.Offers {
 		t.Offers[op] = true
 	}
+	return t, func(p *workloads.Phase) workloads.Stream { return w.Stream(p, census) }
+}
+
+// hotWorker is a worker of a schedule that is always behind, so that nothing
+// waits, over a mailbox that does nothing.
+func hotWorker(tb testing.TB) *worker {
+	t, stream := testTarget(tb, idleBound{})
 	phase := workloads.Phase{
 		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 1e8, Per: time.Second},
 		Operations: 1 << 60, Mix: workloads.Mix{workloads.List: 50, workloads.Counters: 50},
 	}
-	p := newPhase(t, Spec{Phase: phase, Stream: w.Stream(&phase, census), Workers: 1, MaxLag: 1000 * time.Hour})
+	p := newPhase(t, Spec{Phase: phase, Stream: stream(&phase), Workers: 1, MaxLag: 1000 * time.Hour})
+	var err error
 	if p.clock, err = startClock(); err != nil {
 		tb.Fatal(err)
 	}
+	p.hiccups = watchHiccups(&p.clock)
+	tb.Cleanup(p.hiccups.close)
 	hot, err := newWorker(p, 0)
 	if err != nil {
 		tb.Fatal(err)
@@ -79,7 +90,8 @@ func hotWorker(tb testing.TB) *worker {
 			tb.Error(err)
 		}
 	})
-	hot.last = 1 // all due times are past
+	hot.last = 1       // all due times are past
+	hot.free = 1 << 60 // and none of the waits is the client's
 	return hot
 }
 

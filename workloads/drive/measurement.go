@@ -67,6 +67,10 @@ func (p *phase) evidence() reports.Evidence {
 		Own: int64(s.own), Service: int64(s.service), Missed: p.missed, Messages: p.Total,
 		Windows: p.windows, Lags: p.lags,
 	}
+	if p.hiccups != nil { // a phase that began
+		hiccups, delays := p.hiccups.report(), p.delays()
+		e.Hiccups, e.Delays = &hiccups, &delays
+	}
 	if min(s.serviceFree.total(), s.serviceQueued.total()) >= enoughToCompare {
 		e.ServiceFree, e.ServiceQueued = int64(s.serviceFree.quantile(0.25)), int64(s.serviceQueued.quantile(0.5))
 	}
@@ -104,6 +108,10 @@ func (p *phase) op(i int) reports.Op {
 	o.Response = o.Service // a closed loop has no due times
 	if h := total.Times[latency.Response]; h != nil {
 		o.Response = summary(h)
+	}
+	if total.Times[latency.Delayed] != nil {
+		undelayed := summary(withoutDelays(total, p.reported()))
+		o.Undelayed = &undelayed
 	}
 	if n := float64(o.Count); n > 0 {
 		c := &s.cost

@@ -15,6 +15,7 @@ type stats struct {
 	due, skipped               int64
 	lastStart                  time.Duration
 	started, late, queued      int64
+	droppedByClient            int64         // see reports.Delays
 	busy                       time.Duration // in calls
 	own, service               time.Duration // see reports.Evidence
 	serviceFree, serviceQueued coarse
@@ -107,6 +108,7 @@ func (s *stats) add(b *stats) {
 	s.started += b.started
 	s.late += b.late
 	s.queued += b.queued
+	s.droppedByClient += b.droppedByClient
 	s.busy += b.busy
 	s.own += b.own
 	s.service += b.service

@@ -11,12 +11,15 @@ import (
 
 // usage is what this process used since it began, or between two moments.
 type usage struct {
-	cpu     time.Duration // user and system
-	machine time.Duration // of all processes together; 0: not known
-	rss     int64         // peak resident bytes; 0: not known
-	paused  time.Duration // stopped by the garbage collector
-	gc      float64       // CPU seconds of the garbage collector, by the runtime's estimate
-	mallocs uint64
+	cpu       time.Duration // user and system
+	machine   time.Duration // of all processes together; 0: not known
+	steal     time.Duration // taken by the hypervisor
+	throttled time.Duration // stopped by the CPU quota of its cgroup
+	rss       int64         // peak resident bytes; 0: not known
+	paused    time.Duration // stopped by the garbage collector
+	gc        float64       // CPU seconds of the garbage collector, by the runtime's estimate
+	mallocs   uint64
+	sched     *metrics.Float64Histogram // seconds that goroutines waited for a processor
 }
 
 // processUsage is what the process used since it began.
@@ -25,9 +28,9 @@ func processUsage() usage {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	u.paused, u.mallocs = time.Duration(m.PauseTotalNs), m.Mallocs
-	s := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}}
+	s := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/sched/latencies:seconds"}}
 	metrics.Read(s)
-	u.gc = s[0].Value.Float64()
+	u.gc, u.sched = s[0].Value.Float64(), s[1].Value.Float64Histogram()
 	return u
 }
 
@@ -35,24 +38,59 @@ func processUsage() usage {
 func (u usage) since(before usage) usage {
 	u.cpu -= before.cpu
 	u.machine -= before.machine
+	u.steal -= before.steal
+	u.throttled -= before.throttled
 	u.paused -= before.paused
 	u.gc -= before.gc
 	u.mallocs -= before.mallocs
+	for i, n := range before.sched.Counts {
+		u.sched.Counts[i] -= n
+	}
 	return u
 }
 
 // client is the usage of a phase, as results have it.
 func (u usage) client(workers int, seconds float64) reports.ClientInfo {
 	c := reports.ClientInfo{
-		Workers: workers, Processors: runtime.NumCPU(), CPUSeconds: u.cpu.Seconds(), OthersShare: -1,
+		Workers: workers, Processors: runtime.NumCPU(), Capacity: processors(), CPUSeconds: u.cpu.Seconds(), OthersShare: -1,
+		Throttled: int64(u.throttled), SchedP99: int64(quantile(u.sched, 0.99) * 1e9),
 		GCPauses: int64(u.paused), GCSeconds: u.gc, PeakRSS: u.rss, Limits: limits(),
 	}
-	all := max(seconds, 1e-9) * float64(c.Processors)
-	c.CPUShare = u.cpu.Seconds() / all
+	seconds = max(seconds, 1e-9)
+	c.CPUShare = u.cpu.Seconds() / (seconds * c.Capacity)
 	if u.machine > 0 {
-		c.OthersShare = u.machine.Seconds()/all - c.CPUShare
+		all := seconds * float64(machineProcessors())
+		c.OthersShare, c.StealShare = (u.machine-u.cpu).Seconds()/all, u.steal.Seconds()/all
 	}
 	return c
+}
+
+// processors is how many processors the process may use: the least of those it may
+// run on, GOMAXPROCS and its cgroup's quota.
+func processors() float64 {
+	n := float64(min(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
+	if q := cpuQuota(); q > 0 {
+		n = min(n, q)
+	}
+	return n
+}
+
+// quantile is the upper bound of the bucket that a part q of the values is below.
+func quantile(h *metrics.Float64Histogram, q float64) float64 {
+	var all uint64
+	for _, n := range h.Counts {
+		all += n
+	}
+	left := q * float64(all)
+	for i, n := range h.Counts {
+		if left -= float64(n); left <= 0 && n > 0 {
+			if top := h.Buckets[i+1]; !math.IsInf(top, 1) {
+				return top
+			}
+			return h.Buckets[i]
+		}
+	}
+	return 0
 }
 
 // limits are those in force for this process.

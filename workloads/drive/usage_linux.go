@@ -15,52 +15,106 @@ func systemUsage() usage {
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
 		return usage{}
 	}
-	return usage{cpu: time.Duration(r.Utime.Nano() + r.Stime.Nano()), machine: machineBusy(), rss: r.Maxrss << 10}
+	busy, steal := machineBusy()
+	return usage{
+		cpu:     time.Duration(r.Utime.Nano() + r.Stime.Nano()),
+		machine: busy, steal: steal, throttled: throttled(), rss: r.Maxrss << 10,
+	}
+}
+
+// processCPU is the processor time that this process has used.
+func processCPU() time.Duration {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts) != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
+
+// queuedForCPU is how long the calling thread has been ready to run and had no
+// processor; 0: not known. The second number of schedstat: sched-stats.rst of Linux.
+func queuedForCPU() time.Duration {
+	b, err := os.ReadFile("/proc/thread-self/schedstat")
+	if err != nil {
+		return 0
+	}
+	f := strings.Fields(string(b))
+	if len(f) < 2 {
+		return 0
+	}
+	ns, _ := strconv.ParseInt(f[1], 10, 64) // 0 if it is no number
+	return time.Duration(ns)
+}
+
+// doze stops the calling thread for that long.
+func doze(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
+	_ = unix.Nanosleep(&ts, nil) // a signal only shortens it
 }
 
 // machineBusy is the time that all processors were busy, or taken by the
-// hypervisor, since the machine was started; 0 if it is not told. Its unit is
-// 10 ms: proc_stat(5).
-func machineBusy() time.Duration {
+// hypervisor, since the machine was started; 0 if it is not told. Steal is the
+// hypervisor's part. The unit is 10 ms: proc_stat(5).
+func machineBusy() (busy, steal time.Duration) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return 0
+		return 0, 0
 	}
+	const tick = 10 * time.Millisecond
 	line, _, _ := strings.Cut(string(b), "\n")
 	f := strings.Fields(line) // cpu user nice system idle iowait irq softirq steal guest guest_nice
-	var busy int64
 	for i := 1; i < min(len(f), 9); i++ {
 		n, err := strconv.ParseInt(f[i], 10, 64)
 		if err != nil {
-			return 0
+			return 0, 0
 		}
 		if i != 4 && i != 5 { // idle, iowait
-			busy += n
+			busy += time.Duration(n) * tick
+		}
+		if i == 8 {
+			steal = time.Duration(n) * tick
 		}
 	}
-	return time.Duration(busy) * 10 * time.Millisecond
+	return busy, steal
 }
 
-// cpuQuota is how many processors the process' cgroup may use, or any above it;
-// 0: no limit, or not known. cgroup v2: cpu.max holds quota and period.
-func cpuQuota() float64 {
+// machineProcessors is how many processors the machine has, also those that this
+// process may not use.
+func machineProcessors() int {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 1
+	}
+	return max(1, strings.Count(string(b), "\ncpu"))
+}
+
+// cgroups are the folders of the process' cgroup and of those above it. cgroup v2.
+func cgroups() (dirs []string) {
 	b, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
-		return 0
+		return nil
 	}
 	path, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "0::")
 	if !ok {
-		return 0
+		return nil
 	}
-	quota := 0.0
 	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
-		if q := quotaOf(filepath.Join("/sys/fs/cgroup", dir, "cpu.max")); q > 0 && (quota == 0 || q < quota) {
-			quota = q
-		}
+		dirs = append(dirs, filepath.Join("/sys/fs/cgroup", dir))
 		if dir == "/" || dir == "." {
-			return quota
+			return dirs
 		}
 	}
+}
+
+// cpuQuota is how many processors the process' cgroup may use, or any above it;
+// 0: no limit, or not known. The file cpu.max holds quota and period.
+func cpuQuota() (least float64) {
+	for _, dir := range cgroups() {
+		if q := quotaOf(filepath.Join(dir, "cpu.max")); q > 0 && (least == 0 || q < least) {
+			least = q
+		}
+	}
+	return least
 }
 
 func quotaOf(file string) float64 {
@@ -78,4 +132,24 @@ func quotaOf(file string) float64 {
 		return 0
 	}
 	return quota / period
+}
+
+// throttled is how long the quota of its cgroup, or of any above it, has stopped the
+// processes in there.
+func throttled() (most time.Duration) {
+	for _, dir := range cgroups() {
+		b, err := os.ReadFile(filepath.Join(dir, "cpu.stat"))
+		if err != nil {
+			continue
+		}
+		_, rest, ok := strings.Cut(string(b), "throttled_usec ")
+		if !ok {
+			continue
+		}
+		line, _, _ := strings.Cut(rest, "\n")
+		if us, err := strconv.ParseInt(line, 10, 64); err == nil {
+			most = max(most, time.Duration(us)*time.Microsecond)
+		}
+	}
+	return most
 }

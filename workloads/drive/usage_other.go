@@ -17,3 +17,13 @@ func systemUsage() usage {
 
 // cpuQuota is not known on this operating system.
 func cpuQuota() float64 { return 0 }
+
+// What follows is not known on this operating system.
+
+func machineProcessors() int { return 1 }
+
+func processCPU() time.Duration { return 0 }
+
+func queuedForCPU() time.Duration { return time.Duration(time.Now().UnixNano()) } // never stopped
+
+func doze(d time.Duration) { time.Sleep(d) }

@@ -41,6 +41,7 @@ type worker struct {
 	ahead   uint32 // records that were in the ledger when the call began
 
 	last     time.Duration // end of the operation before; at first -1, before all due times
+	free     time.Duration // the same, had the client lost no time: see undelayed
 	failures int           // operations that failed in a row
 	stats    stats
 }
@@ -63,7 +64,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 	}
 	w := &worker{
 		phase: p, target: t, live: t.Live, session: s, meter: drivers.NewMeter(s), recorder: p.recorder.Worker(i),
-		mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise), last: -1,
+		mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise), last: -1, free: -1,
 	}
 	w.mb = t.Bound.Mailbox(w.meter)
 	w.entry, w.info = w.listed, w.informed
@@ -121,6 +122,9 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	}
 	if w.timer != nil && w.last-due > w.phase.MaxLag {
 		w.recorder.Drop(int(w.op.Op))
+		if w.free-due <= w.phase.MaxLag {
+			w.stats.droppedByClient++
+		}
 		return nil
 	}
 	o := &operations[w.op.Op]
@@ -157,6 +161,7 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 		due = start
 	}
 	e, s := ending{outcome(err), err}, &w.stats.ops[w.op.Op]
+	ideal := w.undelayed(due, start, end)
 	if errors.Is(err, models.ErrNotOffered) {
 		s.notOffered = true
 	} else {
@@ -165,6 +170,7 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 		w.countFailure(e)
 		if e.outcome == latency.OK {
 			s.cost.Add(w.meter.Cost)
+			w.noteDelay(end-due, ideal)
 		}
 	}
 	if cap(w.opened.Body) > keepBody {

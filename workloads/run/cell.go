@@ -2,8 +2,11 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -185,7 +188,9 @@ func (c *combination) drive(
 	}
 	if key := c.key(p.Name); r.log != nil && p.Kind == workloads.Measure {
 		tag := func(op int, k latency.Kind) string { return key.Tag(workloads.Op(op).String(), k.String()) }
-		spec.Log = func(ops []latency.Op, from, to time.Time) error { return r.log.Write(tag, ops, from, to) }
+		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error {
+			return errors.Join(r.log.Write(tag, ops, from, to), r.log.WriteOne(key.Tag("client", "hiccup"), hiccups, from, to))
+		}
 	}
 	return drive.Drive(ctx, c.target, spec)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
 )
@@ -97,8 +98,9 @@ func TestClosedLoopBacksOff(t *testing.T) {
 	if o := m.Ops["list"]; o.Failed < 20 || o.Failed > 100 || o.Count == 0 {
 		t.Errorf("%d operations failed within 0.8 s, want some 56, and %d were ok", o.Failed, o.Count)
 	}
-	if m.Verdict != reports.OK {
-		t.Errorf("%s: %s", m.Verdict, why(m)) // the pauses are not the generator's own work
+	// The pauses are not the generator's own work. A busy machine may delay it.
+	if m.Verdict != reports.OK && m.Reason.Code != judge.CodeClientDelays {
+		t.Errorf("%s: %s", m.Verdict, why(m))
 	}
 }
 

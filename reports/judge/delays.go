@@ -1,0 +1,116 @@
+package judge
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+const (
+	// delayMost is by how much the client's own delays may change a percentile.
+	delayMost = 0.1
+	// beyond is how many operations must be slower than a percentile for it to be judged.
+	beyond = 10
+	// stoppedMost is the share of a phase that the client may be stopped.
+	stoppedMost = 0.1
+	// foreign is the share of a phase from which on a pause is held against the
+	// client although the engine runs on the same processors.
+	foreign = 0.01
+	// lagMost is the share of the median response time that waking up may take.
+	lagMost = 0.2
+)
+
+// delays judges the client by what its own delays change. It is to blame if a percentile
+// that enough operations lie beyond is more than a tenth higher than it would have been.
+// The rate of a closed loop is a figure too: it is wrong if the process could not run for
+// a tenth of the phase.
+func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
+	if e.Delays == nil || e.Hiccups == nil {
+		return
+	}
+	d := e.Delays
+	worst, what := effect(e.Started, d.Response, d.Undelayed)
+	what += " of all operations"
+	for _, name := range sortedOps(c.Ops) {
+		if o := c.Ops[name]; o.Undelayed != nil {
+			if ratio, text := effect(o.Count, o.Response, *o.Undelayed); ratio > worst {
+				worst, what = ratio, text+" of "+name
+			}
+		}
+	}
+	changed := worst > 1+delayMost
+	few := e.Started < 10*beyond
+	if stopped := seconds(e.Hiccups.Total) / max(c.Seconds, 1e-9); stopped > stoppedMost && (c.Arrivals == "closed" || few) {
+		what, changed = "its process could not run for "+percent(stopped)+" of the phase", true
+	}
+	if dropped := share(d.Dropped, e.Started+d.Dropped); dropped > lateInvalid {
+		what, changed = percent(dropped)+" of the operations were dropped because of its own delays", true
+	}
+	switch {
+	case !changed:
+		if delayed := share(d.Operations, e.Started); delayed > lateDoubt {
+			j.doubt(CodeLateStarts, "late starts: the client's own delays are in the response times of %.2f%% of the operations; p99.9 contains that", 100*delayed)
+		}
+	case blameless(c, e):
+		j.doubt(CodeLateStarts, "late starts: %s, by delays in this process; engine and client share the processors, so nobody can tell whose delays they are", what)
+	default:
+		j.because(reports.Invalid, CodeClientDelays,
+			"client late: %s; leave the machine alone, give the client more processors, or lower the rate", what)
+	}
+}
+
+// effect is the percentile that the client's delays changed most, and by which factor.
+func effect(count int64, reported, undelayed reports.Latency) (worst float64, what string) {
+	for _, q := range []struct {
+		name            string
+		beyond          float64
+		reported, ideal int64
+	}{
+		{"p50", 0.5, reported.P50, undelayed.P50},
+		{"p90", 0.1, reported.P90, undelayed.P90},
+		{"p99", 0.01, reported.P99, undelayed.P99},
+	} {
+		if ratio := float64(q.reported) / max(1, float64(q.ideal)); float64(count)*q.beyond >= beyond && ratio > worst {
+			worst, what = ratio, "without its own delays the "+q.name+" would be "+duration(q.ideal)+" and not "+duration(q.reported)
+		}
+	}
+	return worst, what
+}
+
+// blameless reports whether the engine may have taken the processors when the client
+// was late: it runs on them, and neither other programs nor a quota nor a signal kept
+// the client from running.
+func blameless(c *reports.Cell, e *reports.Evidence) bool {
+	client := c.Client
+	if !e.InProcess && !e.Beside || client == nil {
+		return false
+	}
+	if seconds(e.Hiccups.Stopped+client.Throttled) > foreign*c.Seconds {
+		return false
+	}
+	return e.Beside || client.OthersShare <= othersMost
+}
+
+// lag says where a store answers faster than the client's timer.
+func (j *Judgement) lag(c *reports.Cell) {
+	j.each(c, CodeClientLag, "waking up in time takes more than 20% of the median response time", func(o reports.Op) int64 {
+		if float64(o.Lag.P50) <= lagMost*float64(o.Response.P50) {
+			return 0
+		}
+		return o.Count
+	})
+}
+
+// duration writes nanoseconds with three digits.
+func duration(ns int64) string {
+	d := time.Duration(ns)
+	for unit := time.Nanosecond; ; unit *= 10 {
+		if d < 1000*unit {
+			return d.Round(unit).String()
+		}
+	}
+}
+
+// percent writes a share.
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + "%" }

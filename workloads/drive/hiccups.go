@@ -1,0 +1,156 @@
+package drive
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/latency"
+)
+
+const (
+	// nap is how long the hiccup meter sleeps at a time.
+	nap = time.Millisecond
+	// leastHiccup is how late it must wake for a hiccup. Ordinary timers are late
+	// by less.
+	leastHiccup = time.Millisecond
+	// afterHiccup is how long after a hiccup all workers have noticed their answers.
+	afterHiccup = time.Millisecond
+	// hiccupsKept are the last hiccups that an operation is compared with.
+	hiccupsKept = 64
+)
+
+// hiccups measures when this process could not run, whatever stopped it: a signal,
+// a quota, other processes, the hypervisor, the garbage collector. A thread of its
+// own sleeps a millisecond at a time, and what it wakes too late is a hiccup. The
+// idea is jHiccup's (Gil Tene, https://github.com/giltene/jHiccup).
+type hiccups struct {
+	clock *clock
+	procs float64 // processors that the process may use
+
+	beat atomic.Int64 // when the thread last woke
+	end  atomic.Int64 // end of the last hiccup
+
+	mu       sync.Mutex
+	last     [hiccupsKept]span
+	count    int64
+	total    time.Duration
+	stopped  time.Duration // of total, while the process neither ran nor waited for a processor
+	interval *hdr.Histogram
+	all      *hdr.Histogram
+
+	quit, ended chan struct{}
+}
+
+// span is a part of a phase.
+type span struct{ from, to time.Duration }
+
+// watchHiccups starts a meter. Its close ends it.
+func watchHiccups(c *clock) *hiccups {
+	h := &hiccups{
+		clock: c, procs: processors(), quit: make(chan struct{}), ended: make(chan struct{}),
+		interval: hdr.New(1, int64(latency.Highest), 2), all: hdr.New(1, int64(latency.Highest), 2),
+	}
+	h.beat.Store(int64(c.now()))
+	go h.watch()
+	return h
+}
+
+func (h *hiccups) close() {
+	close(h.quit)
+	<-h.ended
+}
+
+// watch sleeps and wakes until the meter is closed.
+func (h *hiccups) watch() {
+	runtime.LockOSThread() // the thread goes with the goroutine
+	defer close(h.ended)
+	cpu, waited := processCPU(), queuedForCPU()
+	for {
+		select {
+		case <-h.quit:
+			return
+		default:
+		}
+		due := time.Duration(h.beat.Load()) + nap
+		doze(nap)
+		woke, used := h.clock.now(), processCPU()
+		if late := woke - due; late >= leastHiccup {
+			all := queuedForCPU()
+			stopped := late - (all - waited)
+			if (used - cpu).Seconds() > 0.5*h.procs*late.Seconds() {
+				stopped = 0
+			}
+			h.note(due, woke, max(0, stopped))
+			waited = all
+		}
+		h.mu.Lock()
+		_ = h.interval.RecordValue(min(max(0, int64(woke-due)), int64(latency.Highest))) // in range
+		h.mu.Unlock()
+		h.beat.Store(int64(woke))
+		cpu = used
+	}
+}
+
+// note notes a hiccup, and for how much of it the process was stopped.
+func (h *hiccups) note(due, woke, stopped time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last[h.count%hiccupsKept] = span{due, woke}
+	h.count++
+	h.total += woke - due
+	h.stopped += stopped
+	h.end.Store(int64(woke))
+}
+
+// before is for how long the process could not run when an operation that started at
+// start ended: its answer may have come in all that time. Hiccups within a call change
+// nothing, since the store goes on. A hiccup that the meter has not noticed yet, since it
+// wakes after the caller, counts too.
+func (h *hiccups) before(start, end time.Duration) time.Duration {
+	due := time.Duration(h.beat.Load()) + nap
+	if h.end.Load() <= int64(max(start, end-afterHiccup)) && end-due < leastHiccup {
+		return 0
+	}
+	return h.longest(start, end, due)
+}
+
+func (h *hiccups) longest(start, end, due time.Duration) (d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if end-due >= leastHiccup {
+		d = end - max(start, due)
+	}
+	for i := h.count - 1; i >= max(0, h.count-hiccupsKept); i-- {
+		s := h.last[i%hiccupsKept]
+		if s.to <= max(start, end-afterHiccup) {
+			break
+		}
+		if s.from < end {
+			d = max(d, end-max(start, s.from))
+		}
+	}
+	return d
+}
+
+// tick returns the lateness of the wakings since the last tick. The histogram is
+// valid until the next.
+func (h *hiccups) tick() *hdr.Histogram {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	taken := h.interval
+	h.interval = hdr.New(1, int64(latency.Highest), 2)
+	h.all.Merge(taken)
+	return taken
+}
+
+// report is what the meter saw, up to the last tick.
+func (h *hiccups) report() reports.Hiccups {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return reports.Hiccups{Count: h.count, Total: int64(h.total), Stopped: int64(h.stopped), Lateness: summary(h.all)}
+}
