@@ -9,6 +9,7 @@ import (
 
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads"
 )
 
 // Exit statuses of every command.
@@ -53,7 +54,7 @@ func exitStatus(err error) int {
 		return exitOK
 	case errors.As(err, &status):
 		return status.status
-	case errors.As(err, &faults), errors.As(err, &format):
+	case errors.As(err, &faults), errors.As(err, &format), errors.Is(err, workloads.ErrPopulation):
 		return exitUsage
 	default:
 		return exitFailed

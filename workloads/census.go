@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -21,7 +22,7 @@ type Census struct {
 
 // Census draws the workload's population. Folder f of user u is drawn from
 // (seed, u, f): more users do not change those that were there. The error is that
-// of ctx, if that ends, or says that the population is too large.
+// of ctx, if that ends, or wraps ErrPopulation.
 func (w *Workload) Census(ctx context.Context) (*Census, error) {
 	p := &w.Population
 	c := &Census{seed: w.Seed, shared: p.Shared, first: make([]int32, 1, p.Users+1)}
@@ -52,6 +53,9 @@ func (w *Workload) Census(ctx context.Context) (*Census, error) {
 	return c, nil
 }
 
+// ErrPopulation says that a workload's population is too large.
+var ErrPopulation = errors.New("population")
+
 // Bounds of a population, so that it fits in memory and in 32-bit numbers: a run
 // keeps some hundred bytes a folder, and up to 32 a message.
 const (
@@ -66,9 +70,9 @@ const (
 func bounded(folders, messages float64) error {
 	switch {
 	case folders > maxAllFolders:
-		return fmt.Errorf("population has more than %d folders in all (users × folders)", maxAllFolders)
+		return fmt.Errorf("%w has more than %d folders in all (users × folders)", ErrPopulation, maxAllFolders)
 	case messages > maxAllMessages:
-		return fmt.Errorf("population has more than %d messages in all (users × folders × messages)", maxAllMessages)
+		return fmt.Errorf("%w has more than %d messages in all (users × folders × messages)", ErrPopulation, maxAllMessages)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (s *Store) loads(ctx context.Context) (l loads, err error) {
 	for _, live := range status.GetLiveServers() {
 		l.servers++
 		for _, r := range live.GetServerLoad().GetRegionLoads() {
-			if s.owns(string(r.GetRegionSpecifier().GetValue())) {
+			if _, ours := s.owner(string(r.GetRegionSpecifier().GetValue())); ours {
 				l.regions++
 				l.diskBytes += int64(r.GetStorefileSize_MB()) << 20
 			}

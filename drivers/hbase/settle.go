@@ -30,7 +30,12 @@ func (s *Store) Settle(ctx context.Context) error {
 }
 
 func (s *Store) settle(ctx context.Context) error {
-	servers, err := s.servers(ctx)
+	servers, all, err := s.servers(ctx)
+	if err == nil && !all { // some tables are younger than the last reports
+		if err = s.awaitReports(ctx); err == nil {
+			servers, _, err = s.servers(ctx)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -102,41 +107,56 @@ type server struct {
 	regions [][]byte // their names
 }
 
-// servers returns the region servers with our regions, as they last reported them.
-func (s *Store) servers(ctx context.Context) ([]server, error) {
+// servers returns the region servers with our regions, as they last reported them,
+// and whether the reports have regions of all our tables.
+func (s *Store) servers(ctx context.Context) (found []server, all bool, err error) {
 	status, err := s.status(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var all []server
+	missing := s.tableNames()
 	for _, live := range status.GetLiveServers() {
 		at := live.GetServer()
 		sv := server{addr: net.JoinHostPort(at.GetHostName(), strconv.Itoa(int(at.GetPort())))}
 		for _, r := range live.GetServerLoad().GetRegionLoads() {
-			if name := r.GetRegionSpecifier().GetValue(); s.owns(string(name)) {
+			name := r.GetRegionSpecifier().GetValue()
+			if table, ours := s.owner(string(name)); ours {
 				sv.regions = append(sv.regions, name)
+				delete(missing, table)
 			}
 		}
 		if len(sv.regions) > 0 {
-			all = append(all, sv)
+			found = append(found, sv)
 		}
 	}
-	return all, nil
+	return found, len(missing) == 0, nil
 }
 
-// owns reports whether a region's name, which begins with its table's, is of a
-// table of this store's namespace.
-func (s *Store) owns(region string) bool {
+// tableNames returns the names of the HBase tables of this store's namespace.
+func (s *Store) tableNames() map[string]bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	names := make(map[string]bool)
+	for _, l := range s.layouts {
+		for _, r := range l.roots {
+			names[r.name] = true
+		}
+	}
+	return names
+}
+
+// owner returns the table of a region, whose name begins with the table's, and
+// whether that is one of this store's namespace.
+func (s *Store) owner(region string) (table string, ours bool) {
+	table, _, _ = strings.Cut(region, ",")
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, l := range s.layouts {
 		for _, r := range l.roots {
-			if strings.HasPrefix(region, r.name+",") {
-				return true
-			}
+			ours = ours || r.name == table
 		}
 	}
-	return false
+	return table, ours
 }
 
 // flush has the server write our regions' memory to files.

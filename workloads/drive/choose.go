@@ -139,6 +139,10 @@ func (w *worker) labelled(out latency.Outcome) error {
 	switch {
 	case out == latency.Unknown: // the message stays owned: nobody knows what a deletion would leave
 		return nil
+	case out == latency.NotFound && t.off && !w.target.Caps.Discards:
+		return nil // the store says that it does not have the message; the ledger still expects it
+	case t.off && out != latency.OK: // the message still has both labels
+		t.from.Label(target.DoubleLabelled{Handle: t.handle, Second: t.to})
 	case (out == latency.OK) == t.off: // the message has no second label
 		defer t.from.Disown(t.handle)
 		w.record(ledger.Record{Event: ledger.Unlabelled, Place: t.from.Place, N: w.op.N, Handle: t.handle})

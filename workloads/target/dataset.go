@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/messages"
@@ -32,7 +33,7 @@ type Dataset struct {
 	Engine   string    `json:"engine"`
 	Workload string    `json:"workload"` // its name, for messages
 	Mail     string    `json:"mail"`     // digest of what mail and population come from
-	Schema   string    `json:"schema"`   // digest of the schema's source
+	Schema   string    `json:"schema"`   // digest of the schema's tables
 	Seed     uint64    `json:"seed"`
 	Began    time.Time `json:"began"`
 	Complete bool      `json:"complete"`
@@ -114,7 +115,7 @@ func (d *Dataset) clean() string { return "mailbench engine clean " + d.Engine +
 func (t *Target) openDataset() error {
 	want := &Dataset{
 		Model: t.Model.Name, Engine: t.Engine.Name, Workload: t.Workload.Name, Seed: t.Workload.Seed,
-		Mail: mailDigest(t.Workload, t.Mail), Schema: digest(t.Schema.Source), Began: time.Now().UTC(),
+		Mail: mailDigest(t.Workload, t.Mail), Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
 	}
 	have, err := ReadDataset(t.Dir)
 	if err != nil {
@@ -151,6 +152,10 @@ func digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
+
+// schemaDigest is the digest of what a schema stores: its tables in canonical form,
+// without documentation and patterns.
+func schemaDigest(s *schemas.Schema) string { return digest(schemas.Format(schemas.Canonical(s))) }
 
 // mailDigest is the digest of everything that a data set is made from: a workload's
 // mail and population, and the mail file.

@@ -1,8 +1,11 @@
 package target
 
 import (
+	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/mailbench/mailbench/schemas"
 )
 
 func TestDatasetFits(t *testing.T) {
@@ -38,5 +41,27 @@ func TestDatasetFits(t *testing.T) {
 	}
 	if d, err := ReadDataset(t.TempDir()); d != nil || err != nil {
 		t.Errorf("of an empty folder: %v, %v", d, err)
+	}
+}
+
+// TestSchemaDigest: a data set fits another text of the same tables, and no others.
+func TestSchemaDigest(t *testing.T) {
+	s, err := schemas.Bundled("james")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reparsed := func(from, to string) *schemas.Schema {
+		other, err := schemas.Parse("james", bytes.ReplaceAll(s.Source, []byte(from), []byte(to)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return other
+	}
+	want := schemaDigest(s)
+	if got := schemaDigest(reparsed("\ntables:", "\n# a comment\ntables:")); got != want {
+		t.Errorf("with a comment: %s, want %s", got, want)
+	}
+	if got := schemaDigest(reparsed("size: bigint", "size: int")); got == want {
+		t.Error("the type of a column is not part of the digest")
 	}
 }
