@@ -25,7 +25,7 @@ var layers = []struct {
 	tests   []string
 }{
 	{"schemas/strict", nil, nil},
-	{"schemas/lint", []string{"schemas", "schemas/strict"}, []string{"drivers", "drivers/*"}},
+	{"schemas/lint", []string{"schemas", "schemas/strict"}, []string{"drivers", "drivers/*", "drivers/launch/live"}},
 	{"schemas", []string{"schemas/strict"}, nil},
 	{"drivers/launch/live", []string{"drivers/launch"}, nil},
 	{"drivers/launch", nil, []string{"drivers/launch/live"}},

@@ -38,7 +38,7 @@ func boundRules() []*Rule {
 			c.tables(func(t *schemas.Table) {
 				n := rowColumns(t)
 				if col := growing(t, n-len(t.Partition)); col != nil {
-					c.atTable(t, "an HBase row (%s) gets a cell for each %s, without an end", 
+					c.atTable(t, "an HBase row (%s) gets a cell for each %s, without an end",
 						names(t.Key()[:n]), col.Name)
 				}
 			})
