@@ -44,6 +44,8 @@ func wholeRows(c *client) {
 	}
 	c.write("put_subject", "rows", 1, "new")
 	c.expect([]string{"new {t} [x,y] {f:1}"}, "get", "rows", 1)
+	c.expect([]string{"3 s [x,y]", "2 s [x,y]", "1 new [x,y]"}, "back", "rows", 25)
+	c.expect([]string{"3 s [x,y]", "2 s [x,y]"}, "back", "rows", 2)
 	c.write("put", "rows", 3, nil, list{"u"}, nil, list{"g", 2})
 	c.expect([]string{"null {u} null {g:2}"}, "get", "rows", 3)
 	c.write("drop", "rows", 2)

@@ -13,14 +13,15 @@ import (
 const filterPackage = "org.apache.hadoop.hbase.filter."
 
 var (
-	rangeClass    = filterPackage + "ColumnRangeFilter"
-	prefixesClass = filterPackage + "MultipleColumnPrefixFilter"
-	listClass     = filterPackage + "FilterList"
-	columnClass   = filterPackage + "SingleColumnValueFilter"
-	valueClass    = filterPackage + "ValueFilter"
-	keyClass      = filterPackage + "KeyOnlyFilter"
-	firstClass    = filterPackage + "FirstKeyOnlyFilter"
-	binaryClass   = filterPackage + "BinaryComparator"
+	rangeClass     = filterPackage + "ColumnRangeFilter"
+	qualifierClass = filterPackage + "QualifierFilter"
+	prefixesClass  = filterPackage + "MultipleColumnPrefixFilter"
+	listClass      = filterPackage + "FilterList"
+	columnClass    = filterPackage + "SingleColumnValueFilter"
+	valueClass     = filterPackage + "ValueFilter"
+	keyClass       = filterPackage + "KeyOnlyFilter"
+	firstClass     = filterPackage + "FirstKeyOnlyFilter"
+	binaryClass    = filterPackage + "BinaryComparator"
 )
 
 // newFilter returns a filter of a class. Its message is made of bytes and
@@ -56,6 +57,33 @@ func wantedRanges(want []wanted, marker bool) *pb.Filter {
 		ranges = append(ranges, columnRange([]byte(w.name), last))
 	}
 	return anyOf(ranges)
+}
+
+// wantedNames lets the same cells pass as wantedRanges, in a scan that reads rows
+// backwards. There a list of range filters drops cells, since each remembers where to
+// go on, and rows go the other way.
+func wantedNames(want []wanted, marker bool) *pb.Filter {
+	var ranges []*pb.Filter
+	if marker {
+		ranges = append(ranges, qualifierIs(pb.CompareType_EQUAL, []byte(markerName)))
+	}
+	for _, w := range want {
+		if !w.typ.Collection() {
+			ranges = append(ranges, qualifierIs(pb.CompareType_EQUAL, []byte(w.name)))
+			continue
+		}
+		last := append([]byte(w.name), elements+1)
+		ranges = append(ranges, allOf(qualifierIs(pb.CompareType_GREATER_OR_EQUAL, []byte(w.name)),
+			qualifierIs(pb.CompareType_LESS, last)))
+	}
+	return anyOf(ranges)
+}
+
+// qualifierIs lets cells pass whose qualifier compares with bytes in a way.
+func qualifierIs(how pb.CompareType, qualifier []byte) *pb.Filter {
+	return newFilter(&qualifierClass, &pb.QualifierFilter{CompareFilter: &pb.CompareFilter{
+		CompareOp: how.Enum(), Comparator: equalTo(qualifier),
+	}})
 }
 
 // columnPrefixes lets cells pass whose qualifier begins with one of prefixes.

@@ -125,6 +125,9 @@ func (st *statement) compileRead() error {
 		added = nil
 	}
 	st.view = newView(family, columns, need, added, !p.Static)
+	if st.backward && st.view.filter != nil {
+		st.view.filter = wantedNames(st.view.want, st.view.row)
+	}
 	return nil
 }
 
