@@ -9,12 +9,12 @@ import (
 func newModels(known registry) *cobra.Command {
 	return &cobra.Command{
 		Use:     "models",
-		Short:   "List the mailbox data models",
+		Short:   "List the mailbox data models and their variants",
 		Example: "  mailbench models",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var rows [][]string
-			for _, m := range known.models {
+			for _, m := range known.withVariants() {
 				s, err := m.Schema()
 				if err != nil {
 					return fmt.Errorf("schema of model %s: %w", m.Name, err)

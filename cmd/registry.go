@@ -14,26 +14,28 @@ import (
 	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/models/oracle"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // registry is what a command line can choose from.
 type registry struct {
-	models  []models.Model
-	engines []drivers.Engine
-	floor   drivers.Engine // the harness floor is measured on it
+	models   []models.Model
+	variants []models.Model // of them; "all" models are without them
+	engines  []drivers.Engine
+	floor    drivers.Engine // the harness floor is measured on it
 }
 
-// bundled is mailbench's own registry, with further models at its end. A new model
-// or engine is one line here.
+// bundled is mailbench's own registry, with further models and variants at its end. A
+// new model or engine is one line here.
 func bundled(more ...models.Model) registry {
-	return registry{
-		models: append([]models.Model{
+	r := registry{
+		models: []models.Model{
 			elasticinbox.Model(),
 			james.Model(),
 			datastax.Model(),
 			oracle.Model(),
 			conversation.Model(),
-		}, more...),
+		},
 		engines: []drivers.Engine{
 			pebble.Engine(),
 			cassandra.Engine(),
@@ -42,21 +44,67 @@ func bundled(more ...models.Model) registry {
 		},
 		floor: null.Engine(),
 	}
+	for _, m := range r.models {
+		variants, err := m.Variants()
+		if err != nil {
+			panic(err) // a fault of an embedded file, which tests find
+		}
+		r.variants = append(r.variants, variants...)
+	}
+	for _, m := range more {
+		if schemas.BaseOf(m.Name) == "" {
+			r.models = append(r.models, m)
+		} else {
+			r.variants = append(r.variants, m)
+		}
+	}
+	return r
 }
 
+// withVariants returns each model, followed by its variants.
+func (r registry) withVariants() []models.Model {
+	var all []models.Model
+	for _, m := range r.models {
+		all = append(all, m)
+		for _, v := range r.variants {
+			if schemas.BaseOf(v.Name) == m.Name {
+				all = append(all, v)
+			}
+		}
+	}
+	return all
+}
+
+// pickModels returns the models of the names given. A name that looks like a file is
+// that of a variant. "all" is all models without their variants.
 func (r registry) pickModels(names []string) ([]models.Model, error) {
-	return pick("model", names, r.models, func(m models.Model) string { return m.Name })
+	if len(names) == 1 && names[0] == "all" {
+		return r.models, nil
+	}
+	known, names := r.withVariants(), slices.Clone(names)
+	for i, name := range names {
+		if !isFile(name) {
+			continue
+		}
+		v, err := r.variant(name)
+		if err != nil {
+			return nil, err
+		}
+		names[i] = v.Name
+		known = append(slices.DeleteFunc(known, func(m models.Model) bool { return m.Name == v.Name }), v)
+	}
+	return pick("model", names, known, func(m models.Model) string { return m.Name })
 }
 
 func (r registry) pickEngines(names []string) ([]drivers.Engine, error) {
+	if len(names) == 1 && names[0] == "all" {
+		return r.engines, nil
+	}
 	return pick("engine", names, r.engines, func(e drivers.Engine) string { return e.Name })
 }
 
-// pick returns the entries of the names given, in that order; "all" is all of them.
+// pick returns the entries of the names given, in that order.
 func pick[T any](what string, names []string, all []T, nameOf func(T) string) ([]T, error) {
-	if len(names) == 1 && names[0] == "all" {
-		return all, nil
-	}
 	known := make([]string, len(all))
 	for i, t := range all {
 		known[i] = nameOf(t)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads/random"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -45,6 +47,28 @@ func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*reports.Run, er
 		}
 	}
 	f.text, f.textName = []byte(r.Workload.Text), filepath.Join(f.from, reports.RunFile)
+	return r, nil
+}
+
+// withSaved returns the registry with the variants of a saved run that were schema
+// files: their text is in the run.
+func (r registry) withSaved(was *reports.Run) (registry, error) {
+	names := r.modelNames()
+	for _, s := range was.Schemas {
+		base := schemas.BaseOf(s.Model)
+		if slices.Contains(names, s.Model) || !slices.Contains(names, base) {
+			continue
+		}
+		of, err := r.pickModels([]string{base})
+		if err != nil {
+			return r, err
+		}
+		v, err := of[0].Variant(func() (*schemas.Schema, error) { return schemas.Parse("schema of "+s.Model, []byte(s.Text)) })
+		if err != nil {
+			return r, fmt.Errorf("saved schema of %s: %w", s.Model, err)
+		}
+		r.variants = append(slices.Clone(r.variants), v)
+	}
 	return r, nil
 }
 

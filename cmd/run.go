@@ -54,6 +54,7 @@ tables of its own there. It drops them at the end, unless --data keeps them.
     --set engines.cassandra.consistency=QUORUM`,
 		Example: `  mailbench run
   mailbench run workday -m james,datastax --set phases.measure.rate=200/s
+  mailbench run workday -m james,james@plain-flags
   mailbench run delivery --mail archive.mbox.gz --durability process
   mailbench run churn -m elasticinbox --data mydata --audit
   mailbench run -m elasticinbox --data mydata --audit=only   after a crash
@@ -65,13 +66,18 @@ tables of its own there. It drops them at the end, unless --data keeps them.
 		},
 	}
 	f.bind(cmd.Flags())
+	for flag, words := range map[string][]string{"model": append(known.modelNames(), "all"), "engine": append(known.engineNames(), "all")} {
+		if err := cmd.RegisterFlagCompletionFunc(flag, completeList(words)); err != nil {
+			panic(err) // there is no flag of that name
+		}
+	}
 	return cmd
 }
 
 func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringSliceVarP(&f.models, "model", "m", []string{"all"},
-		"`MODELS` to run, separated by commas (mailbench models lists them)")
+		"`MODELS` and variants to run, or schema files of variants, separated by commas (mailbench models lists them)")
 	flags.StringSliceVarP(&f.engines, "engine", "e", []string{"embedded"},
 		"`ENGINES` to run on, separated by commas (mailbench engines lists them)")
 	f.workloadFlags.bind(flags)
@@ -110,6 +116,9 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if f.from != "" {
 		var err error
 		if was, err = f.repeat(cmd.Flags(), args); err != nil {
+			return err
+		}
+		if known, err = known.withSaved(was); err != nil {
 			return err
 		}
 	}

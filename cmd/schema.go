@@ -2,8 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +23,8 @@ code, so a model can be checked before it is written.`,
 }
 
 // schemas reads the schemas of the names given: models, or files if they look
-// like one. Without names, or with "all", these are the schemas of all models.
+// like one. Without names, or with "all", these are the schemas of all models, but
+// not of their variants.
 func (r registry) schemas(names []string) ([]*schemas.Schema, error) {
 	if len(names) == 0 {
 		names = []string{"all"}
@@ -49,16 +48,8 @@ func (r registry) schemas(names []string) ([]*schemas.Schema, error) {
 
 // schema reads the schema of a model, or a schema file if the name looks like one.
 func (r registry) schema(name string) (*schemas.Schema, error) {
-	if strings.ContainsAny(name, `./\`) {
-		src, err := os.ReadFile(name)
-		if err != nil {
-			return nil, missing(fmt.Errorf("read schema: %w", err))
-		}
-		s, err := schemas.Parse(name, src)
-		if err != nil {
-			return nil, usage(err)
-		}
-		return s, nil
+	if isFile(name) {
+		return r.schemaFile(name)
 	}
 	models, err := r.pickModels([]string{name})
 	if err != nil {

@@ -13,12 +13,12 @@ func newSchemaList(known registry) *cobra.Command {
 		Example: "  mailbench schema list",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := known.schemas(nil)
-			if err != nil {
-				return err
-			}
 			var rows [][]string
-			for _, s := range all {
+			for _, m := range known.withVariants() {
+				s, err := known.schema(m.Name)
+				if err != nil {
+					return err
+				}
 				rows = append(rows, []string{s.Name, s.Native, strconv.Itoa(len(s.Tables)), strconv.Itoa(len(s.Patterns)), s.Doc})
 			}
 			return table(cmd.OutOrStdout(), []string{"SCHEMA", "WRITTEN FOR", "TABLES", "PATTERNS", "WHAT IT IS"}, rows)

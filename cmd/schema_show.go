@@ -10,7 +10,8 @@ func newSchemaShow(known registry) *cobra.Command {
 		Short: "Print a schema as YAML",
 		Example: `  mailbench schema show james
   mailbench schema show james > mine.yaml`,
-		Args: oneSchema,
+		Args:              oneSchema,
+		ValidArgsFunction: completeSchema(known),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := known.schema(args[0])
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas/strict"
@@ -13,8 +14,19 @@ import (
 var bundled embed.FS
 
 // BundledNames returns the names of the schemas that mailbench brings along,
-// in alphabetical order.
+// in alphabetical order, without their variants.
 func BundledNames() []string {
+	return slices.DeleteFunc(bundledFiles(), func(name string) bool { return BaseOf(name) != "" })
+}
+
+// BundledVariants returns the names of the variants of a schema that mailbench
+// brings along, in alphabetical order.
+func BundledVariants(base string) []string {
+	return slices.DeleteFunc(bundledFiles(), func(name string) bool { return BaseOf(name) != base })
+}
+
+// bundledFiles returns the names of the embedded files, without ".yaml".
+func bundledFiles() []string {
 	entries, err := bundled.ReadDir(".")
 	if err != nil {
 		panic(err) // the embedded root is always there
@@ -34,7 +46,10 @@ func Bundled(name string) (*Schema, error) {
 	file := name + ".yaml"
 	src, err := bundled.ReadFile(file)
 	if err != nil {
-		known := BundledNames()
+		known := bundledFiles()
+		if base := BaseOf(name); slices.Contains(known, base) {
+			known = BundledVariants(base)
+		}
 		if near := strict.Nearest(name, known); near != "" {
 			return nil, fmt.Errorf("unknown schema %q; did you mean %q?", name, near)
 		}

@@ -122,6 +122,22 @@
 //
 //	workflow: {folders: page, page: [message, thread], by_sender: []}
 //
+// # Variants
+//
+// A variant is a file that holds only what differs from another schema:
+//
+//	schema: 1
+//	variant of: james
+//	name: james@plain-flags
+//	patterns:
+//	  flag_seen: {put-if: ~, if: ~, put: JAMES_MESSAGES}
+//
+// Mappings are merged key by key, "~" removes a key, and anything else (a list, a
+// type) takes the place of what the base has. The name is BASE@WORD. The model of the
+// base runs the variant without knowing it, so its patterns keep their names, their
+// arguments and the order of lists: Parse refuses others. Source is the text of the
+// whole schema; each table and pattern keeps its place in the file that it is from.
+//
 // # Text and comparison
 //
 // [Format] writes a schema as its canonical text, which Parse reads back.

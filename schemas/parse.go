@@ -24,15 +24,24 @@ type parser struct {
 }
 
 // Parse reads a schema file; file is its name in messages. The error, if there
-// is one, is of type [Errors] and holds every fault that was found.
-func Parse(file string, src []byte) (*Schema, error) {
+// is one, is of type [Errors] and holds every fault that was found. A variant is of
+// a schema that mailbench brings along.
+func Parse(file string, src []byte) (*Schema, error) { return ParseWith(file, src, Bundled) }
+
+// ParseWith is Parse of a file that may be a variant of other schemas: find returns
+// the schema that "variant of" names.
+func ParseWith(file string, src []byte, find func(name string) (*Schema, error)) (*Schema, error) {
 	p := &parser{
 		Decoder: strict.Decoder{File: file},
 		schema:  &Schema{File: file, Source: src},
 		broken:  make(map[*Table]bool),
 	}
 	if root := p.Document(src, "a schema (schema, name, tables, patterns)"); root != nil {
-		p.parse(root)
+		if of := variantOf(root); of != nil {
+			p.variant(root, of, find)
+		} else {
+			p.parse(root)
+		}
 	}
 	if err := p.Errs.Sorted(); err != nil {
 		return nil, err
@@ -78,7 +87,11 @@ func (p *parser) parse(root *yaml.Node) {
 // maxName is the longest name that every engine takes (Cassandra: 48).
 const maxName = 48
 
-var nameForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+var (
+	nameForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+	// variantForm is the name of a variant: its base, @ and a word.
+	variantForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*@[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+)
 
 // name returns a name that can be given to a schema, table, column, index or
 // pattern.
@@ -88,7 +101,11 @@ func (p *parser) name(n *yaml.Node, what string) (string, bool) {
 }
 
 func (p *parser) checkName(n *yaml.Node, s, what string) bool {
-	if nameForm.MatchString(s) && len(s) <= maxName {
+	form := nameForm
+	if what == "schema" && strings.Contains(s, "@") {
+		form = variantForm
+	}
+	if form.MatchString(s) && len(s) <= maxName {
 		return true
 	}
 	p.Fail(n, "%s name %q must be a letter, then letters, digits, _ . or -, %d at most", what, s, maxName)
@@ -105,7 +122,7 @@ func (p *parser) accept(f map[string]strict.Entry, where string) []Acceptance {
 	var accepted []Acceptance
 	for _, rule := range p.Mapping(e.Value, "accept of "+where) {
 		reason, _ := p.Text(rule.Value, "the reason for "+rule.Name+" in accept of "+where)
-		accepted = append(accepted, Acceptance{rule.Name, reason, strict.At(rule.Key)})
+		accepted = append(accepted, Acceptance{rule.Name, reason, p.At(rule.Key)})
 	}
 	return accepted
 }

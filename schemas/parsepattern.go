@@ -63,7 +63,7 @@ func (p *parser) patterns(n *yaml.Node) {
 		p.checkName(e.Key, e.Name, "pattern")
 		r := &patternReader{
 			parser:  p,
-			Pattern: &Pattern{Name: e.Name, Pos: strict.At(e.Key)},
+			Pattern: &Pattern{Name: e.Name, Pos: p.At(e.Key)},
 			where:   "pattern " + e.Name,
 			name:    e.Key,
 		}

@@ -17,7 +17,7 @@ var (
 func (r *tableReader) references(t *Table, n *yaml.Node) {
 	for _, e := range r.Mapping(n, "refers of table "+t.Name) {
 		where := "reference " + e.Name + " of table " + t.Name
-		ref := &Reference{Name: e.Name, Pos: strict.At(e.Key)}
+		ref := &Reference{Name: e.Name, Pos: r.At(e.Key)}
 		r.checkName(e.Key, e.Name, "reference")
 		f := r.Fields(e.Value, where, referenceKeys)
 		ref.Doc = r.TextOf(f, "doc", where)
@@ -32,7 +32,7 @@ func (r *tableReader) references(t *Table, n *yaml.Node) {
 func (r *tableReader) counts(t *Table, n *yaml.Node) {
 	for _, e := range r.Mapping(n, "counts of table "+t.Name) {
 		where := "count " + e.Name + " of table " + t.Name
-		c := &Count{Name: e.Name, Pos: strict.At(e.Key)}
+		c := &Count{Name: e.Name, Pos: r.At(e.Key)}
 		r.checkName(e.Key, e.Name, "count")
 		f := r.Fields(e.Value, where, countKeys)
 		c.Doc = r.TextOf(f, "doc", where)

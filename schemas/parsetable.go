@@ -52,7 +52,7 @@ func (r *tableReader) table(e strict.Entry) *Table {
 	}
 	r.read[e.Name] = nil
 	before := len(r.Errs)
-	t := &Table{Name: e.Name, Pos: strict.At(e.Key)}
+	t := &Table{Name: e.Name, Pos: r.At(e.Key)}
 	where := "table " + e.Name
 	r.checkName(e.Key, e.Name, "table")
 	f := r.Fields(e.Value, where, tableKeys)
@@ -149,7 +149,7 @@ func (r *tableReader) keyColumns(t *Table, n *yaml.Node, role Role) []*Column {
 			continue
 		}
 		words := strings.Fields(text)
-		c := &Column{Role: role, Pos: strict.At(item)}
+		c := &Column{Role: role, Pos: r.At(item)}
 		if role == Clustering && len(words) == 3 && words[2] == "desc" {
 			c.Desc, words = true, words[:2]
 		}
@@ -178,7 +178,7 @@ func (r *tableReader) columns(t *Table, n *yaml.Node, role Role) []*Column {
 	}
 	var cs []*Column
 	for _, e := range r.Mapping(n, what) {
-		c := &Column{Name: e.Name, Role: role, Pos: strict.At(e.Key)}
+		c := &Column{Name: e.Name, Role: role, Pos: r.At(e.Key)}
 		r.checkName(e.Key, e.Name, "column")
 		where := "of column " + c.Name + " in table " + t.Name
 		typeNode := e.Value
@@ -238,7 +238,7 @@ func (r *tableReader) checkCounters(t *Table) {
 func (r *tableReader) indexes(t *Table, n *yaml.Node) {
 	for _, e := range r.Mapping(n, "indexes of table "+t.Name) {
 		where := "index " + e.Name + " of table " + t.Name
-		x := &Index{Name: e.Name, Pos: strict.At(e.Key)}
+		x := &Index{Name: e.Name, Pos: r.At(e.Key)}
 		r.checkName(e.Key, e.Name, "index")
 		list := e.Value
 		if e.Value.Kind == yaml.MappingNode {

@@ -193,11 +193,11 @@ type Step struct {
 // Schema is a parsed schema file. Parents come first among Tables, which
 // are otherwise in file order. Patterns and Workflow are in file order.
 type Schema struct {
-	Name     string
+	Name     string // of a variant: BASE@WORD
 	Doc      string
 	Native   string // the engine that the source document was written for
 	File     string // where it was read from, for messages
-	Source   []byte // the file's text; its digest is part of a result
+	Source   []byte // the file's text, of a variant the text of the whole schema; its digest is part of a result
 	Tables   []*Table
 	Patterns []*Pattern
 	Workflow []Step // how a mail client goes from one read to the next; no step leads back

@@ -61,7 +61,7 @@ func (d *decoder) engines(root map[string]strict.Entry) {
 }
 
 func (d *decoder) word(n *yaml.Node) word {
-	at := &strict.Error{File: d.File, Pos: strict.At(n)}
+	at := &strict.Error{File: d.File, Pos: d.At(n)}
 	d.places = append(d.places, at)
 	return word{n.Value, at}
 }

@@ -29,6 +29,7 @@ type tableDefinition struct {
 	comment string // the mark
 	options []option
 	indexes []indexDefinition
+	kind    string // of its indexes
 }
 
 // indexDefinition is an index that Cassandra keeps.
@@ -62,6 +63,9 @@ func define(s *schemas.Schema, namespace string, r Replication) (*definition, er
 		}
 		named[td.name] = t.Name
 		if td.options, err = options(t); err != nil {
+			return nil, err
+		}
+		if td.kind, err = indexKind(t); err != nil {
 			return nil, err
 		}
 		td.indexes = indexesOf(t)
@@ -168,8 +172,12 @@ func (d *definition) createTable(td tableDefinition) string {
 }
 
 func (d *definition) createIndex(td tableDefinition, x indexDefinition) string {
-	return fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s.%s (%s)",
-		quote(x.name), quote(d.keyspace), quote(td.name), quote(x.column.Name))
+	using := ""
+	if td.kind == sai {
+		using = " USING 'sai'"
+	}
+	return fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s.%s (%s)%s",
+		quote(x.name), quote(d.keyspace), quote(td.name), quote(x.column.Name), using)
 }
 
 // quoted returns the columns' quoted names, separated by commas.

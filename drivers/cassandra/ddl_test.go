@@ -100,6 +100,15 @@ func TestBundledCQL(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		for _, variant := range schemas.BundledVariants(name) {
+			s, err := schemas.Bundled(variant)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c, err := CQL(s, Replication{"dc1", 1}); err != nil || variant == "conversation@sai" && !strings.Contains(c, ` ("sender") USING 'sai';`) {
+				t.Errorf("%s: %v\n%s", variant, err, c)
+			}
+		}
 		if want := `."MessageMetadata" (`; name == "elasticinbox" && !strings.Contains(cql, want) {
 			t.Errorf("%s has no table %s:\n%s", name, want, cql)
 		}
@@ -114,6 +123,7 @@ func TestCQLRefuses(t *testing.T) {
 		"a word without value": {"  t: {partition: [k int], hints: {cassandra: {caching: keys}}}", "is not of the form key=value"},
 		"half a second":        {"  t: {partition: [k int], hints: {cassandra: {gc_grace_seconds: 0.5}}}", "not a whole number"},
 		"a chance of 2":        {"  t: {partition: [k int], hints: {cassandra: {bloom_filter_fp_chance: 2}}}", "expected a number above 0"},
+		"a kind of index":      {"  t: {partition: [k int], hints: {cassandra: {indexes: sasi}}}", "expected legacy or sai"},
 		"one name twice":       {"  a.b: {partition: [k int]}\n  a_b: {partition: [k int]}", "would both be a_b"},
 		"one index twice":      {"  a: {partition: [k int], columns: {v: int}, indexes: {x: [v]}}\n  b: {partition: [k int], columns: {v: int}, indexes: {x: [v]}}", "both have an index x"},
 	} {
@@ -125,7 +135,7 @@ func TestCQLRefuses(t *testing.T) {
 	if _, err := Keyspace("sixteenletters16", strings.Repeat("s", 22)); err == nil {
 		t.Errorf("a keyspace of 49 characters was taken")
 	}
-	if got, err := Keyspace("ns", "a.b-c"); err != nil || got != "mailbench_ns_a_b_c" {
+	if got, err := Keyspace("ns", "a.b-c@d"); err != nil || got != "mailbench_ns_a_b_c_d" {
 		t.Errorf("keyspace %q, %v", got, err)
 	}
 }

@@ -23,7 +23,32 @@ const engineName = "cassandra"
 //	caching: keys=ALL rows_per_partition=NONE
 //	gc_grace_seconds: 3600
 //	bloom_filter_fp_chance: 0.01
-var hintNames = []string{"bloom_filter_fp_chance", "caching", "compaction", "compression", "gc_grace_seconds"}
+//
+// One hint is no option: the kind of the table's indexes, legacy or sai (storage-attached
+// indexes, Cassandra 5).
+//
+//	indexes: sai
+var hintNames = []string{"bloom_filter_fp_chance", "caching", "compaction", "compression", "gc_grace_seconds", indexesHint}
+
+const indexesHint = "indexes"
+
+// Kinds of indexes.
+const (
+	legacyIndex = "legacy"
+	sai         = "sai"
+)
+
+// indexKind returns the kind of a table's indexes.
+func indexKind(t *schemas.Table) (string, error) {
+	switch kind := t.Hints[engineName][indexesHint]; kind {
+	case "":
+		return legacyIndex, nil
+	case legacyIndex, sai:
+		return kind, nil
+	default:
+		return "", fmt.Errorf("table %s: hint %s: %q; expected legacy or sai", t.Name, indexesHint, kind)
+	}
+}
 
 // option is one table option: a number, or a map.
 type option struct {
@@ -37,6 +62,9 @@ func options(t *schemas.Table) ([]option, error) {
 	hints := t.Hints[engineName]
 	var all []option
 	for _, name := range slices.Sorted(maps.Keys(hints)) {
+		if name == indexesHint {
+			continue
+		}
 		o, err := readHint(name, hints[name])
 		if err != nil {
 			return nil, fmt.Errorf("table %s: hint %s: %w", t.Name, name, err)

@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -29,12 +30,19 @@ func stored(sch *schemas.Schema) (*schemas.Schema, error) {
 		if err != nil {
 			return nil, err
 		}
+		kind, err := indexKind(t)
+		if err != nil {
+			return nil, err
+		}
 		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !keptIndex(t, x) })
 		t.Hints = nil
 		if t.Header() {
 			continue
 		}
 		settings := map[string]string{schemas.ExpirySetting: "0"}
+		if len(t.Indexes) > 0 {
+			settings[indexesHint] = kind
+		}
 		for _, o := range options {
 			addSettings(settings, o.name, o.number, o.fields)
 		}
@@ -122,6 +130,7 @@ func (k *liveKeyspace) schema(name string) *schemas.Schema {
 // table returns the table by its name in the schema. It is not yet nested in others.
 func (t *liveTable) table() *schemas.Table {
 	settings := map[string]string{schemas.ExpirySetting: strconv.Itoa(t.expiry)}
+	settings[indexesHint] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.kinds)), ", "), t.mark.Kind, legacyIndex)
 	for name, number := range t.numbers {
 		addSettings(settings, name, number, nil)
 	}

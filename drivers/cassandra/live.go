@@ -24,6 +24,7 @@ type liveTable struct {
 	marked  bool
 	columns []liveColumn
 	indexes map[string]string            // name → column
+	kinds   map[string]bool              // of the indexes: legacy, sai, or another class
 	numbers map[string]string            // the options that are numbers
 	fields  map[string]map[string]string // the options that are maps
 	expiry  int                          // default_time_to_live: rows expire after so many seconds; 0 is never
@@ -52,7 +53,7 @@ func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, e
 		var chance float64
 		var grace int
 		var caching, compaction, compression map[string]string
-		t := &liveTable{indexes: make(map[string]string)}
+		t := &liveTable{indexes: make(map[string]string), kinds: make(map[string]bool)}
 		if !it.Scan(&table, &t.comment, &chance, &grace, &caching, &compaction, &compression, &t.expiry) {
 			break
 		}
@@ -78,19 +79,31 @@ func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, e
 	if err := it.Close(); err != nil {
 		return nil, err
 	}
-	var index string
-	it = s.session.Query("SELECT table_name, index_name, options FROM system_schema.indexes WHERE keyspace_name = ?",
+	var index, kind string
+	it = s.session.Query("SELECT table_name, index_name, kind, options FROM system_schema.indexes WHERE keyspace_name = ?",
 		name).WithContext(ctx).Iter()
 	for {
 		var options map[string]string
-		if !it.Scan(&table, &index, &options) {
+		if !it.Scan(&table, &index, &kind, &options) {
 			break
 		}
 		if t := k.tables[table]; t != nil {
+			t.kinds[indexKindOf(kind, options["class_name"])] = true
 			t.indexes[index] = strings.ReplaceAll(strings.Trim(options["target"], `"`), `""`, `"`)
 		}
 	}
 	return k, it.Close()
+}
+
+// indexKindOf returns the kind of an index: legacy, sai, or its class.
+func indexKindOf(kind, class string) string {
+	switch {
+	case kind != "CUSTOM":
+		return legacyIndex
+	case strings.EqualFold(class, sai) || strings.HasSuffix(class, "StorageAttachedIndex"):
+		return sai
+	}
+	return class
 }
 
 // owned returns an error if some table of the keyspace lacks mailbench's mark, or

@@ -26,6 +26,9 @@ type mark struct {
 	// only the last column of an index that begins with columns of the primary key.
 	// Two indexes with the same last column are one in CQL.
 	Indexes map[string][]string `json:"indexes,omitempty"`
+	// Kind is the kind of its indexes, if it is not legacy: what they are to be
+	// while there is none yet.
+	Kind string `json:"kind,omitempty"`
 }
 
 // ancestor is a table that another is nested in. Key is the number of its primary
@@ -37,6 +40,9 @@ type ancestor struct {
 
 func newMark(namespace, schema string, t *schemas.Table) mark {
 	m := mark{Namespace: namespace, Schema: schema, Table: t.Name}
+	if kind, err := indexKind(t); err == nil && kind != legacyIndex && len(t.Indexes) > 0 {
+		m.Kind = kind
+	}
 	for p := t.Parent; p != nil; p = p.Parent {
 		m.In = append(m.In, ancestor{p.Name, len(p.Partition) + len(p.Clustering)})
 	}

@@ -28,8 +28,10 @@ func Keyspace(namespace, schema string) (string, error) {
 }
 
 // cqlName turns the name of a schema, table or index into letters, digits and
-// underscores: "users.folder" becomes users_folder.
-func cqlName(name string) string { return strings.NewReplacer(".", "_", "-", "_").Replace(name) }
+// underscores: "users.folder" becomes users_folder, "james@one-family" james_one_family.
+func cqlName(name string) string {
+	return strings.NewReplacer(".", "_", "-", "_", "@", "_").Replace(name)
+}
 
 // quote returns an identifier in double quotes. Some are keywords, as the columns
 // "from", "to" and "key"; others have capitals, as the table JAMES_MESSAGES.

@@ -198,10 +198,11 @@ func (s *Store) prefix(schema string) string {
 	return s.keyspace + ":"
 }
 
-// prefixOf returns how the names of a schema's HBase tables begin.
+// prefixOf returns how the names of a schema's HBase tables begin. HBase takes no @
+// in them.
 func prefixOf(namespace, schema string) string {
 	if namespace != "" {
 		namespace += "_"
 	}
-	return drivers.Prefix + namespace + schema + "."
+	return drivers.Prefix + namespace + strings.ReplaceAll(schema, "@", "_") + "."
 }

@@ -20,6 +20,7 @@ package conversation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -63,7 +64,7 @@ func (s *statements) byName() map[string]*drivers.Statement {
 		"message": &s.message, "attachment": &s.attachment, "exists": &s.exists, "whole_message": &s.wholeMessage,
 		"delete_message": &s.deleteMessage, "delete_messages": &s.deleteMessages,
 		"seen": &s.seen, "unseen": &s.unseen, "seen_by": &s.seenBy, "numbers": &s.numbers,
-		"by_sender_in": &s.bySenderIn, "by_sender": &s.bySender,
+		"by_sender":         &s.bySender,
 		"all_conversations": &s.allConversations, "all_messages": &s.allMessages,
 	}
 }
@@ -79,7 +80,20 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind conversation: %w", err)
 	}
+	var err error
+	if b.bySenderIn, err = p.Get("by_sender_in"); err != nil && !errors.Is(err, drivers.ErrUnsupported) {
+		return nil, fmt.Errorf("bind conversation: %w", err)
+	}
 	return b, nil
+}
+
+// searchless is the mailbox on an engine that cannot search a conversation by sender,
+// newest first: Cassandra, if messages ascend and have an index on the sender.
+type searchless struct {
+	models.Mailbox
+	models.Slicer
+	models.Seer
+	models.Poster
 }
 
 // Mailbox implements models.Bound.
@@ -89,6 +103,9 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	// Method values are made once, since each one is an allocation.
 	m.onEntry, m.onMessage, m.onWhole = m.entryRow, m.messageRow, m.wholeRow
 	m.onAttachment, m.onExists, m.onSeen, m.onNumbers = m.attachmentRow, m.existsRow, m.seenRow, m.numbersRow
+	if b.bySenderIn == nil {
+		return searchless{m, m, m, m}
+	}
 	return m
 }
 

@@ -9,7 +9,9 @@ import (
 )
 
 // Flag implements models.Mailbox. Its put is conditional on the message's size, so
-// it changes nothing if the message is gone.
+// it changes nothing if the message is gone. A variant's put may have no condition.
+// Then the message is read first, and a flag can still bring back one that is deleted
+// in between.
 func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
 	stmt := m.flagSeen
 	switch flag {
@@ -19,6 +21,12 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 		stmt = m.flagFlagged
 	}
 	args := m.With(key(f), drivers.Bigint(uidOf(h)), drivers.Boolean(on), drivers.Bigint(sizeOf(h)))
+	if !m.casFlag {
+		if _, err := m.one(ctx, f, h); err != nil {
+			return m.Failed("flag", f.Account, err)
+		}
+		args = m.With(key(f), drivers.Bigint(uidOf(h)), drivers.Boolean(on))
+	}
 	err := m.Claim(ctx, stmt, args...)
 	if err == models.ErrExists {
 		err = models.ErrNotFound

@@ -53,8 +53,10 @@ var contract = modeltest.Suite{
 	},
 }
 
-func TestContract(t *testing.T)           { contract.Run(t) }
-func TestContractConcurrent(t *testing.T) { contract.RunConcurrent(t) }
-func TestContractLive(t *testing.T)       { contract.RunLive(t) }
-func TestContractQuorum(t *testing.T)     { contract.RunQuorum(t) }
-func BenchmarkContract(b *testing.B)      { contract.Bench(b) }
+func TestContract(t *testing.T)             { contract.Run(t) }
+func TestContractVariants(t *testing.T)     { contract.RunVariants(t) }
+func TestContractVariantsLive(t *testing.T) { contract.RunVariantsLive(t) }
+func TestContractConcurrent(t *testing.T)   { contract.RunConcurrent(t) }
+func TestContractLive(t *testing.T)         { contract.RunLive(t) }
+func TestContractQuorum(t *testing.T)       { contract.RunQuorum(t) }
+func BenchmarkContract(b *testing.B)        { contract.Bench(b) }

@@ -93,6 +93,7 @@ type bound struct {
 	chunkSize int
 	// casUID and casCount say that compare-and-set changes the number, not an increment.
 	casUID, casCount bool
+	casFlag          bool // the write of a flag has a condition
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
@@ -101,6 +102,7 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 		return nil, fmt.Errorf("bind james: %w", err)
 	}
 	b.casUID, b.casCount = p.Conditional("next_uid"), p.Conditional("count")
+	b.casFlag = p.Conditional("flag_seen")
 	return b, nil
 }
 

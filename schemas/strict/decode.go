@@ -17,6 +17,8 @@ import (
 type Decoder struct {
 	File string // its name in messages
 	Errs Errors
+	// Origins are the files of nodes that are not of File.
+	Origins map[*yaml.Node]string
 }
 
 // Entry is one key of a mapping with its value.
@@ -27,7 +29,7 @@ type Entry struct {
 
 // Fail notes a fault at n.
 func (d *Decoder) Fail(n *yaml.Node, format string, args ...any) {
-	d.Errs = append(d.Errs, &Error{File: d.File, Pos: At(n), Msg: fmt.Sprintf(format, args...)})
+	d.Errs = append(d.Errs, &Error{File: d.File, Pos: d.At(n), Msg: fmt.Sprintf(format, args...)})
 }
 
 // Unknown notes a word that is none of the known ones: what says what kind of
@@ -197,4 +199,4 @@ func Found(n *yaml.Node) string {
 }
 
 // At returns the place of a node.
-func At(n *yaml.Node) Pos { return Pos{n.Line, n.Column} }
+func (d *Decoder) At(n *yaml.Node) Pos { return Pos{n.Line, n.Column, d.Origins[n]} }

@@ -10,8 +10,17 @@ import (
 	"strings"
 )
 
-// Pos is a place in a file; lines and columns count from 1.
-type Pos struct{ Line, Column int }
+// Pos is a place in a file; lines and columns count from 1. File is "" for a place
+// in the file that was read, and else the file that this one is based on.
+type Pos struct {
+	Line, Column int
+	File         string
+}
+
+// In returns file:line:column of a place that was found while reading file.
+func (p Pos) In(file string) string {
+	return fmt.Sprintf("%s:%d:%d", cmp.Or(p.File, file), p.Line, p.Column)
+}
 
 // Error is one fault of a file, at its place.
 type Error struct {
@@ -23,7 +32,7 @@ type Error struct {
 
 // Error returns one line: file:line:column, the message and the nearest word.
 func (e *Error) Error() string {
-	s := fmt.Sprintf("%s:%d:%d: %s", e.File, e.Pos.Line, e.Pos.Column, e.Msg)
+	s := e.Pos.In(e.File) + ": " + e.Msg
 	if e.Near != "" {
 		s += fmt.Sprintf("; did you mean %q?", e.Near)
 	}
@@ -49,7 +58,7 @@ func (es Errors) Sorted() error {
 		return nil
 	}
 	slices.SortStableFunc(es, func(a, b *Error) int {
-		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
 	})
 	return es
 }

@@ -1,0 +1,47 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// modelNames returns the names of all models and variants.
+func (r registry) modelNames() []string {
+	var names []string
+	for _, m := range r.withVariants() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func (r registry) engineNames() []string {
+	var names []string
+	for _, e := range r.engines {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// completeList completes the last word of a flag's list, such as "james,ora".
+func completeList(words []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		var all []string
+		for _, w := range words {
+			if strings.HasPrefix(before+w, typed) && !strings.Contains(","+before, ","+w+",") {
+				all = append(all, before+w)
+			}
+		}
+		return all, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// completeSchema completes the name of a model or variant, or a file.
+func completeSchema(known registry) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		names := slices.DeleteFunc(known.modelNames(), func(name string) bool { return !strings.HasPrefix(name, typed) })
+		return names, cobra.ShellCompDirectiveDefault
+	}
+}

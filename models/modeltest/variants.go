@@ -1,0 +1,81 @@
+package modeltest
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// RunVariants runs on the embedded engine the rules whose calls a variant changes, over
+// each variant of the model that mailbench brings along. A variant that only sets
+// other engines' hints is the model itself there, so RunVariants only binds it.
+func (s Suite) RunVariants(t *testing.T) {
+	s.eachVariant(t, func(t *testing.T, v Suite, same bool) {
+		on := v.on(openEmbedded)
+		if same {
+			on.start(t, models.Options{})
+			return
+		}
+		on.run(t, touched())
+	})
+}
+
+// RunVariantsLive runs on each real engine the rules whose calls a variant changes.
+// Tests that call it have Live in their names.
+func (s Suite) RunVariantsLive(t *testing.T) {
+	for _, e := range liveEngines() {
+		t.Run(e.engine.Name, func(t *testing.T) {
+			contact := e.contact(t)
+			t.Parallel()
+			s.eachVariant(t, func(t *testing.T, v Suite, _ bool) {
+				st := openLive(t, e.engine, drivers.Options{Contact: []string{contact}, Namespace: newNamespace()})
+				v.onShared(t, st).run(t, touched())
+			})
+		})
+	}
+}
+
+// touched are the rules about orders, indexes, flags and batches. Each ends with an
+// audit.
+func touched() []rule {
+	names := []string{"deliver", "pages", "flags", "move", "stale handles", "by sender", "slice"}
+	return slices.DeleteFunc(rules(), func(r rule) bool { return !slices.Contains(names, r.name) })
+}
+
+// eachVariant runs a subtest for each variant. Same says that its tables and patterns
+// are those of the model.
+func (s Suite) eachVariant(t *testing.T, check func(t *testing.T, v Suite, same bool)) {
+	s.complete(t)
+	variants, err := s.Model.Variants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(variants) == 0 {
+		t.Fatalf("%s has no variants", s.Model.Name)
+	}
+	base := shape(t, s.Model)
+	for _, m := range variants {
+		t.Run(m.Name, func(t *testing.T) {
+			v := s
+			v.Model = m
+			check(t, v, bytes.Equal(base, shape(t, m)))
+		})
+	}
+}
+
+// shape returns the text of a model's tables and patterns without hints.
+func shape(t *testing.T, m models.Model) []byte {
+	s, err := m.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Name, s.Doc = "", ""
+	for _, table := range s.Tables {
+		table.Hints = nil
+	}
+	return schemas.Format(s)
+}

@@ -1,0 +1,111 @@
+package schemas
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestVariants holds each bundled variant to its text: read by itself it is the same
+// schema, under a name of its own.
+func TestVariants(t *testing.T) {
+	for _, base := range BundledNames() {
+		for _, name := range BundledVariants(base) {
+			s, err := Bundled(name)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			whole, err := Parse("whole.yaml", s.Source)
+			if err != nil {
+				t.Errorf("the text of %s:\n%v", name, err)
+				continue
+			}
+			if d := cmp.Diff(string(Format(s)), string(Format(whole))); d != "" {
+				t.Errorf("the text of %s is of another schema (-variant +text):\n%s", name, d)
+			}
+			of, err := Bundled(base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(Format(s)) == strings.Replace(string(Format(of)), "name: "+base, "name: "+name, 1) {
+				t.Errorf("%s changes nothing", name)
+			}
+		}
+	}
+}
+
+// TestVariantOf is about what a variant may say, and where it is told what it may not.
+func TestVariantOf(t *testing.T) {
+	base := `schema: 1
+name: mail
+tables:
+  box:
+    partition: [user text]
+    clustering: [id timeuuid desc]
+    columns: {subject: text, seen: boolean}
+    indexes: {by_subject: [subject]}
+    accept: {some-rule: it is so}
+patterns:
+  page: {slice: box, by: user, after: id, limit: 25, columns: [id, subject]}
+  put: {put: box}
+  see: {put-if: box, columns: seen, if: subject, fallback: see_plain}
+  see_plain: {put: box, columns: seen}
+  puts: {batch: [{run: put, each: message}], atomic: partition}
+`
+	find := func(name string) (*Schema, error) { return Parse("mail.yaml", []byte(base)) }
+	parse := func(changes string) (*Schema, error) {
+		return ParseWith("v.yaml", []byte("schema: 1\nvariant of: mail\nname: mail@v\n"+changes), find)
+	}
+
+	s, err := parse("tables:\n  box: {clustering: [id timeuuid], hints: {cassandra: {compaction: X}}, indexes: {by_subject: ~}}\n" +
+		"patterns:\n  page: {reverse: true}\n  see: {put-if: ~, if: ~, put: box, fallback: ~}\n  see_plain: ~\n  puts: {atomic: none}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := s.Table("box")
+	if box.Clustering[0].Desc || len(box.Indexes) != 0 || box.Hints["cassandra"]["compaction"] != "X" || len(box.Columns) != 2 ||
+		len(box.Accept) != 1 {
+		t.Errorf("table %+v", box)
+	}
+	if see := s.Pattern("see"); see.Kind != Put || see.If != nil || s.Pattern("see_plain") != nil || !s.Pattern("page").Reverse {
+		t.Errorf("patterns of %s", s.Source)
+	}
+	// What is changed is placed in the variant, the rest in its base.
+	if got := []string{box.Pos.In(s.File), s.Pattern("page").Pos.In(s.File), box.Column("user").Pos.In(s.File)}; !cmp.Equal(got,
+		[]string{"v.yaml:5:3", "v.yaml:7:3", "mail.yaml:5:17"}) {
+		t.Errorf("places %q", got)
+	}
+
+	for changes, want := range map[string]string{
+		"tables: {box: {clustering: [id timeuuid]}}": "mail.yaml:11:3: pattern page: the model of mail cannot run it in this way: " +
+			"its rows come in another order; reverse: true keeps it; v.yaml has changed what it needs",
+		"tables: {bux: {hints: {hbase: {family: x}}}}":       `v.yaml:4:10: unknown table "bux" in tables of the base; did you mean "box"?`,
+		"patterns: {pag: {reverse: true}}":                   `v.yaml:4:12: unknown pattern "pag" in patterns of the base; did you mean "page"?`,
+		"patterns: {page: {limit: 10, columns: [id, seen]}}": "v.yaml:4:12: pattern page: the model of mail cannot run it in this way: it yields (id timeuuid, seen boolean) instead of (id timeuuid, subject text)",
+		"patterns: {page: {colums: id}}":                     `v.yaml:4:19: unknown key "colums" in pattern page; did you mean "columns"?`,
+		"patterns: {page: ~}":                                "v.yaml:2:13: pattern page is gone, but the model of mail runs it",
+		"patterns: {see_plain: ~}":                           `mail.yaml:13:60: unknown pattern "see_plain" in fallback of pattern see; expected one of page, put, see, puts; v.yaml has changed what it needs`,
+		"patterns: {other: {get: box}}":                      "v.yaml:4:12: no model runs pattern other: mail has none of that name, and it is no fallback or part of a batch",
+		"patterns: {put: {columns: seen, none: ~}}":          `v.yaml:4:33: unknown key "none" in put of the base, which ~ would remove; expected one of put`,
+		"tables: {box: {columns: {size: int}}}":              "mail.yaml:12:3: pattern put: the model of mail cannot run it in this way: it takes (user text, id timeuuid, subject text, seen boolean, size int) instead of",
+		"name: mail@v":                                       `v.yaml:4:1: duplicate key "name" in the schema; it stands in line 3 already`,
+	} {
+		if _, err := parse(changes); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\n%v\nwant: %s", changes, err, want)
+		}
+	}
+	for head, want := range map[string]string{
+		"variant of: jams\nname: jams@x":            `v.yaml:2:13: unknown schema "jams"; did you mean "james"?`,
+		"variant of: james@plain-flags\nname: a@b":  "v.yaml:2:13: james@plain-flags is a variant itself; expected the schema james",
+		"variant of: james\nname: plain":            `v.yaml:3:7: a variant of james must be called james@WORD, found "plain"`,
+		"variant of: james":                         `v.yaml:1:1: no key "name"; expected "name: james@WORD", the name of the variant`,
+		"variant of: [james]\nname: james@x":        `v.yaml:2:13: "variant of" must be text, found a list`,
+		"name: james@one@two\ntables: {t: {in: x}}": `v.yaml:2:7: schema name "james@one@two" must be`,
+	} {
+		if _, err := Parse("v.yaml", []byte("schema: 1\n"+head+"\n")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\n%v\nwant: %s", head, err, want)
+		}
+	}
+}
