@@ -36,6 +36,9 @@ var ErrTaken = errors.New("choose another run directory")
 type Dir struct {
 	path string // "" once committed or aborted
 	temp string
+	// parent says that Create made the directory that path is in.
+	parent bool
+
 	file *os.File // latency.hlog
 	log  *bufio.Writer
 	// scratch marks the temporary directory until its contents are complete.
@@ -56,10 +59,11 @@ func Create(dir string) (*Dir, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
+	_, err = os.Stat(filepath.Dir(path))
+	d := &Dir{path: path, temp: path + partial, parent: errors.Is(err, fs.ErrNotExist)}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
-	d := &Dir{path: path, temp: path + partial}
 	if err := os.Mkdir(d.temp, 0o755); errors.Is(err, fs.ErrExist) {
 		why := "another run may be writing it;"
 		if scratch.Abandoned(d.temp) {
@@ -164,6 +168,9 @@ func (d *Dir) Abort() error {
 	}
 	if err := d.scratch.Remove(); err != nil {
 		return fmt.Errorf("remove unfinished results: %w", err)
+	}
+	if d.parent {
+		_ = os.Remove(filepath.Dir(d.temp)) // fails if another run has results there
 	}
 	return nil
 }
