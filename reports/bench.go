@@ -60,7 +60,17 @@ func (b *bench) line(c *Cell, name string, o *Op) {
 		benchName(c.Model), benchName(c.Engine), benchName(c.Phase), benchName(name), b.procs, o.Count)
 	if o.Count > 0 {
 		l, st := c.latency(o), &o.Store
-		fmt.Fprintf(b.out, "\t%.0f ns/op\t%d p50-ns\t%d p99-ns\t%d p99.9-ns\t%d max-ns", l.Mean, l.P50, l.P99, l.P999, l.Max)
+		fmt.Fprintf(b.out, "\t%.0f ns/op", l.Mean)
+		for _, p := range []struct {
+			of   float64
+			name string
+			ns   int64
+		}{{0.5, "p50", l.P50}, {0.99, "p99", l.P99}, {0.999, "p99.9", l.P999}} {
+			if o.Count >= enoughFor(p.of) {
+				fmt.Fprintf(b.out, "\t%d %s-ns", p.ns, p.name)
+			}
+		}
+		fmt.Fprintf(b.out, "\t%d max-ns", l.Max)
 		fmt.Fprintf(b.out, "\t%.4g calls/op\t%.4g rows-read/op\t%.4g rows-written/op\t%.0f B-read/op\t%.0f B-written/op",
 			st.Calls, st.RowsRead, st.RowsWritten, st.BytesRead, st.BytesWritten)
 	}

@@ -32,6 +32,7 @@ var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 type page struct {
 	*Run
 	Machine, MailLine, Regime, Floors string
+	TooFew                            string // what a dash among the percentiles means
 	EngineLines                       []string
 	Sections                          []pageSection
 	Doubts                            []doubt
@@ -100,7 +101,8 @@ func WriteHTML(w io.Writer, r *Run, curves []Curve) error {
 func newPage(r *Run, curves []Curve) *page {
 	n := namesIn(r)
 	all := sections(r)
-	p := &page{Run: r, Machine: machine(&r.Environment), Regime: regime(all, n), Floors: floors(r), Doubts: doubtsOf(r, n)}
+	p := &page{Run: r, Machine: machine(&r.Environment),
+		Regime: regime(all, n), TooFew: tooFew(all), Floors: floors(r), Doubts: doubtsOf(r, n)}
 	p.EngineLines = enginesOf(r)
 	if r.Mail != nil {
 		p.MailLine = mailInfo(r.Mail)

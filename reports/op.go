@@ -67,8 +67,12 @@ type Op struct {
 	Lag      Latency `json:"lag"`                // start − due
 	// Undelayed is Response as it would have been if the load generator had lost no
 	// time. It is left out if it is the same.
-	Undelayed *Latency  `json:"undelayed,omitempty"`
-	Store     StoreCost `json:"store"`
+	Undelayed *Latency `json:"undelayed,omitempty"`
+	// Due is the response time of all operations that were due: also of those that
+	// were not found, failed or have an unknown outcome. One that was dropped never
+	// ended: a percentile among those is NeverEnded. Due is left out if it is Response.
+	Due   *Latency  `json:"due,omitempty"`
+	Store StoreCost `json:"store"`
 	// Errors are the first few texts of errors and how often each came, the most
 	// frequent first. Texts that differ only in addresses and numbers are one. The
 	// last may be OtherErrors.
@@ -83,6 +87,9 @@ type ErrorCount struct {
 
 // OtherErrors stands for all texts beyond the first few.
 const OtherErrors = "other errors"
+
+// NeverEnded is a percentile that operations lie at which were due and never started.
+const NeverEnded = -1
 
 // Latency is a distribution in nanoseconds.
 type Latency struct {

@@ -61,6 +61,7 @@ func sample() *Run {
 	list.Missing = "from, subject"
 	open.Fallback = "message_by_scan"
 	open.NotFound, open.Failed, open.Unknown, open.Dropped, open.TooLarge, open.Clamped = 3, 2, 1, 40, 5, 6
+	open.Due = &Latency{P50: 136_000, P90: 300_000, P99: 900_000_000, P999: NeverEnded, Max: NeverEnded, Mean: NeverEnded}
 	open.Errors = []ErrorCount{{"read: " + hostile, 7}, {"timed out", 3}, {OtherErrors, 1}}
 	none := Op{Support: NotOffered}
 	shared := Doubt{Code: "shared-machine", Text: "shared machine: engine and client run in one process"}
@@ -79,7 +80,7 @@ func sample() *Run {
 		Key: Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}, Kind: KindMeasure,
 		Started: "2026-11-21T05:28:31.5Z", Ended: "2026-11-21T05:29:01.512345678Z",
 		Arrivals: "poisson", Rate: 500, Durability: "process", Verdict: Invalid,
-		Reason: &Reason{Code: "client-late", Text: "client saturated: 12.0% of operations started late although a worker was free"},
+		Reason: &Reason{Code: "client-delays", Text: "client late: without its own delays the p99 would be 675µs and not 1.3ms of all operations"},
 		Doubts: []Doubt{
 			shared, late("12.00%"),
 			// These three once had one head, and two of them were lost.

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,9 +17,9 @@ type column struct {
 }
 
 var columns = []column{
-	{"p50", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return duration(float64(c.latency(o).P50)) }},
-	{"p99", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return duration(float64(c.latency(o).P99)) }},
-	{"p99.9", 8, 50, func(_ *Run, c *Cell, _ string, o *Op) string { return duration(float64(c.latency(o).P999)) }},
+	{"p50", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return o.Percentile(c.latency(o).P50, 0.5) }},
+	{"p99", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return o.Percentile(c.latency(o).P99, 0.99) }},
+	{"p99.9", 8, 50, func(_ *Run, c *Cell, _ string, o *Op) string { return o.Percentile(c.latency(o).P999, 0.999) }},
 	{"rate/s", 8, 0, func(_ *Run, _ *Cell, _ string, o *Op) string { return amount(o.Rate) }},
 	{"calls", 7, 60, func(_ *Run, _ *Cell, _ string, o *Op) string { return digits3(o.Store.Calls) }},
 	{"rows r/w", 12, 100, func(_ *Run, _ *Cell, _ string, o *Op) string {
@@ -205,6 +206,24 @@ func (t *text) remark(line string, indent int, remarks []string) {
 // errorsShown is how many texts of errors are shown beside the figures.
 const errorsShown = 2
 
+// due says what the percentiles of everything that was due are, where they are not
+// those of the operations that were ok.
+func (o *Op) due() string {
+	if o.Due == nil || near(o.Due.P50, o.Response.P50) && near(o.Due.P99, o.Response.P99) && near(o.Due.P999, o.Response.P999) {
+		return ""
+	}
+	write := func(ns int64) string {
+		if ns == NeverEnded {
+			return "never"
+		}
+		return duration(float64(ns))
+	}
+	return fmt.Sprintf("of all due: p50 %s, p99 %s, p99.9 %s", write(o.Due.P50), write(o.Due.P99), write(o.Due.P999))
+}
+
+// near reports whether two times differ by less than a tenth.
+func near(a, b int64) bool { return math.Abs(float64(a-b)) <= 0.1*float64(b) }
+
 // remarks are shown beside an operation's figures: operations that are not in the
 // figures and have no column, errors, and what the model's answers lacked.
 func (o *Op) remarks() []string {
@@ -222,6 +241,9 @@ func (o *Op) remarks() []string {
 		if n.count > 0 {
 			s = append(s, fmt.Sprintf("%d %s", n.count, n.what))
 		}
+	}
+	if d := o.due(); d != "" {
+		s = append(s, d)
 	}
 	for i, e := range o.Errors {
 		if i == errorsShown {

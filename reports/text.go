@@ -113,6 +113,9 @@ func joined(parts []string) string {
 // notes writes what a reader of the figures has to know.
 func (t *text) notes(r *Run, all []section) {
 	t.line("")
+	if s := tooFew(all); s != "" {
+		t.labelled("-", s)
+	}
 	if s := regime(all, t.names); s != "" {
 		t.labelled("regime", s)
 	}

@@ -14,7 +14,8 @@ type Kind uint8
 // The kinds. An open loop reports Response: it contains the wait for operations before
 // it that were late. A closed loop has no due times and records Service only. The
 // others are no latencies: FailedAfter and UnknownAfter tell how long an engine in
-// trouble kept its callers waiting, Delayed and Undelayed what the client did.
+// trouble kept its callers waiting, Delayed and Undelayed what the client did, and Rest
+// is what is added to Response, or Service, for all operations that were due.
 const (
 	Response     Kind = iota // end − due
 	Service                  // end − start
@@ -23,10 +24,11 @@ const (
 	UnknownAfter             // end − start of operations whose outcome is unknown
 	Delayed                  // what is reported of operations that the client delayed
 	Undelayed                // what would have been, had it not
+	Rest                     // end − due of operations that were carried out and not ok; closed loop: end − start
 	NumKinds     int  = iota
 )
 
-var kindNames = [NumKinds]string{"response", "service", "lag", "failed", "unknown", "delayed", "undelayed"}
+var kindNames = [NumKinds]string{"response", "service", "lag", "failed", "unknown", "delayed", "undelayed", "rest"}
 
 // String returns the kind's name in tags and results.
 func (k Kind) String() string { return kindNames[k] }
@@ -160,8 +162,12 @@ func (w *Worker) Record(op int, out Outcome, due, start, end time.Duration) {
 		}
 	case Failed:
 		o.record(FailedAfter, end-start)
+		o.record(Rest, end-due)
 	case Unknown:
 		o.record(UnknownAfter, end-start)
+		o.record(Rest, end-due)
+	case NotFound:
+		o.record(Rest, end-due)
 	}
 	w.mu.Unlock()
 }

@@ -113,6 +113,7 @@ func (p *phase) op(i int) reports.Op {
 		undelayed := summary(withoutDelays(total, p.reported()))
 		o.Undelayed = &undelayed
 	}
+	o.Due = due(total, p.reported())
 	if n := float64(o.Count); n > 0 {
 		c := &s.cost
 		o.Store = reports.StoreCost{

@@ -1,0 +1,41 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+)
+
+// A percentile needs operations that are slower. Of n operations all are below the
+// percentile p with the probability p^n. From n = ln 0.05 / ln p on, that is less
+// than 5%: the least sample from which an upper bound of the percentile can be told
+// with 95% confidence (W. J. Conover, Practical Nonparametric Statistics, tolerance
+// limits).
+// unbounded is that probability.
+const unbounded = 0.05
+
+// enoughFor is how many operations it takes for a percentile, 0 < p < 1.
+func enoughFor(p float64) int64 { return int64(math.Ceil(math.Log(unbounded) / math.Log(p))) }
+
+// Percentile writes a percentile of an operation's latencies, or a dash if there were
+// too few operations for it.
+func (o *Op) Percentile(ns int64, p float64) string {
+	if o.Count < enoughFor(p) {
+		return "-"
+	}
+	return duration(float64(ns))
+}
+
+// tooFew explains the dashes of a run's tables; "" if there are none.
+func tooFew(all []section) string {
+	for _, s := range all {
+		for _, c := range s.cells {
+			for _, o := range c.Ops {
+				if o.Count > 0 && o.Count < enoughFor(0.999) {
+					return fmt.Sprintf("too few operations for that percentile: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
+						enoughFor(0.5), enoughFor(0.9), enoughFor(0.99), enoughFor(0.999))
+				}
+			}
+		}
+	}
+	return ""
+}

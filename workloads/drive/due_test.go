@@ -1,0 +1,52 @@
+package drive
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/latency"
+)
+
+// Operations that were slow and did not succeed are in the percentiles of all that was
+// due, and those that were dropped are slower than all.
+func TestDue(t *testing.T) {
+	const fast, slow = 160 * time.Microsecond, 500 * time.Millisecond
+	record := func(ok, slowOnes, dropped int, out latency.Outcome) *reports.Latency {
+		r := latency.NewRecorder(1, 1, true)
+		w := r.Worker(0)
+		for range ok {
+			w.Record(0, latency.OK, 0, 0, fast)
+		}
+		for range slowOnes {
+			w.Record(0, out, 0, 0, slow)
+		}
+		for range dropped {
+			w.Drop(0)
+		}
+		r.Tick()
+		return due(r.Total(0), latency.Response)
+	}
+	near := func(ns int64, want time.Duration) bool { return ns > int64(want)*99/100 && ns < int64(want)*101/100 }
+	if l := record(1000, 0, 0, latency.OK); l != nil {
+		t.Errorf("all were ok: %+v", l)
+	}
+	if l := record(1000, 100, 0, latency.TooLarge); l != nil {
+		t.Errorf("some were refused: %+v", l)
+	}
+	for _, out := range []latency.Outcome{latency.Unknown, latency.Failed, latency.NotFound} {
+		if l := record(970, 30, 0, out); l == nil || !near(l.P50, fast) || !near(l.P99, slow) || !near(l.Max, slow) {
+			t.Errorf("3%% ended with outcome %d after 500 ms: %+v", out, l)
+		}
+	}
+	if l := record(970, 20, 10, latency.Unknown); !near(l.P50, fast) || !near(l.P99, slow) ||
+		l.P999 != reports.NeverEnded || l.Max != reports.NeverEnded {
+		t.Errorf("1%% dropped: %+v", l)
+	}
+	if l := record(400, 0, 600, latency.OK); l.P50 != reports.NeverEnded || l.P90 != reports.NeverEnded {
+		t.Errorf("60%% dropped: %+v", l)
+	}
+	if l := record(0, 0, 5, latency.OK); l.P50 != reports.NeverEnded {
+		t.Errorf("all dropped: %+v", l)
+	}
+}
