@@ -26,10 +26,14 @@ type workloadFlags struct {
 }
 
 func (f *workloadFlags) bind(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.set, "set", nil,
-		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
+	f.bindSet(flags)
 	flags.StringSliceVar(&f.contact, "contact", nil,
 		"addresses `HOST[:PORT]`,… of the engine on the network (default: this machine)")
+}
+
+func (f *workloadFlags) bindSet(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.set, "set", nil,
+		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
 }
 
 // workload reads the workload with all overrides, and checks what it says of

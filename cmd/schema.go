@@ -16,9 +16,15 @@ func newSchema(known registry) *cobra.Command {
 them. These commands take the name of a model, or a schema file. They need no Go
 code, so a model can be checked before it is written.`,
 		Example: `  mailbench schema list
-  mailbench schema show james > mine.yaml`,
+  mailbench schema show james > mine.yaml
+  mailbench schema render mine.yaml -e cassandra > mine.cql`,
 	}
-	c.AddCommand(newSchemaList(known), newSchemaShow(known), newSchemaLint(known))
+	c.AddCommand(
+		newSchemaList(known),
+		newSchemaShow(known),
+		newSchemaLint(known),
+		newSchemaRender(known),
+	)
 	return c
 }
 

@@ -23,6 +23,10 @@ type Engine struct {
 	// that a setting would be called, as MAILBENCH_CASSANDRA_PASSWORD does.
 	Environment []Setting
 	Open        func(ctx context.Context, o Options) (Store, error)
+	// Render writes the tables of a schema in the engine's own language, with
+	// comments, as Apply creates them where there is none. It reaches no engine. Of
+	// the options it takes Namespace and Settings. nil: the engine has no tables.
+	Render func(s *schemas.Schema, o Options) (string, error)
 }
 
 // Setting describes one driver setting.

@@ -100,32 +100,20 @@ func indexesOf(t *schemas.Table) []indexDefinition {
 	return all
 }
 
-// CQL returns the statements that create a schema, in a form that cqlsh accepts.
-// Apply runs the same statements, with the namespace in the keyspace's name.
-func CQL(s *schemas.Schema, r Replication) (string, error) {
-	d, err := define(s, "", r)
-	if err != nil {
-		return "", fmt.Errorf("schema %s: %w", s.Name, err)
-	}
-	var b strings.Builder
-	for i, stmt := range d.statements() {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(stmt)
-		b.WriteString(";\n")
-	}
-	return b.String(), nil
-}
-
 // statements returns all statements that create the definition, in order.
 func (d *definition) statements() []string {
 	all := []string{d.createKeyspace()}
 	for _, t := range d.tables {
-		all = append(all, d.createTable(t))
-		for _, x := range t.indexes {
-			all = append(all, d.createIndex(t, x))
-		}
+		all = append(all, d.createAll(t)...)
+	}
+	return all
+}
+
+// createAll returns the statements that create a table and its indexes.
+func (d *definition) createAll(t tableDefinition) []string {
+	all := []string{d.createTable(t)}
+	for _, x := range t.indexes {
+		all = append(all, d.createIndex(t, x))
 	}
 	return all
 }

@@ -17,8 +17,17 @@ func parse(t testing.TB, body string) *schemas.Schema {
 	return s
 }
 
+// statementsOf returns the statements that create a schema.
+func statementsOf(s *schemas.Schema, r Replication) (string, error) {
+	d, err := define(s, "", r)
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(d.statements(), ";\n\n") + ";\n", nil
+}
+
 func TestCQL(t *testing.T) {
-	got, err := CQL(parse(t, `
+	got, err := statementsOf(parse(t, `
 tables:
   Head: {partition: [key text]}
   Head.columns:
@@ -96,7 +105,7 @@ func TestBundledCQL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cql, err := CQL(s, Replication{"dc1", 1})
+		cql, err := statementsOf(s, Replication{"dc1", 1})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -127,7 +136,7 @@ func TestCQLRefuses(t *testing.T) {
 		"one name twice":       {"  a.b: {partition: [k int]}\n  a_b: {partition: [k int]}", "would both be a_b"},
 		"one index twice":      {"  a: {partition: [k int], columns: {v: int}, indexes: {x: [v]}}\n  b: {partition: [k int], columns: {v: int}, indexes: {x: [v]}}", "both have an index x"},
 	} {
-		_, err := CQL(parse(t, "tables:\n"+c.tables), Replication{"dc1", 1})
+		_, err := statementsOf(parse(t, "tables:\n"+c.tables), Replication{"dc1", 1})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", what, err, c.want)
 		}

@@ -59,6 +59,7 @@ func Engine() drivers.Engine {
 			}
 			return s, nil
 		},
+		Render: renderCQL,
 	}
 }
 

@@ -131,11 +131,12 @@ func (s *Store) await(ctx context.Context, name string) error {
 
 // createTable makes one table, whose regions but the first begin at splits.
 func (s *Store) createTable(ctx context.Context, l *layout, r *root, splits [][]byte) error {
-	t := &pb.TableSchema{TableName: tableName(r.name)}
-	for name, value := range s.attributes(l, r) {
+	d := l.descriptor(r, s.namespace)
+	t := &pb.TableSchema{TableName: tableName(d.Name)}
+	for name, value := range d.Attributes {
 		t.Attributes = append(t.Attributes, pair(name, value))
 	}
-	for name, settings := range r.families {
+	for name, settings := range d.Families {
 		f := &pb.ColumnFamilySchema{Name: []byte(name)}
 		for setting, value := range settings {
 			f.Attributes = append(f.Attributes, pair(setting, value))

@@ -41,11 +41,13 @@ func (d TableDescription) foreign() error {
 	return nil
 }
 
-// attributes returns the attributes of a table.
-func (s *Store) attributes(l *layout, r *root) map[string]string {
-	return map[string]string{
-		attrMark: markVersion, attrNamespace: s.namespace, attrSchema: l.schema.Name,
-		attrTables: l.tablesText(r),
+// descriptor returns the descriptor that Apply gives a table.
+func (l *layout) descriptor(r *root, namespace string) TableDescription {
+	return TableDescription{
+		Name: r.name, Families: r.families,
+		Attributes: map[string]string{
+			attrMark: markVersion, attrNamespace: namespace, attrSchema: l.schema.Name, attrTables: l.tablesText(r),
+		},
 	}
 }
 

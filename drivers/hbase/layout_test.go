@@ -77,38 +77,6 @@ func (l *layout) String() string {
 	return b.String()
 }
 
-func partNames(ps []keyPart, cs []*schemas.Column) string {
-	var words []string
-	for i, p := range ps {
-		word := cs[i].Name
-		switch {
-		case p.raw:
-			word += " raw"
-		case p.unsigned:
-			word += " unsigned"
-		}
-		if p.desc {
-			word += " desc"
-		}
-		words = append(words, word)
-	}
-	return strings.Join(words, " ‖ ")
-}
-
-func columnNames(t *table) string {
-	var b strings.Builder
-	for at, c := range t.columns {
-		fmt.Fprintf(&b, " %s", c.Name)
-		if slices.Contains(t.added, at) {
-			b.WriteString(" (counted up)")
-		}
-	}
-	if len(t.columns) == 0 {
-		return " nothing"
-	}
-	return b.String()
-}
-
 // TestHints holds the hints to what they set, and refuses what they are not.
 func TestHints(t *testing.T) {
 	const file = `

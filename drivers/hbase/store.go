@@ -55,6 +55,7 @@ func Engine() drivers.Engine {
 		Remote:   true,
 		Settings: settingList,
 		Open:     open,
+		Render:   renderShell,
 	}
 }
 

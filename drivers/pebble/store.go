@@ -55,7 +55,7 @@ func Engine() drivers.Engine {
 	return drivers.Engine{
 		Name: "embedded",
 		Doc:  "Pebble, an ordered key-value store in this process, on local disk",
-		Open: open,
+		Open: open, Render: renderKeys,
 	}
 }
 

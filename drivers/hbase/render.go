@@ -1,0 +1,137 @@
+package hbase
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/render"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// renderShell writes the commands of the HBase shell that create what Apply creates:
+// both begin with the same descriptors.
+func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
+	set, err := newSettings(o)
+	if err == nil {
+		err = checkNamespace(o.Namespace)
+	}
+	if err != nil {
+		return "", err
+	}
+	l, err := newLayout(prefixOf(o.Namespace, s.Name), s)
+	if err != nil {
+		return "", fmt.Errorf("schema %s: %w", s.Name, err)
+	}
+	t := render.New("#")
+	t.Head(s, fmt.Sprintf("The commands of the HBase shell that create what mailbench creates for the schema %s. A table's "+
+		"METADATA are mailbench's mark, with the columns and types that HBase does not know.", s.Name))
+	for _, r := range l.roots {
+		for _, of := range s.Tables {
+			if of.Root() == r.schema {
+				t.Table(of)
+				l.comments(t, of)
+			}
+		}
+		t.Statement(create(l.descriptor(r, o.Namespace), splitKeys(r.schema.Partition[0].Type.Kind, set.regions)))
+	}
+	return t.String(), nil
+}
+
+// comments say where the rows of a table lie, and what of it HBase does not keep.
+func (l *layout) comments(t *render.Text, of *schemas.Table) {
+	tb := l.tables[of]
+	if tb == nil {
+		t.Comment("It stores nothing of its own. The tables nested in it are families of the HBase table.")
+		return
+	}
+	where := fmt.Sprintf("Family %s: row key %s", tb.family, partNames(tb.row, tb.key))
+	if tb.wide() {
+		where += ", a cell for each row, with the qualifier " + partNames(tb.rest, tb.key[len(tb.row):])
+	}
+	t.Comment(where + " →" + columnNames(tb) + ".")
+	if len(of.Static) > 0 {
+		t.Comment(fmt.Sprintf("Family %s: row key %s → the static columns.", staticFamily, partNames(tb.static, tb.key)))
+	}
+	for _, x := range of.Indexes {
+		t.Comment(fmt.Sprintf("Index %s is left out: HBase has no indexes.", x.Name))
+	}
+}
+
+// partNames writes the columns of a row key or qualifier: "raw" are bytes as they are,
+// without a terminator.
+func partNames(ps []keyPart, cs []*schemas.Column) string {
+	var words []string
+	for i, p := range ps {
+		word := cs[i].Name
+		switch {
+		case p.raw:
+			word += " raw"
+		case p.unsigned:
+			word += " unsigned"
+		}
+		if p.desc {
+			word += " desc"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ‖ ")
+}
+
+// columnNames writes the plain columns of a table.
+func columnNames(t *table) string {
+	var b strings.Builder
+	for at, c := range t.columns {
+		fmt.Fprintf(&b, " %s", c.Name)
+		if slices.Contains(t.added, at) {
+			b.WriteString(" (counted up)")
+		}
+	}
+	if len(t.columns) == 0 {
+		return " nothing"
+	}
+	return b.String()
+}
+
+// create returns the command that creates a table. The shell takes every setting as
+// text, as its own describe writes them. Its split keys are Bytes.toBytesBinary's.
+func create(d TableDescription, splits [][]byte) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "create %s", ruby(d.Name))
+	for _, family := range slices.Sorted(maps.Keys(d.Families)) {
+		fmt.Fprintf(&b, ",\n  %s", familyHash(family, d.Families[family]))
+	}
+	b.WriteString(",\n  {METADATA => {")
+	for i, name := range slices.Sorted(maps.Keys(d.Attributes)) {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		fmt.Fprintf(&b, "\n    %s => %s", ruby(name), ruby(d.Attributes[name]))
+	}
+	b.WriteString("}}")
+	if len(splits) > 0 {
+		var keys []string
+		for _, k := range splits {
+			keys = append(keys, ruby(fmt.Sprintf("\\x%02X\\x%02X", k[0], k[1])))
+		}
+		fmt.Fprintf(&b, ",\n  {SPLITS => [%s]}", strings.Join(keys, ", "))
+	}
+	return b.String()
+}
+
+// familyHash writes a family as the shell's create and alter take it.
+func familyHash(name string, settings familySettings) string {
+	words := []string{"NAME => " + ruby(name)}
+	for _, s := range slices.Sorted(maps.Keys(settings)) {
+		words = append(words, s+" => "+ruby(settings[s]))
+	}
+	return "{" + strings.Join(words, ", ") + "}"
+}
+
+// ruby writes a text as Ruby does in single quotes, where only quotes and backslashes
+// are escaped. Text of several lines stays so.
+func ruby(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}

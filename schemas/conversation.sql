@@ -1,0 +1,45 @@
+# A conversation table with collections, a static column and an index on the sender (document 004).
+# The DDL of Oracle NoSQL Database for the schema conversation. The Cloud Service has no namespaces:
+# leave mailbench_conversation: out there.
+
+CREATE NAMESPACE IF NOT EXISTS mailbench_conversation;
+
+# messages: A conversation's messages, newest first.
+# Added to the document: column attachment_sizes: open lists the attachments of a message without
+# reading them
+# Oracle has no static columns: this table has them, and its child rows has the rows.
+CREATE TABLE IF NOT EXISTS mailbench_conversation:messages (
+  conversation_id STRING AS UUID,
+  title STRING,
+  PRIMARY KEY(SHARD(conversation_id))
+);
+
+# messages: A conversation's messages, newest first.
+# Added to the document: column attachment_sizes: open lists the attachments of a message without
+# reading them
+# Column message_id is a timeuuid, which Oracle sorts as text and not by its time.
+# Column recipients is a set: Oracle has arrays, which the client keeps sorted and free of doubles.
+# Keys ascend: reads say ORDER BY message_id DESC and go backwards.
+CREATE TABLE IF NOT EXISTS mailbench_conversation:messages.rows (
+  message_id STRING AS UUID,
+  content STRING,
+  sender STRING,
+  recipients ARRAY(STRING),
+  attachments MAP(STRING),
+  seen_by ARRAY(STRING),
+  attachment_sizes MAP(LONG),
+  PRIMARY KEY(message_id)
+);
+CREATE INDEX IF NOT EXISTS sender_idx ON mailbench_conversation:messages.rows (sender);
+
+# conversations_by_user: The conversations that a user takes part in, which are the folders of a
+# mailbox.
+# Added to the document: the table: the document does not say how to find the conversations of a
+# user
+CREATE TABLE IF NOT EXISTS mailbench_conversation:conversations_by_user (
+  user STRING,
+  name STRING,
+  conversation_id STRING AS UUID,
+  is_inbox BOOLEAN,
+  PRIMARY KEY(SHARD(user), name)
+);

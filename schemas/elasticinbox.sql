@@ -1,0 +1,72 @@
+# ElasticInbox on Cassandra (document 000), its column families as CQL sees them.
+# The DDL of Oracle NoSQL Database for the schema elasticinbox. The Cloud Service has no namespaces:
+# leave mailbench_elasticinbox: out there.
+# Added to the document: what pattern parts_put writes: sub-column "parts": the position of the text
+# body and of each attachment in the raw message, so that open reads only their blocks; and a
+# CRC-32C of the raw message, by which an audit finds a broken one
+# Added to the document: what pattern purged_put writes: sub-column "l:purge": the message's column
+# in the purge index. The document keeps a deleted message's labels and does not say how a reader
+# knows that it is deleted, nor how a restore finds its purge entry
+
+CREATE NAMESPACE IF NOT EXISTS mailbench_elasticinbox;
+
+# Accounts: The row of an account, its RFC 5322 address. "label:ID" holds a label's name,
+# "lattr:ID:attr" an attribute.
+CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:Accounts (
+  key STRING,
+  name STRING,
+  value STRING,
+  PRIMARY KEY(SHARD(key), name)
+);
+
+# MessageMetadata: The row of an account. Its super columns are the account's messages.
+# It has no rows: the tables nested in it need a parent.
+CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageMetadata (
+  key STRING,
+  PRIMARY KEY(SHARD(key))
+);
+
+# MessageMetadata.columns: A super column, ordered by the message's date, and its sub-columns: from
+# and to (JSON arrays of [name, address]), subject, date, size, location (a blob:// URI), l:ID
+# labels, m:ID markers. The document compares their names as bytes; all are text, which sorts the
+# same. Two names are not in the document; patterns that write them are marked.
+# Column message is a timeuuid, which Oracle sorts as text and not by its time.
+CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageMetadata.columns (
+  message STRING AS UUID,
+  name STRING,
+  value BINARY,
+  PRIMARY KEY(message, name)
+);
+
+# MessageBlob: A message's raw bytes in blocks of 128 KiB. The row is composite(TimeUUID, int32),
+# the column an int32 sub-block.
+# Column message is a timeuuid, which Oracle sorts as text and not by its time.
+CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageBlob (
+  message STRING AS UUID,
+  block INTEGER,
+  subblock INTEGER,
+  data BINARY,
+  PRIMARY KEY(SHARD(message, block), subblock)
+);
+
+# IndexLabels: The row "address:labelID" has a column without a value for each message that has the
+# label. The row "address:purge" has a column for each deletion, a TimeUUID of its time, whose value
+# is the deleted message.
+# Column id is a timeuuid, which Oracle sorts as text and not by its time.
+CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:IndexLabels (
+  key STRING,
+  id STRING AS UUID,
+  value STRING AS UUID,
+  PRIMARY KEY(SHARD(key), id)
+);
+
+# Counters: Composite columns "l", label, then b (bytes, label 0 only), m (messages) or u (unread).
+# Column value is a counter: UPDATE … SET adds to it, and reads the row to do so.
+CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:Counters (
+  key STRING,
+  kind STRING,
+  id STRING,
+  stat STRING,
+  value LONG,
+  PRIMARY KEY(SHARD(key), kind, id, stat)
+);
