@@ -114,7 +114,7 @@ func TestBundledCQL(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c, err := CQL(s, Replication{"dc1", 1}); err != nil || variant == "conversation@sai" && !strings.Contains(c, ` ("sender") USING 'sai';`) {
+			if c, err := statementsOf(s, Replication{"dc1", 1}); err != nil || variant == "conversation@sai" && !strings.Contains(c, ` ("sender") USING 'sai';`) {
 				t.Errorf("%s: %v\n%s", variant, err, c)
 			}
 		}
