@@ -99,7 +99,7 @@ func TestPageIsWellFormed(t *testing.T) {
 	words := strings.Join(strings.Fields(text.String()), " ")
 	for _, want := range []string{
 		"3 not found", "ok failed unknown rate/s", "7000 2 1 233", "40 dropped", "7 dropped", "5 too large", "lacks from, subject",
-		"emulated: message_by_scan", "n/a: james", "Interrupted", "james is INVALID : client saturated", "james is FAILED",
+		"emulated: message_by_scan", "n/a: james", "Interrupted", "james is INVALID : client late", "james is FAILED",
 		"datastax is OVERLOADED", "elasticinbox is EMPTY : the model cannot hold the workload's population: folders within folders",
 		"durability power", "response times", "service times", "4 LOST, 1 CORRUPT", "harness 161ns", "late starts: 12.00% of operations",
 		"SHA-256 of the schema of james 0123", "command mailbench run sample --set phases.measure.rate=500/s", "workers 32", "max lag 1.50s",

@@ -50,7 +50,7 @@ func TestTextHidesNothing(t *testing.T) {
 			"2 dangling references (of operations that were broken off)", "namespace q5k2 of james on cassandra could not be dropped",
 			"engine embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "7 dropped", "5 too large", "6 latencies beyond 100 s",
 			"lacks from, subject", "emulated: message_by_scan", "n/a: james", "n/a for all: subscribe", "INTERRUPTED", "4 malformed",
-			"james is INVALID: client saturated", "!james", "james is FAILED", "durability power", "durability process",
+			"james is INVALID: client late", "!james", "james is FAILED", "durability power", "durability process",
 			"datastax is OVERLOADED: only 312/s", "elasticinbox is EMPTY: the model cannot", "achieved, of offered operations a second: james 498 of 505, conversation 500 of 500",
 			"response times", "service times", "4 LOST, 1 CORRUPT", "harness 161ns", "not measured (bind: no such table)", "(1.88)",
 		} {
