@@ -177,6 +177,25 @@ type Bulk interface {
 	Bulk(on bool)
 }
 
+// Splitter is a store that can divide a scan. Sessions read its parts at the same
+// time, and a sample of a table is some of them. Every store but null is one.
+type Splitter interface {
+	// Split returns about n statements that take the scan's arguments and yield each
+	// of its rows once between them. The order of the parts is that of the
+	// engine's keys. There may be fewer, where the engine does not know where to
+	// divide, but at least one. They are parts of what the table holds at the time
+	// of each read: rows that are written later belong to one of them, too.
+	Split(ctx context.Context, scan Statement, n int) ([]Statement, error)
+}
+
+// Tolerant is a session that can go on reading where stored bytes are no value of
+// their column's type. While it is on, reads yield such a value as Broken, and all
+// key columns of a row as Broken with the whole key where the key cannot be
+// decoded. Sessions of every store but null are Tolerant.
+type Tolerant interface {
+	Tolerate(on bool)
+}
+
 // Capabilities say what an engine can do, with its limits. A limit of 0 is none.
 type Capabilities struct {
 	Engine     string // as in the list of engines

@@ -66,6 +66,19 @@ func ListOf(elems []Value) Value { return Value{kind: schemas.List, list: elems}
 // MapOf returns a map value over key, value, key, value.
 func MapOf(pairs []Value) Value { return Value{kind: schemas.Map, list: pairs} }
 
+// Broken returns the value of stored bytes that are none of their column's type. It
+// is null to everything that does not ask for Broken.
+func Broken(stored []byte) Value {
+	if stored == nil {
+		stored = []byte{}
+	}
+	return Value{buf: stored}
+}
+
+// Broken reports whether the value is one that could not be decoded. Raw returns its
+// bytes as they are stored.
+func (v Value) Broken() bool { return v.kind == schemas.Null && v.buf != nil }
+
 // Number returns a value of an integer kind (int, bigint, boolean, timestamp, counter).
 func Number(k schemas.Kind, n int64) Value { return Value{kind: k, num: n} }
 

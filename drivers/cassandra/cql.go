@@ -11,9 +11,11 @@ import (
 type bind int
 
 const (
-	bindLimit   bind = -1 - iota // the number of rows that are still wanted
-	bindTime                     // the write's timestamp
-	bindElement                  // one element of the list that in binds
+	bindLimit      bind = -1 - iota // the number of rows that are still wanted
+	bindTime                        // the write's timestamp
+	bindElement                     // one element of the list that in binds
+	bindAfterToken                  // the token before the first of a part of a scan
+	bindToToken                     // the last token of it
 )
 
 // query is one CQL statement.

@@ -30,6 +30,7 @@ type statement struct {
 	rowAt   int          // position of a clustering column that is null if there is no row; -1 if not needed
 	someOf  []int        // positions of static columns: there is no row if all are null
 	limited bool         // the query has a LIMIT; if not, the driver counts the rows
+	tokens  tokenRange   // of a part of a scan
 	parts   []*statement // the parts of a batch
 	counter bool         // it writes counters
 }

@@ -91,7 +91,7 @@ func (s *session) readRange(
 	ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error,
 ) error {
 	with := st.boundsOf(args)
-	o := inputs{args: args, limit: limit}
+	o := inputs{args: args, limit: limit, tokens: st.tokens}
 	if st.Pattern().Kind == schemas.Scan {
 		return s.scan(ctx, st, &o, yield)
 	}

@@ -30,6 +30,8 @@ type slot struct {
 	batch  batch
 	answer []any      // the targets for the columns of a conditional write's result
 	done   chan error // a parallel slot sends its outcome here
+	// tolerant: what cannot be decoded is yielded as broken. All slots of a session share it.
+	tolerant *bool
 }
 
 // call is a query in a slot, with its request and buffers. It can be sent many
@@ -46,7 +48,10 @@ type call struct {
 	key        []byte // of the partition, as gocql hashes it
 }
 
-var _ drivers.Session = (*session)(nil)
+var (
+	_ drivers.Session  = (*session)(nil)
+	_ drivers.Tolerant = (*session)(nil)
+)
 
 // Session implements drivers.Store.
 func (s *Store) Session() (drivers.Session, error) {
@@ -58,17 +63,21 @@ func (s *Store) Session() (drivers.Session, error) {
 }
 
 func (s *Store) slot() slot {
-	return slot{store: s, retry: retries{most: s.settings.retries}, done: make(chan error, 1)}
+	return slot{store: s, retry: retries{most: s.settings.retries}, done: make(chan error, 1), tolerant: new(bool)}
 }
 
 // parallelSlots returns n slots for parallel requests.
 func (s *session) parallelSlots(n int) []*slot {
 	for len(s.slots) < n {
 		sl := s.store.slot()
+		sl.tolerant = s.tolerant
 		s.slots = append(s.slots, &sl)
 	}
 	return s.slots[:n]
 }
+
+// Tolerate implements drivers.Tolerant.
+func (s *session) Tolerate(on bool) { *s.tolerant = on }
 
 // Close implements drivers.Session.
 func (s *session) Close() error {
@@ -124,7 +133,7 @@ func (sl *slot) call(q *query) *call {
 		c.vals[i] = &c.bindValues[i]
 	}
 	for i := range c.results {
-		c.results[i] = resultValue{typ: q.columns[i].Type, elems: &c.elems}
+		c.results[i] = resultValue{typ: q.columns[i].Type, elems: &c.elems, tolerant: sl.tolerant}
 		c.dest[i] = &c.results[i]
 	}
 	// A page must not be fetched ahead: gocql would read the call's values while
@@ -145,7 +154,8 @@ type inputs struct {
 	args    []drivers.Value
 	limit   int64
 	element drivers.Value
-	time    int64 // the write's timestamp; 0: the node's
+	time    int64      // the write's timestamp; 0: the node's
+	tokens  tokenRange // of a part of a scan
 }
 
 // send binds a call's values and sends it.
@@ -156,6 +166,10 @@ func (sl *slot) send(ctx context.Context, c *call, o *inputs) *gocql.Iter {
 			c.bindValues[i].v = drivers.Int(clamp(o.limit))
 		case bindElement:
 			c.bindValues[i].v = o.element
+		case bindAfterToken:
+			c.bindValues[i].v = drivers.Bigint(o.tokens.after)
+		case bindToToken:
+			c.bindValues[i].v = drivers.Bigint(o.tokens.to)
 		case bindTime:
 			c.bindValues[i].v = drivers.Bigint(o.time)
 		default:

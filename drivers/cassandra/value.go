@@ -71,6 +71,8 @@ type resultValue struct {
 	typ   schemas.Type
 	v     drivers.Value
 	elems *[]drivers.Value // a buffer for the elements of the row's collections
+	// tolerant is the session's: a value that cannot be decoded is broken.
+	tolerant *bool
 }
 
 // UnmarshalCQL implements gocql.Unmarshaler.
@@ -81,9 +83,12 @@ func (c *resultValue) UnmarshalCQL(_ gocql.TypeInfo, data []byte) (err error) {
 	}
 	if c.typ.Collection() {
 		c.v, err = c.collection(data)
-		return err
+	} else {
+		c.v, err = readValue(c.typ.Kind, data)
 	}
-	c.v, err = readValue(c.typ.Kind, data)
+	if err != nil && *c.tolerant {
+		c.v, err = drivers.Broken(data), nil
+	}
 	return err
 }
 

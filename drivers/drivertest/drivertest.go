@@ -42,6 +42,7 @@ func Topics() []Topic {
 		{"multiget", multiget},
 		{"filters", filters},
 		{"scans", scans},
+		{"splits", splits},
 		{"keys", oddKeys},
 		{"values", oddValues},
 		{"narrow", narrow},

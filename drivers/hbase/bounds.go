@@ -115,6 +115,16 @@ func (b *bounds) narrow(key []byte, first bool) {
 	}
 }
 
+// part narrows the range to that of a part of a scan.
+func (b *bounds) part(st *statement) {
+	if st.from != nil {
+		b.narrow(st.from, true)
+	}
+	if st.to != nil {
+		b.narrow(st.to, false)
+	}
+}
+
 // empty reports whether nothing can be in the range.
 func (b *bounds) empty() bool {
 	return b.none || len(b.upper) > 0 && bytes.Compare(b.lower, b.upper) >= 0

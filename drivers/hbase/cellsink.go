@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"sort"
+
+	"github.com/mailbench/mailbench/drivers"
 )
 
 // cellSink yields rows that are cells.
@@ -53,16 +55,25 @@ func (k *cellSink) yieldCell(c cell) (more bool, err error) {
 	t, rows := k.st.table, len(k.st.table.row)
 	if k.row == nil || !bytes.Equal(k.row, c.row) {
 		if k.rowArena, err = decodeKey(t.row, c.row, k.keyVals[:rows], k.rowArena[:0]); err != nil {
-			return false, err
+			if !k.tolerant {
+				return false, err
+			}
+			breakAll(k.keyVals[:rows], c.row)
 		}
 		k.row = c.row
 	}
 	if k.arena, err = decodeKey(t.rest, c.qualifier, k.keyVals[rows:], k.arena[:0]); err != nil {
-		return false, err
+		if !k.tolerant {
+			return false, err
+		}
+		breakAll(k.keyVals[rows:], c.qualifier)
 	}
 	if len(t.columns) > 0 {
 		if k.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.value); err != nil {
-			return false, err
+			if !k.tolerant {
+				return false, err
+			}
+			k.vals[0] = drivers.Broken(c.value)
 		}
 	}
 	return k.emit()

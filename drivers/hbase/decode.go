@@ -27,6 +27,8 @@ type rowDecoder struct {
 	view *view
 	vals []drivers.Value
 
+	tolerant bool // what cannot be decoded is broken
+
 	exists bool // the row is there
 	cells  bool // it has some cell
 
@@ -71,7 +73,7 @@ func (d *rowDecoder) take(c cell, stamp uint64) error {
 		case len(c.qualifier) == n:
 			d.exists = d.exists || w.exists
 			var err error
-			d.vals[w.at], err = decodeValue(w.typ.Kind, c.value)
+			d.vals[w.at], err = d.value(w.typ.Kind, c.value)
 			return err
 		case collection && c.qualifier[n] == elements:
 			if d.at != w {
@@ -82,6 +84,15 @@ func (d *rowDecoder) take(c cell, stamp uint64) error {
 		}
 	}
 	return nil
+}
+
+// value decodes a value that is no collection.
+func (d *rowDecoder) value(k schemas.Kind, stored []byte) (drivers.Value, error) {
+	v, err := decodeValue(k, stored)
+	if err != nil && d.tolerant {
+		return drivers.Broken(stored), nil
+	}
+	return v, err
 }
 
 // collection ends the collection at hand, and begins another one.
@@ -116,6 +127,13 @@ func (d *rowDecoder) element(key, value []byte, stamp uint64) error {
 	if t.Kind == schemas.List {
 		stamped = key
 	}
+	if len(stamped) < 8 && d.tolerant {
+		d.elems = append(d.elems, drivers.Broken(stamped))
+		if t.Kind == schemas.Map {
+			d.elems = append(d.elems, drivers.Broken(value))
+		}
+		return nil
+	}
 	if len(stamped) < 8 {
 		return errElement
 	}
@@ -123,18 +141,21 @@ func (d *rowDecoder) element(key, value []byte, stamp uint64) error {
 		return nil
 	}
 	if t.Kind == schemas.List {
-		v, err := decodeValue(t.Elem.Kind, value)
+		v, err := d.value(t.Elem.Kind, value)
 		d.elems = append(d.elems, v)
 		return err
 	}
 	v, _, arena, err := elementPart(t).decode(key, d.arena)
 	d.arena = arena
+	if err != nil && d.tolerant {
+		v, err = drivers.Broken(key), nil
+	}
 	if err != nil {
 		return err
 	}
 	d.elems = append(d.elems, v)
 	if t.Kind == schemas.Map {
-		v, err = decodeValue(t.Elem.Kind, value[8:])
+		v, err = d.value(t.Elem.Kind, value[8:])
 		d.elems = append(d.elems, v)
 	}
 	return err
@@ -189,7 +210,10 @@ func (k *rowSink) end() (more bool, err error) {
 		parts = k.st.table.static
 	}
 	if k.arena, err = decodeKey(parts, key, k.keyVals, k.arena[:0]); err != nil {
-		return false, err
+		if !k.tolerant {
+			return false, err
+		}
+		breakAll(k.keyVals, key)
 	}
 	return k.emit()
 }

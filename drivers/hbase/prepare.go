@@ -25,6 +25,9 @@ type statement struct {
 	conds   []int         // positions of a put-if's columns
 	// backward: HBase reads from the last to the first.
 	backward bool
+	// from and to are the HBase rows that a part of a scan begins with and ends
+	// before; nil is no bound.
+	from, to []byte
 
 	write []operand // the columns of a write
 	lists []wanted  // those that elements of lists are removed from, with their arguments

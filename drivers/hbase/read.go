@@ -53,6 +53,7 @@ func (r *reading) slice(parts []keyPart, fixed []drivers.Value) error {
 	if err := r.bounds.set(st, parts, fixed, r.args); err != nil {
 		return err
 	}
+	r.bounds.part(st)
 	if r.bounds.empty() {
 		return nil
 	}

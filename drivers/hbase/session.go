@@ -49,9 +49,14 @@ type session struct {
 	gets   []*getter
 
 	closed bool
+	// tolerant: what cannot be decoded is yielded as broken.
+	tolerant bool
 }
 
-var _ drivers.Session = (*session)(nil)
+var (
+	_ drivers.Session  = (*session)(nil)
+	_ drivers.Tolerant = (*session)(nil)
+)
 
 // Session implements drivers.Store.
 func (s *Store) Session() (drivers.Session, error) {
@@ -75,6 +80,18 @@ func (s *session) parallelSlots(n int) []*slot {
 		s.more = append(s.more, s.store.newSlot())
 	}
 	return s.more[:n]
+}
+
+// Tolerate implements drivers.Tolerant.
+func (s *session) Tolerate(on bool) {
+	s.tolerant, s.rows.decoder.tolerant, s.static.tolerant = on, on, on
+}
+
+// breakAll makes all values broken, whose key was stored so.
+func breakAll(vals []drivers.Value, key []byte) {
+	for i := range vals {
+		vals[i] = drivers.Broken(key)
+	}
 }
 
 // Close implements drivers.Session.
@@ -174,6 +191,10 @@ func (r *reading) emit() (more bool, err error) {
 // unless they are the ones at hand already.
 func (r *reading) readStatics() (err error) {
 	n := len(r.st.table.static)
+	if r.keyVals[0].Broken() {
+		clear(r.statics)
+		return nil
+	}
 	if r.staticKey, err = appendKey(r.staticKey[:0], r.st.table.static, r.keyVals[:n]); err != nil {
 		return err
 	}

@@ -136,6 +136,7 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 	if err := r.bounds.set(st, st.table.row, fixed, r.args); err != nil {
 		return err
 	}
+	r.bounds.part(st)
 	if r.bounds.empty() {
 		return nil
 	}

@@ -80,7 +80,7 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		vals := make([]drivers.Value, 3)
-		if err := f.decodeRow(out, vals); err != nil {
+		if err := f.decodeRow(out, vals, false); err != nil {
 			t.Fatal(err)
 		}
 		got := map[int]int64{}
@@ -104,14 +104,14 @@ func FuzzDecodeRow(f *testing.F) {
 	fam := &family{columns: numberColumns(3)}
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		vals := make([]drivers.Value, 3)
-		if fam.decodeRow(a, vals) != nil || fam.decodeRow(b, vals) != nil || len(a) == 0 || len(b) == 0 {
+		if fam.decodeRow(a, vals, false) != nil || fam.decodeRow(b, vals, false) != nil || len(a) == 0 || len(b) == 0 {
 			return
 		}
 		out, err := foldOperands(nil, a, b)
 		if err != nil {
 			return
 		}
-		if err := fam.decodeRow(out, vals); err != nil {
+		if err := fam.decodeRow(out, vals, false); err != nil {
 			t.Errorf("two good operands fold to a bad one: %x + %x = %x: %v", a, b, out, err)
 		}
 	})

@@ -32,6 +32,8 @@ type statement struct {
 	cells    []operand // the collections of a write
 	locks    bool      // it reads before it writes
 
+	from, to []byte // of a part of a scan: the keys that it begins with and ends before; nil is no bound
+
 	parts   []*statement // of a batch
 	indexed bool         // later parts read what earlier ones wrote
 }

@@ -165,7 +165,7 @@ func closeAfter(c io.Closer, err error) error {
 // unless the filter drops it.
 func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield yieldFunc) (yielded bool, err error) {
 	if st.needRow {
-		if err := st.fam.decodeRow(data, s.vals); err != nil {
+		if err := st.fam.decodeRow(data, s.vals, s.tolerant); err != nil {
 			return false, st.Named(err)
 		}
 		if !s.keep(st, args) {
@@ -218,6 +218,12 @@ func (s *session) sliceOne(
 	if err := s.bounds.set(st, args, element); err != nil {
 		return 0, st.Named(err)
 	}
+	if st.from != nil {
+		s.bounds.narrow(st.from, true)
+	}
+	if st.to != nil {
+		s.bounds.narrow(st.to, false)
+	}
 	it, err := s.iterate(&s.bounds, s.db, &s.iterOpts)
 	if it == nil || err != nil {
 		return 0, st.Named(err)
@@ -252,6 +258,10 @@ func (s *session) sliceOne(
 func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value, yield yieldFunc) (bool, error) {
 	arena, err := st.path.decode(it.Key(), s.keyVals, s.arena[:0])
 	s.arena = arena
+	if err != nil && s.tolerant {
+		breakAll(s.keyVals, it.Key()[spaceLen:])
+		err = nil
+	}
 	if err != nil {
 		return false, st.Named(err)
 	}

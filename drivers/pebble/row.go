@@ -134,27 +134,50 @@ func decodeScalar(kind schemas.Kind, src []byte) (drivers.Value, error) {
 }
 
 // decodeRow sets vals, one for each column of the family, from a row's value;
-// nil stands for an absent row. Values share data's bytes.
-func (f *family) decodeRow(data []byte, vals []drivers.Value) error {
+// nil stands for an absent row. Values share data's bytes. If tolerant, a value that
+// cannot be decoded is broken, and so are all values of a row that cannot be read.
+func (f *family) decodeRow(data []byte, vals []drivers.Value, tolerant bool) error {
 	clear(vals)
 	if len(data) == 0 {
 		return nil
 	}
+	stored := data
 	for data = data[1:]; len(data) > 0; {
 		e, rest, err := nextEntry(data)
+		if err == nil && e.column() >= len(vals) {
+			err = errRow
+		}
+		if err != nil && tolerant {
+			f.breakRow(vals, stored)
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 		data = rest
-		if e.column() >= len(vals) {
-			return errRow
-		}
 		if e.op() == opDelete {
 			continue
 		}
-		if vals[e.column()], err = decodeScalar(f.columns[e.column()].Type.Kind, e.payload); err != nil {
+		if vals[e.column()], err = decodeScalar(f.columns[e.column()].Type.Kind, e.payload); err != nil && tolerant {
+			vals[e.column()] = drivers.Broken(e.payload)
+		} else if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// breakRow makes the columns that are stored in the row's value broken.
+func (f *family) breakRow(vals []drivers.Value, stored []byte) {
+	for i, c := range f.columns {
+		if !c.Type.Collection() {
+			vals[i] = drivers.Broken(stored)
+		}
+	}
+}
+
+func breakAll(vals []drivers.Value, stored []byte) {
+	for i := range vals {
+		vals[i] = drivers.Broken(stored)
+	}
 }

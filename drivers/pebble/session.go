@@ -18,6 +18,8 @@ type session struct {
 	batch *pebble.Batch // reused by every write
 	over  pebble.Reader // what writes look for keys in: db, or an indexed batch
 	bulk  bool
+	// tolerant: what cannot be decoded is yielded as broken.
+	tolerant bool
 
 	bounds  bounds
 	cells   bounds // of the cells beside bounds
@@ -47,8 +49,9 @@ type session struct {
 }
 
 var (
-	_ drivers.Session = (*session)(nil)
-	_ drivers.Bulk    = (*session)(nil)
+	_ drivers.Session  = (*session)(nil)
+	_ drivers.Bulk     = (*session)(nil)
+	_ drivers.Tolerant = (*session)(nil)
 )
 
 // Session implements drivers.Store.
@@ -63,6 +66,9 @@ func (s *Store) Session() (drivers.Session, error) {
 
 // Bulk implements drivers.Bulk: writes are not synced while it is on.
 func (s *session) Bulk(on bool) { s.bulk = on }
+
+// Tolerate implements drivers.Tolerant.
+func (s *session) Tolerate(on bool) { s.tolerant = on }
 
 // Close implements drivers.Session.
 func (s *session) Close() error {
@@ -123,6 +129,10 @@ func find(r pebble.Reader, key, buf []byte) ([]byte, error) {
 func (s *session) readStatics(st *statement) error {
 	f := &st.table.statics
 	key, err := f.append(s.cellKey[:0], s.keyVals)
+	if err != nil && s.tolerant && s.keyVals[0].Broken() {
+		clear(s.statics)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -136,7 +146,7 @@ func (s *session) readStatics(st *statement) error {
 			s.oldStat = data
 		}
 		s.static = append(s.static[:0], key...)
-		if err := f.decodeRow(data, s.statics); err != nil {
+		if err := f.decodeRow(data, s.statics, s.tolerant); err != nil {
 			return err
 		}
 	}

@@ -71,7 +71,7 @@ func (s *session) readOld(st *statement, args []drivers.Value) (present bool, er
 	if s.prior = data; data != nil {
 		s.old = data
 	}
-	return data != nil, st.fam.decodeRow(data, s.vals)
+	return data != nil, st.fam.decodeRow(data, s.vals, false)
 }
 
 // holds reports whether a put-if's condition is met by the row in s.vals.

@@ -1,0 +1,66 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+var _ drivers.Splitter = (*Store)(nil)
+
+// tokenRange holds the tokens above after, up to and including to.
+type tokenRange struct{ after, to int64 }
+
+// Split implements drivers.Splitter. Its parts are token ranges of equal length of
+// the ring of Murmur3Partitioner, whose tokens are the whole numbers above -2^63.
+func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
+	base, ok := drivers.Native(scan).(*statement)
+	if !ok || base.store != s {
+		return nil, plan.Foreign(scan)
+	}
+	if base.Pattern().Kind != schemas.Scan {
+		return nil, fmt.Errorf("split: pattern %s is no scan", base.Pattern().Name)
+	}
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	part := *base
+	part.queries[0] = part.selection(func(b *cql) {
+		token := "token(" + quoted(part.table.Partition) + ")"
+		b.cond(token+" > ?", bindAfterToken)
+		b.cond(token+" <= ?", bindToToken)
+	})
+	if err := s.prepare(ctx, &part); err != nil {
+		return nil, fmt.Errorf("split pattern %s: %w", part.Pattern().Name, err)
+	}
+	parts := make([]drivers.Statement, n)
+	for i, r := range tokenRanges(n) {
+		one := part
+		one.tokens = r
+		parts[i] = &one
+	}
+	return parts, nil
+}
+
+// tokenRanges divides the ring into n ranges.
+func tokenRanges(n int) []tokenRange {
+	ranges := make([]tokenRange, n)
+	after := int64(math.MinInt64)
+	for i := range ranges {
+		// -2^63 + 2^64 (i+1) / n
+		to := new(big.Int).Lsh(big.NewInt(int64(i+1)), 64)
+		to.Div(to, big.NewInt(int64(n))).Sub(to, new(big.Int).Lsh(big.NewInt(1), 63))
+		ranges[i] = tokenRange{after, math.MaxInt64}
+		if i < n-1 {
+			ranges[i].to = to.Int64()
+		}
+		after = ranges[i].to
+	}
+	return ranges
+}

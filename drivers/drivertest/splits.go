@@ -1,0 +1,67 @@
+package drivertest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// splits is about scans in parts: together they yield each row once.
+func splits(t testing.TB, open Open) {
+	c := begin(t, open, "nested.yaml").client()
+	sp, ok := c.store.(drivers.Splitter)
+	if !ok {
+		t.Skip("the store does not split scans")
+	}
+	for u := range 12 {
+		for m := range 3 {
+			user := fmt.Sprintf("user%02d@example.com", u)
+			c.write("put_chunk", user, "f", m, 0, []byte{byte(u)})
+			c.write("put_message", user, "f", m, "s", m)
+			c.write("put_meta", user, m, "name", "v")
+		}
+	}
+	for _, table := range []string{"chunk", "message", "meta", "body"} {
+		scan, err := c.store.Prepare(c.ctx, schemas.ScanOf(c.schema.Table(table)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := c.parts(scan)
+		for _, n := range []int{1, 2, 7, 64} {
+			parts, err := sp.Split(c.ctx, scan, n)
+			if err != nil {
+				t.Fatalf("split %s into %d: %v", table, n, err)
+			}
+			if got := c.parts(parts...); !slices.Equal(got, whole) {
+				t.Errorf("%d parts of %s yield\n%q\nthe scan\n%q", len(parts), table, got, whole)
+			}
+			filled := 0
+			for _, p := range parts {
+				filled += min(len(c.parts(p)), 1)
+			}
+			if len(parts) == 0 || len(parts) > n || n > 1 && len(whole) > 0 && filled < 2 {
+				t.Errorf("%s was split into %d parts, %d of them with rows; asked for %d", table, len(parts), filled, n)
+			}
+		}
+	}
+}
+
+// parts reads scans and returns their rows in alphabetical order.
+func (c *client) parts(scans ...drivers.Statement) []string {
+	c.Helper()
+	var rows []string
+	for _, scan := range scans {
+		err := c.session.Read(c.ctx, scan, nil, func(row []drivers.Value) error {
+			rows = append(rows, line(row))
+			return nil
+		})
+		if err != nil {
+			c.Fatal(err)
+		}
+	}
+	slices.Sort(rows)
+	return rows
+}

@@ -1,0 +1,94 @@
+package hbase
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tsuna/gohbase/pb"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
+	"github.com/mailbench/mailbench/drivers/plan"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+var _ drivers.Splitter = (*Store)(nil)
+
+// Split implements drivers.Splitter. It divides the row keys that are there. A part
+// may reach over several regions, and a region may have several parts. A wide row
+// is in one part with all its cells.
+func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
+	st, ok := drivers.Native(scan).(*statement)
+	if !ok || st.store != s {
+		return nil, plan.Foreign(scan)
+	}
+	if st.Pattern().Kind != schemas.Scan {
+		return nil, fmt.Errorf("split: pattern %s is no scan", st.Pattern().Name)
+	}
+	at, err := s.divide(ctx, st, n)
+	if err != nil {
+		return nil, fmt.Errorf("split pattern %s: %w", st.Pattern().Name, err)
+	}
+	var parts []drivers.Statement
+	for i := range len(at) + 1 {
+		part := *st
+		if i > 0 {
+			part.from = at[i-1]
+		}
+		if i < len(at) {
+			part.to = at[i]
+		}
+		parts = append(parts, &part)
+	}
+	return parts, nil
+}
+
+// divide returns the row keys at which a table is divided.
+func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, error) {
+	sl := s.newSlot()
+	defer sl.close()
+	e := edge{scanner: scanner{slot: sl}, st: st}
+	first, err := e.find(ctx, nil, false)
+	if err != nil || first == nil {
+		return nil, err
+	}
+	last, err := e.find(ctx, nil, true)
+	if err != nil || last == nil {
+		return nil, err
+	}
+	return keys.Divide(n, first, last, func(mid []byte) (before, from []byte, err error) {
+		if before, err = e.find(ctx, mid, true); err == nil {
+			from, err = e.find(ctx, mid, false)
+		}
+		return before, from, err
+	})
+}
+
+// edge finds the next row of a table from a key on.
+type edge struct {
+	scanner
+	st  *statement
+	row []byte
+}
+
+// find returns the first row from a key on, or the last one before it; nil if there
+// is none. A nil key is the table's first row, or behind its last.
+func (e *edge) find(ctx context.Context, key []byte, before bool) ([]byte, error) {
+	e.row = nil
+	e.r = scanRange{
+		start: append([]byte{}, key...), reversed: before, skipStart: before && key != nil,
+		columns: []*pb.Column{{Family: []byte(e.st.view.family)}}, filter: firstOnly(),
+	}
+	e.sink = e
+	err := e.run(ctx, e.st.table.hbase)
+	return e.row, err
+}
+
+func (e *edge) take(c cell, _ uint64) (more bool, err error) {
+	e.row = append([]byte{}, c.row...)
+	return false, nil
+}
+
+func (e *edge) end() (bool, error) { return true, nil }
+func (e *edge) restartRow()        {}
+func (e *edge) rowLimit() uint32   { return 1 }

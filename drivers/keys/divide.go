@@ -1,0 +1,60 @@
+package keys
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// Divide returns up to n-1 keys, in ascending order, at which the keys from first
+// to last can be divided into n ranges. Both are keys that are there. It halves
+// ranges by the value of their bytes, again and again: around returns the
+// last key that is there before mid, and the first from mid on. So the ranges are of
+// similar extent, not of similar size.
+func Divide(n int, first, last []byte, around func(mid []byte) (before, from []byte, err error)) ([][]byte, error) {
+	type extent struct{ first, last []byte }
+	whole := []extent{{first, last}} // in the order of keys
+	for {
+		var halves []extent
+		for i, x := range whole {
+			if len(halves)+len(whole)-i >= n || bytes.Equal(x.first, x.last) {
+				halves = append(halves, x)
+				continue
+			}
+			before, from, err := around(middle(x.first, x.last))
+			if err != nil {
+				return nil, err
+			}
+			if bytes.Compare(before, x.first) < 0 || bytes.Compare(from, x.last) > 0 || len(from) == 0 {
+				halves = append(halves, x) // keys were deleted meanwhile
+				continue
+			}
+			halves = append(halves, extent{x.first, before}, extent{from, x.last})
+		}
+		done := len(halves) == len(whole)
+		if whole = halves; done {
+			break
+		}
+	}
+	var at [][]byte
+	for _, x := range whole[1:] {
+		at = append(at, x.first)
+	}
+	return at, nil
+}
+
+// middle returns a key above a and not above b, about in the middle between them.
+func middle(a, b []byte) []byte {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	var x, y [8]byte
+	copy(x[:], a[n:])
+	copy(y[:], b[n:])
+	low, high := binary.BigEndian.Uint64(x[:]), binary.BigEndian.Uint64(y[:])
+	mid := binary.BigEndian.AppendUint64(append([]byte{}, b[:n]...), low+(high-low+1)/2)
+	if bytes.Compare(mid, a) <= 0 || bytes.Compare(mid, b) > 0 {
+		return b
+	}
+	return mid
+}
