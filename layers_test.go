@@ -34,6 +34,7 @@ var layers = []struct {
 	{"drivers/render", []string{"schemas"}, nil},
 	{"drivers", []string{"schemas"}, []string{"drivers/*"}},
 	{"drivers/drivertest/paired", []string{"schemas", "drivers"}, []string{"drivers/*"}},
+	{"drivers/validate", []string{"schemas", "drivers"}, []string{"drivers/pebble"}},
 	{"drivers/*", []string{"schemas", "drivers", "drivers/keys", "drivers/plan", "drivers/render"}, []string{"drivers/*", "drivers/*/*"}},
 	{"models/mail", nil, nil},
 	{"models", []string{"schemas", "drivers", "models/mail"}, nil},

@@ -19,7 +19,7 @@ type tokenRange struct{ after, to int64 }
 // Split implements drivers.Splitter. Its parts are token ranges of equal length of
 // the ring of Murmur3Partitioner, whose tokens are the whole numbers above -2^63.
 func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	base, ok := drivers.Native(scan).(*statement)
+	base, ok := scan.(*statement)
 	if !ok || base.store != s {
 		return nil, plan.Foreign(scan)
 	}

@@ -18,7 +18,7 @@ var _ drivers.Splitter = (*Store)(nil)
 // may reach over several regions, and a region may have several parts. A wide row
 // is in one part with all its cells.
 func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	st, ok := drivers.Native(scan).(*statement)
+	st, ok := scan.(*statement)
 	if !ok || st.store != s {
 		return nil, plan.Foreign(scan)
 	}

@@ -151,8 +151,8 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 		}
 		r.cells.skip = keyAfter(r.cells.skip, st.table.rest, len(after)-n)
 	}
-	r.setRange(&r.bounds)
-	s := &r.scan.r
+	s := &r.scan.r // forwards: HBase reads the cells of a row in one order only
+	s.start, s.stop = append(s.start[:0], r.bounds.lower...), append(s.stop[:0], r.bounds.upper...)
 	s.reversed, s.skipStart = false, false
 	s.columns, s.filter = st.view.ask, r.valueFilter()
 	r.scan.sink = &r.cells

@@ -17,7 +17,7 @@ var _ drivers.Splitter = (*Store)(nil)
 
 // Split implements drivers.Splitter. It divides the keys of the table that are there.
 func (s *Store) Split(_ context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	st, ok := drivers.Native(scan).(*statement)
+	st, ok := scan.(*statement)
 	if !ok || st.store != s {
 		return nil, plan.Foreign(scan)
 	}

@@ -12,34 +12,45 @@ var contract = modeltest.Suite{
 	Model:  Model(),
 	Traits: modeltest.Traits{Order: modeltest.ByDate, OneMessage: true},
 	Damages: []modeltest.Damage{
-		{Name: "block lost", Table: "MessageBlob", Want: models.Audit{BrokenBodies: 1}},
+		{
+			Name: "block lost", Table: "MessageBlob",
+			Want:  models.Audit{BrokenBodies: 1},
+			Finds: []string{"MessageMetadata.columns size: 1"},
+		},
 		{
 			Name: "block changed", Table: "MessageBlob", Set: modeltest.Row{"data": drivers.Blob([]byte("x"))},
-			Want: models.Audit{BrokenBodies: 1},
+			Want:  models.Audit{BrokenBodies: 1},
+			Finds: []string{"MessageMetadata.columns size: 1"},
 		},
 		{
 			Name: "block left over", Table: "MessageBlob", Insert: modeltest.Moves("block", drivers.Int(99)),
-			Want: models.Audit{BrokenBodies: 1},
+			Want:  models.Audit{BrokenBodies: 1},
+			Finds: []string{"MessageMetadata.columns size: 1"},
 		},
 		{
 			Name: "body left over", Table: "MessageBlob", Match: func(r modeltest.Row) bool { return r["block"].Int64() == 0 },
 			Insert: modeltest.Moves("message", drivers.TimeUUID(modeltest.Elsewhere)), Want: models.Audit{Unreferenced: 1},
+			Finds: []string{"MessageBlob metadata: 1 left over"},
 		},
 		{
 			Name: "index entry lost", Table: "IndexLabels", Match: modeltest.Is("key", "ann@*:1"),
-			Want: models.Audit{Messages: -1, Dangling: 1, CounterDrift: 2},
+			Want:  models.Audit{Messages: -1, Dangling: 1, CounterDrift: 2},
+			Finds: []string{"Counters messages: 1"},
 		},
 		{
 			Name: "index entry to nothing", Table: "IndexLabels", Match: modeltest.Is("key", "ann@*:1"),
 			Insert: modeltest.Moves("id", drivers.TimeUUID(modeltest.Elsewhere)), Want: models.Audit{Dangling: 1},
+			Finds: []string{"IndexLabels message: 1", "Counters messages: 1"},
 		},
 		{
 			Name: "label lost", Table: "MessageMetadata.columns", Match: modeltest.Is("name", "l:1"),
-			Want: models.Audit{Messages: -1, Dangling: 1, CounterDrift: 2},
+			Want:  models.Audit{Messages: -1, Dangling: 1, CounterDrift: 2},
+			Finds: []string{"IndexLabels message: 1"},
 		},
 		{
 			Name: "entry of all mail lost", Table: "IndexLabels", Match: modeltest.Is("key", "ann@*:0"),
-			Want: models.Audit{Dangling: 1, CounterDrift: 5377},
+			Want:  models.Audit{Dangling: 1, CounterDrift: 5377},
+			Finds: []string{"Counters messages: 1"},
 		},
 		{
 			Name: "header lost", Table: "MessageMetadata.columns", Match: modeltest.Is("name", "subject"),
@@ -47,7 +58,8 @@ var contract = modeltest.Suite{
 		},
 		{
 			Name: "address not claimed", Table: "Accounts", Match: modeltest.Is("name", "label:0"),
-			Want: models.Audit{Dangling: 1},
+			Want:  models.Audit{Dangling: 1},
+			Finds: []string{"MessageMetadata.columns account: 4", "IndexLabels label: 4", "Counters label: 3"},
 		},
 		{Name: "counter wrong", Table: "Counters", Add: map[string]int64{"value": 3}, Want: models.Audit{CounterDrift: 3}},
 	},

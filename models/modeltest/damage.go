@@ -3,11 +3,13 @@ package modeltest
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
@@ -32,6 +34,8 @@ type Damage struct {
 	Add    map[string]int64
 	Insert func(r Row, rows []Row)
 	Want   models.Audit
+	// Finds is what a check against the schema alone finds, each as findings says.
+	Finds []string
 }
 
 // Elsewhere is an id that nothing has.
@@ -191,7 +195,13 @@ func testDamage(t *testing.T, s *suite, d Damage) {
 	}
 	diff.flag(diff.live(a.folders[0])[0], models.Seen, true)
 	before := diff.checkAudit()
+	if got := f.findings(); len(got) > 0 {
+		t.Errorf("a check against the schema finds %q before anything is damaged", got)
+	}
 	f.harm(d)
+	if got := f.findings(); !slices.Equal(got, d.Finds) {
+		t.Errorf("a check against the schema finds %q, want %q", got, d.Finds)
+	}
 	got, err := diff.got.Audit(diff.ctx)
 	if err != nil {
 		t.Fatalf("audit of a damaged store: %v", err)
@@ -202,6 +212,25 @@ func testDamage(t *testing.T, s *suite, d Damage) {
 	if g, w := numbers(got), numbers(want); g != w {
 		t.Errorf("audit counts %+v, want %+v", g, w)
 	}
+}
+
+// findings checks the store against its schema. A finding is the table, the reference
+// or count, the number of rows, and "left over" if they are not broken.
+func (f *fixture) findings() []string {
+	f.t.Helper()
+	r, err := validate.Run(f.ctx, f.store, f.schema, validate.Config{Dir: f.t.TempDir(), Workers: 2})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var found []string
+	for _, x := range r.Findings {
+		text := fmt.Sprintf("%s %s: %d", x.Table, x.Name, x.Rows)
+		if x.Leftover {
+			text += " left over"
+		}
+		found = append(found, text)
+	}
+	return found
 }
 
 // numbers returns the numbers of an audit, which == compares at once.

@@ -14,12 +14,14 @@ var contract = modeltest.Suite{
 	Damages: []modeltest.Damage{
 		{
 			Name: "attachments lost", Table: "users.folder.message", Set: modeltest.Row{"attachments": {}},
-			Want: models.Audit{BrokenBodies: 1},
+			Want:  models.Audit{BrokenBodies: 1},
+			Finds: []string{"users.folder.message attachments: 1"},
 		},
 		{
 			Name: "attachment cut", Table: "users.folder.message",
-			Set:  modeltest.Row{"attachments": drivers.MapOf([]drivers.Value{drivers.Text("f"), drivers.Blob([]byte("x"))})},
-			Want: models.Audit{BrokenBodies: 1},
+			Set:   modeltest.Row{"attachments": drivers.MapOf([]drivers.Value{drivers.Text("f"), drivers.Blob([]byte("x"))})},
+			Want:  models.Audit{BrokenBodies: 1},
+			Finds: []string{"users.folder.message attachments: 1"},
 		},
 		{
 			Name: "message hollow", Table: "users.folder.message", Set: modeltest.Row{"body": {}},
@@ -31,11 +33,13 @@ var contract = modeltest.Suite{
 		},
 		{
 			Name: "folder lost", Table: "users.folder", Match: modeltest.Is("folderName", "Work"),
-			Want: models.Audit{Folders: -1, Messages: -2, Unreferenced: 2},
+			Want:  models.Audit{Folders: -1, Messages: -2, Unreferenced: 2},
+			Finds: []string{"users.folder.message folder: 2 left over"},
 		},
 		{
 			Name: "user lost", Table: "users", Match: modeltest.Is("emailAddress", "ann@*"),
-			Want: models.Audit{Accounts: -1, Folders: -2, Messages: -4, Unreferenced: 6},
+			Want:  models.Audit{Accounts: -1, Folders: -2, Messages: -4, Unreferenced: 6},
+			Finds: []string{"users.folder user: 2 left over", "users.folder.message user: 4 left over"},
 		},
 	},
 }

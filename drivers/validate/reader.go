@@ -1,0 +1,188 @@
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// reader reads parts of one table, with a session of its own.
+type reader struct {
+	*check
+	scan    *schemas.Pattern
+	key     int // the first columns of a row are so many key columns
+	meter   *drivers.Meter
+	sides   []*side
+	pending []record // by side: rows with the same digest become one record
+	open    []bool   // by side: whether there is one pending
+	records *shards
+	lookups []*lookup // by side, in a sample
+
+	tuples tuples
+	buf    []byte
+	where  []byte // the key of the row at hand as people read it; empty until needed
+	failed error
+}
+
+// countEvery is after how many rows the progress is told.
+const countEvery = 1024
+
+func (c *check) newReader(ctx context.Context, scan *schemas.Pattern, records *shards) (*reader, error) {
+	session, err := tolerant(c.store)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{check: c, scan: scan, meter: drivers.NewMeter(session), records: records}
+	r.key = len(scan.Table.Key())
+	if scan.Static {
+		r.key = len(scan.Table.Partition)
+		return r, nil // its rows take part in nothing
+	}
+	for _, x := range c.rules {
+		if x.table == scan.Table {
+			r.sides = append(r.sides, newSide(x, false, scan.Columns))
+		}
+		if x.join.To == scan.Table && c.Sample >= 1 {
+			r.sides = append(r.sides, newSide(x, true, scan.Columns))
+		}
+	}
+	r.pending, r.open = make([]record, len(r.sides)), make([]bool, len(r.sides))
+	if c.Sample < 1 {
+		err = r.prepareLookups(ctx)
+	}
+	return r, err
+}
+
+// tolerant opens a session that yields what cannot be decoded.
+func tolerant(store drivers.Store) (drivers.Session, error) {
+	session, err := store.Session()
+	if err != nil {
+		return nil, err
+	}
+	if t, ok := session.(drivers.Tolerant); ok {
+		t.Tolerate(true)
+	}
+	return session, nil
+}
+
+func (r *reader) close() error {
+	var errs []error
+	for _, l := range r.lookups {
+		if l != nil {
+			errs = append(errs, l.session.Close())
+		}
+	}
+	return errors.Join(append(errs, r.meter.Close())...)
+}
+
+// read reads one part.
+func (r *reader) read(ctx context.Context, st drivers.Statement) error {
+	n := 0
+	err := r.meter.Read(ctx, st, nil, func(row []drivers.Value) error {
+		if n++; n%countEvery == 0 {
+			r.tell()
+		}
+		return r.row(ctx, row)
+	})
+	r.tell()
+	return err
+}
+
+func (r *reader) tell() {
+	cost := r.meter.Take()
+	r.rows.Add(cost.RowsRead)
+	r.bytes.Add(cost.BytesRead)
+}
+
+// row checks one row.
+func (r *reader) row(ctx context.Context, row []drivers.Value) error {
+	r.where = r.where[:0]
+	for i, c := range r.scan.Columns {
+		if check, what := fault(&c.Type, &row[i]); check != "" && (c.Role != schemas.Static || r.scan.Static) {
+			k := findingKey{r.scan.Table.Name, c.Name, check, false}
+			r.found.add(k, 1, 0, 0, func() string { return fmt.Sprintf("%s: %s", r.named(row), what) })
+			if check == Decode && i < r.key {
+				break // the other columns of the key are what this one is
+			}
+		}
+	}
+	if row[0].Broken() {
+		return nil
+	}
+	for i, s := range r.sides {
+		r.tuples.of(s, row, func(t *tuple) {
+			if r.failed == nil {
+				r.failed = r.take(ctx, i, t, row)
+			}
+		})
+		if r.failed != nil {
+			return r.failed
+		}
+	}
+	return nil
+}
+
+// named returns the key of the row at hand as people read it.
+func (r *reader) named(row []drivers.Value) []byte {
+	if len(r.where) == 0 {
+		r.where = appendKey(r.where, r.scan.Columns[:r.key], row)
+	}
+	return r.where
+}
+
+// take takes one tuple of a side. Tuples that come one after another with the same
+// digest are one record, but for numbers that are compared one by one.
+func (r *reader) take(ctx context.Context, i int, t *tuple, row []drivers.Value) error {
+	s, p := r.sides[i], &r.pending[i]
+	d, buf := r.digests.of(s.rule, t, r.buf)
+	r.buf = buf
+	if r.open[i] && p.digest == d && (s.at || s.ref != nil) {
+		p.rows++
+		p.number += t.number
+		return nil
+	}
+	if err := r.flushSide(i); err != nil {
+		return err
+	}
+	*p = record{digest: d, rule: s.rule.number, at: s.at, bad: t.bad, rows: 1, number: t.number, where: p.where[:0]}
+	r.open[i] = true
+	if s.named {
+		p.where = append(p.where, r.named(row)...)
+	}
+	if r.Sample < 1 {
+		return r.lookUp(ctx, i, t)
+	}
+	return nil
+}
+
+// flush ends all records.
+func (r *reader) flush() error {
+	for i := range r.sides {
+		if err := r.flushSide(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flushSide writes the record of a side, if there is one. In a sample, it is a
+// finding if its row was looked up in vain.
+func (r *reader) flushSide(i int) error {
+	if !r.open[i] {
+		return nil
+	}
+	r.open[i] = false
+	p := &r.pending[i]
+	if r.Sample < 1 {
+		if l := r.lookups[i]; l != nil && !l.found {
+			x := r.sides[i].rule
+			r.found.add(x.key, p.rows, 1, 0, func() string { return missing(x, p) })
+		}
+		return nil
+	}
+	r.buf = appendRecord(r.buf[:0], p)
+	return r.records.write(&p.digest, r.buf)
+}

@@ -1,0 +1,140 @@
+package validate
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Report says what was read and what was found.
+type Report struct {
+	Schema string  `json:"schema"`
+	Sample float64 `json:"sample"` // share of each table that was to be read; 1 is all
+	Tables []Table `json:"tables"`
+	// Findings come in the order of tables, broken rows before leftovers.
+	Findings []Finding `json:"findings"`
+	// Unchecked are the references and counts that a sample cannot check.
+	Unchecked []string `json:"unchecked,omitempty"`
+	// Scratch is how many bytes of files the checks needed at once.
+	Scratch int64 `json:"scratch_bytes"`
+}
+
+// Table says how much of a table was read. Bytes are payload as drivers.Value.Size
+// counts it. Parts is how many the table was divided into, Read how many of them
+// were read. Static is set for the static columns of a table, one row a partition.
+type Table struct {
+	Name    string  `json:"table"`
+	Static  bool    `json:"static,omitempty"`
+	Rows    int64   `json:"rows"`
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+	Parts   int     `json:"parts"`
+	Read    int     `json:"parts_read"`
+}
+
+// Finding is what one check found in one table.
+type Finding struct {
+	Table string `json:"table"`
+	Check Check  `json:"check"`
+	// Name is the column of a value, or the reference or count of the schema.
+	Name string `json:"name"`
+	// Leftover: the rows are not broken, but nothing needs them any more.
+	Leftover bool  `json:"leftover,omitempty"`
+	Rows     int64 `json:"rows"`
+	// Missing is how many different rows are missing: many rows may refer to one.
+	Missing int64 `json:"missing,omitempty"`
+	// Drift is the sum of the differences between stored numbers and recounts.
+	Drift int64 `json:"drift,omitempty"`
+	// Examples name the first rows, in the order of their text.
+	Examples []string `json:"examples"`
+}
+
+// Check is what was checked.
+type Check string
+
+// The checks.
+const (
+	Decode    Check = "decode"    // bytes that are no value of the column's type
+	UTF8      Check = "utf-8"     // a text that is not UTF-8
+	TimeUUID  Check = "timeuuid"  // an identifier of another version
+	Reference Check = "reference" // the row that the schema says is there, is not
+	Count     Check = "count"     // a number that a recount does not give
+)
+
+// Broken returns how many rows are broken, counted once for each finding.
+func (r *Report) Broken() int64 { return r.rows(false) }
+
+// Leftover returns how many rows are left over.
+func (r *Report) Leftover() int64 { return r.rows(true) }
+
+func (r *Report) rows(leftover bool) (n int64) {
+	for i := range r.Findings {
+		if r.Findings[i].Leftover == leftover {
+			n += r.Findings[i].Rows
+		}
+	}
+	return n
+}
+
+// Progress says how far a check is.
+type Progress struct {
+	Table       string // "" while references and counts are compared
+	Part, Parts int    // of that table, or of the files of records
+	Rows, Bytes int64  // of all tables
+	Elapsed     time.Duration
+}
+
+// findings collects what all workers find.
+type findings struct {
+	mu    sync.Mutex
+	by    map[findingKey]*Finding
+	order map[string]int // of tables
+}
+
+type findingKey struct {
+	table, name string
+	check       Check
+	leftover    bool
+}
+
+// examples is how many rows a finding names.
+const examples = 5
+
+// add notes rows. The example is made only if it is wanted.
+func (f *findings) add(k findingKey, rows, missing, drift int64, example func() string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	x := f.by[k]
+	if x == nil {
+		x = &Finding{Table: k.table, Check: k.check, Name: k.name, Leftover: k.leftover}
+		f.by[k] = x
+	}
+	x.Rows += rows
+	x.Missing += missing
+	x.Drift += drift
+	text := example()
+	if at, known := slices.BinarySearch(x.Examples, text); !known && at < examples {
+		x.Examples = slices.Insert(x.Examples, at, text)
+		x.Examples = x.Examples[:min(len(x.Examples), examples)]
+	}
+}
+
+// sorted returns the findings in the order of a report.
+func (f *findings) sorted() []Finding {
+	all := []Finding{}
+	for _, x := range f.by {
+		all = append(all, *x)
+	}
+	rank := func(x *Finding) int {
+		if x.Leftover {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(all, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(f.order[a.Table], f.order[b.Table]),
+			cmp.Compare(a.Check, b.Check), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}

@@ -1,0 +1,230 @@
+package validate
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+	"strconv"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// rule is one reference or count of the schema.
+type rule struct {
+	number int
+	table  *schemas.Table // that declares it
+	join   *schemas.Join
+	ref    *schemas.Reference // or
+	count  *schemas.Count
+	key    findingKey
+}
+
+// rulesOf returns all rules of a schema.
+func rulesOf(s *schemas.Schema) []*rule {
+	var rules []*rule
+	for _, t := range s.Tables {
+		for _, r := range t.Refers {
+			k := findingKey{t.Name, r.Name, Reference, r.Leftover}
+			rules = append(rules, &rule{number: len(rules), table: t, join: &r.Join, ref: r, key: k})
+		}
+		for _, c := range t.Counts {
+			k := findingKey{t.Name, c.Name, Count, false}
+			rules = append(rules, &rule{number: len(rules), table: t, join: &c.Join, count: c, key: k})
+		}
+	}
+	return rules
+}
+
+// zero reports whether rows that nothing counts are wrong: a counter that is not
+// there is 0.
+func (r *rule) zero() bool { return r.count != nil && r.count.Column.Type.Kind == schemas.Counter }
+
+// side is what rows of one table bring to a rule: the rows that declare it, or the
+// rows that they refer to or count.
+type side struct {
+	*rule
+	at      bool // the rows that are referred to or counted
+	matches []match
+	slots   int // variables
+	number  int // position in a row of what is counted or added up; -1 if rows count 1
+	element int // position of the column of which each element is tried, if number is a map; else -1
+	typ     schemas.Type
+	named   bool // records of it say which row they are of
+}
+
+// match is a column's template with the slots of its variables.
+type match struct {
+	column   int // position in a row
+	typ      schemas.Type
+	template *schemas.Template
+	slots    []int
+	whole    bool // one variable that is the whole text
+	rawID    bool // a blob of 16 bytes may be an identifier
+}
+
+// newSide compiles a side for rows that have the columns.
+func newSide(r *rule, at bool, columns []*schemas.Column) *side {
+	s := &side{rule: r, at: at, number: -1, element: -1, named: !at || r.zero()}
+	names := r.join.Names()
+	s.slots = len(names)
+	matches, column := r.join.From, (*schemas.Column)(nil)
+	if r.count != nil {
+		column = r.count.Column
+	}
+	if at {
+		matches = r.join.At
+		column = nil
+		if r.count != nil {
+			column = r.count.Sum
+		}
+	}
+	for i := range matches {
+		m := &matches[i]
+		c := match{column: slices.Index(columns, m.Column), typ: m.Column.Type, template: &m.Template}
+		for _, name := range m.Template.Names() {
+			c.slots = append(c.slots, slices.Index(names, name))
+		}
+		if parts := m.Template.Parts; len(parts) == 1 && parts[0].Before == "" && m.Template.Tail == "" {
+			c.whole = parts[0].Type == schemas.Null
+			c.rawID = m.Column.Type.Kind == schemas.Blob &&
+				(parts[0].Type == schemas.UUID || parts[0].Type == schemas.TimeUUID)
+		}
+		s.matches = append(s.matches, c)
+	}
+	if column != nil {
+		s.number, s.typ = slices.Index(columns, column), column.Type
+		if column.Type.Kind == schemas.Map {
+			s.element = s.number
+		}
+	}
+	return s
+}
+
+// tuple is what one row, or one element of it, brings to a rule.
+type tuple struct {
+	texts  [][]byte // of the variables
+	number int64
+	bad    bool // what should be a number is none
+}
+
+// tuples makes tuples of rows. It keeps its buffers.
+type tuples struct {
+	tuple
+	found [][]byte
+	arena []byte
+}
+
+// of calls yield for each tuple of a row. A tuple is valid until yield returns.
+func (t *tuples) of(s *side, row []drivers.Value, yield func(*tuple)) {
+	t.texts = slices.Grow(t.texts[:0], s.slots)[:s.slots]
+	t.arena = t.arena[:0]
+	t.number, t.bad = 1, false
+	if s.ref == nil && s.number >= 0 && s.element < 0 {
+		if row[s.number].IsNull() {
+			return
+		}
+		t.number, t.bad = s.numberOf(&row[s.number])
+	}
+	t.from(s, row, 0, yield)
+}
+
+// from matches the columns from number i on.
+func (t *tuples) from(s *side, row []drivers.Value, i int, yield func(*tuple)) {
+	if i == len(s.matches) {
+		yield(&t.tuple)
+		return
+	}
+	m := &s.matches[i]
+	v := &row[m.column]
+	if !m.typ.Collection() {
+		if !v.IsNull() && t.take(m, v) {
+			t.from(s, row, i+1, yield)
+		}
+		return
+	}
+	elems, step := v.Elems(), 1
+	if m.typ.Kind == schemas.Map {
+		step = 2
+	}
+	for k := 0; k+step <= len(elems); k += step {
+		at := len(t.arena)
+		if !elems[k].IsNull() && t.take(m, &elems[k]) {
+			if m.column == s.element {
+				t.number, t.bad = s.numberOf(&elems[k+1])
+			}
+			t.from(s, row, i+1, yield)
+		}
+		t.arena = t.arena[:at]
+	}
+}
+
+// take matches one value and keeps the texts of its variables.
+func (t *tuples) take(m *match, v *drivers.Value) bool {
+	var text []byte
+	switch id := v.Raw(); {
+	case m.rawID && len(id) == 16:
+		text = t.text(func(dst []byte) []byte { return appendUUID(dst, [16]byte(id)) })
+	case v.Kind() == schemas.Text || v.Kind() == schemas.Blob:
+		text = v.Raw()
+	default:
+		text = t.text(func(dst []byte) []byte { return appendText(dst, v) })
+	}
+	if m.whole {
+		if len(m.slots) > 0 {
+			t.texts[m.slots[0]] = text
+		}
+		return true
+	}
+	found, ok := m.template.Match(text, t.found[:0])
+	t.found = found
+	for i, f := range found {
+		t.texts[m.slots[i]] = f
+	}
+	return ok
+}
+
+// text makes a text in the arena. Earlier texts stay valid where they are, also if
+// the arena moves.
+func (t *tuples) text(appendTo func([]byte) []byte) []byte {
+	at := len(t.arena)
+	t.arena = appendTo(t.arena)
+	return t.arena[at:len(t.arena):len(t.arena)]
+}
+
+// numberOf returns what a value counts: a number itself, or a text with one where
+// it is compared; a size where it is added up.
+func (s *side) numberOf(v *drivers.Value) (n int64, bad bool) {
+	switch v.Kind() {
+	case schemas.Text, schemas.Blob:
+		if s.at {
+			return int64(len(v.Raw())), false
+		}
+		n, err := strconv.ParseInt(string(v.Raw()), 10, 64)
+		return n, err != nil
+	}
+	return v.Int64(), v.IsNull()
+}
+
+// digest identifies the variables of a tuple under its rule.
+type digest [16]byte
+
+// digester makes digests. Two of 128 bits are equal by chance once in 10^19 for
+// 10^10 rows.
+type digester struct {
+	seeds [2]maphash.Seed
+}
+
+func newDigester() digester { return digester{[2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}} }
+
+// of returns the digest of a tuple; buf is grown and returned.
+func (d *digester) of(r *rule, t *tuple, buf []byte) (digest, []byte) {
+	buf = binary.AppendUvarint(buf[:0], uint64(r.number))
+	for _, text := range t.texts {
+		buf = append(binary.AppendUvarint(buf, uint64(len(text))), text...)
+	}
+	var sum digest
+	binary.BigEndian.PutUint64(sum[:8], maphash.Bytes(d.seeds[0], buf))
+	binary.BigEndian.PutUint64(sum[8:], maphash.Bytes(d.seeds[1], buf))
+	return sum, buf
+}

@@ -1,0 +1,215 @@
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Config says how a check is run.
+type Config struct {
+	// Dir is an empty folder for files of records. What is left in it after Run
+	// is the caller's to remove.
+	Dir string
+	// Workers is how many sessions read at once; 0 is 4.
+	Workers int
+	// Sample is the share of each table to read, above 0; 0 and 1 are all of it.
+	// Seed says which part of it.
+	Sample float64
+	Seed   uint64
+	// FileBytes is the size of the files that are sorted in memory, which takes
+	// about three times as much; 0 is 32 MiB.
+	FileBytes int64
+	// Progress, if set, is called now and then, from one goroutine at a time.
+	Progress func(Progress)
+}
+
+// check is one check under way.
+type check struct {
+	Config
+	store    drivers.Store
+	schema   *schemas.Schema
+	rules    []*rule
+	digests  digester
+	found    findings
+	fileMost int64
+	scratch  atomic.Int64 // bytes of files of records
+	peak     atomic.Int64
+	rows     atomic.Int64
+	bytes    atomic.Int64
+	began    time.Time
+}
+
+// Run checks what a store holds. The schema must have been applied to the store, which
+// may be open for reading only. The error is about reading: what is wrong with the
+// data is in the report.
+func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config) (*Report, error) {
+	if store.Capabilities().Discards {
+		return nil, fmt.Errorf("validate: %s keeps nothing that could be checked", store.Capabilities().Engine)
+	}
+	if cfg.Workers == 0 {
+		cfg.Workers = 4
+	}
+	if cfg.Sample == 0 {
+		cfg.Sample = 1
+	}
+	c := &check{
+		Config: cfg, store: store, schema: s, rules: rulesOf(s), digests: newDigester(), fileMost: cfg.FileBytes, began: time.Now(),
+		found: findings{by: map[findingKey]*Finding{}, order: map[string]int{}},
+	}
+	if c.fileMost == 0 {
+		c.fileMost = 32 << 20
+	}
+	r := &Report{Schema: s.Name, Sample: cfg.Sample}
+	if err := c.run(ctx, r); err != nil {
+		return nil, fmt.Errorf("validate %s: %w", s.Name, err)
+	}
+	r.Findings, r.Scratch = c.found.sorted(), max(c.peak.Load(), c.scratch.Load())
+	return r, nil
+}
+
+func (c *check) run(ctx context.Context, r *Report) error {
+	records := newShards(c.Dir, 0, &c.scratch)
+	defer func() { _ = records.close() }()
+	for i, t := range c.schema.Tables {
+		c.found.order[t.Name] = i
+		if t.Header() {
+			continue
+		}
+		scans := []*schemas.Pattern{schemas.ScanOf(t)}
+		if len(t.Static) > 0 {
+			scans = append(scans, schemas.StaticScanOf(t))
+		}
+		for _, scan := range scans {
+			read, err := c.table(ctx, scan, records)
+			if err != nil {
+				return fmt.Errorf("table %s: %w", t.Name, err)
+			}
+			r.Tables = append(r.Tables, read)
+		}
+	}
+	if c.Sample < 1 {
+		for _, x := range c.rules {
+			if x.count != nil || lookupOf(x) == nil {
+				r.Unchecked = append(r.Unchecked, x.table.Name+": "+string(x.key.check)+" "+x.key.name)
+			}
+		}
+		return nil
+	}
+	return c.join(ctx, records)
+}
+
+// parts is how many parts there are for each worker, so that all have some to read
+// until the end although parts are of different size.
+const parts = 8
+
+// samples is how many parts a sample is at least made of, and mostParts how many a
+// table is divided into at most.
+const (
+	samples   = 10
+	mostParts = 1000
+)
+
+// table reads one table.
+func (c *check) table(ctx context.Context, scan *schemas.Pattern, records *shards) (t Table, err error) {
+	t = Table{Name: scan.Table.Name, Static: scan.Static}
+	began, rows, bytes := time.Now(), c.rows.Load(), c.bytes.Load()
+	all, err := c.divide(ctx, scan)
+	if err != nil {
+		return t, err
+	}
+	chosen := c.choose(all)
+	t.Parts, t.Read = len(all), len(chosen)
+	work := make(chan drivers.Statement, len(chosen))
+	for _, st := range chosen {
+		work <- st
+	}
+	close(work)
+	var left atomic.Int64
+	left.Store(int64(len(chosen)))
+	g, ctx := errgroup.WithContext(ctx)
+	for range min(c.Workers, len(chosen)) {
+		g.Go(func() error { return c.worker(ctx, scan, records, work, &left) })
+	}
+	done := make(chan error, 1)
+	go func() { done <- g.Wait() }()
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			t.Rows, t.Bytes, t.Seconds = c.rows.Load()-rows, c.bytes.Load()-bytes, time.Since(began).Seconds()
+			return t, err
+		case <-tick.C:
+			c.progress(scan.Table.Name, len(chosen)-int(left.Load()), len(chosen))
+		}
+	}
+}
+
+func (c *check) progress(table string, part, of int) {
+	if c.Progress != nil {
+		c.Progress(Progress{
+			Table: table, Part: part, Parts: of, Rows: c.rows.Load(), Bytes: c.bytes.Load(), Elapsed: time.Since(c.began),
+		})
+	}
+}
+
+// divide prepares a scan in parts.
+func (c *check) divide(ctx context.Context, scan *schemas.Pattern) ([]drivers.Statement, error) {
+	st, err := c.store.Prepare(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	sp, ok := c.store.(drivers.Splitter)
+	if !ok {
+		return []drivers.Statement{st}, nil
+	}
+	n := c.Workers * parts
+	if c.Sample < 1 {
+		n = int(min(math.Ceil(samples/c.Sample), mostParts))
+	}
+	return sp.Split(ctx, st, n)
+}
+
+// choose returns the parts to read: all of them, or some of a sample, at least one.
+func (c *check) choose(all []drivers.Statement) []drivers.Statement {
+	if c.Sample >= 1 {
+		return all
+	}
+	n := max(int(math.Round(float64(len(all))*c.Sample)), 1)
+	order := rand.New(rand.NewPCG(c.Seed, 0)).Perm(len(all))[:n]
+	slices.Sort(order)
+	chosen := make([]drivers.Statement, n)
+	for i, at := range order {
+		chosen[i] = all[at]
+	}
+	return chosen
+}
+
+// worker reads parts of a table until there is none.
+func (c *check) worker(
+	ctx context.Context, scan *schemas.Pattern, records *shards, work <-chan drivers.Statement, left *atomic.Int64,
+) (err error) {
+	r, err := c.newReader(ctx, scan, records)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	for st := range work {
+		if err := r.read(ctx, st); err != nil {
+			return err
+		}
+		left.Add(-1)
+	}
+	return r.flush()
+}
