@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -39,12 +40,14 @@ func cassandraUnable(p *schemas.Pattern) string {
 		return "a write returns no values"
 	case p.Kind == schemas.Add && p.Columns[0].Type.Kind != schemas.Counter:
 		return "it adds to counters only"
+	case p.Index == nil && p.Reverse && filtersByIndex(p):
+		return "it cannot read backwards through an index"
 	case p.Index == nil:
 		return ""
 	}
 	last := len(p.Index.Columns) - 1
 	switch {
-	case p.Index.Columns[last].Column.Role != schemas.Plain || last > 0 && last != len(p.Table.Partition):
+	case !keptByCassandra(p.Table, p.Index):
 		return "an index finds equal values of one plain column, and has no order"
 	case len(p.By) <= last || p.Reverse || p.In != nil || len(p.Filter) > 0:
 		return "an index finds equal values, in no order"
@@ -52,6 +55,28 @@ func cassandraUnable(p *schemas.Pattern) string {
 		return "an index without the partition key returns rows in no order"
 	}
 	return ""
+}
+
+// keptByCassandra reports whether an index can be one of Cassandra's: over one plain
+// column, after the first columns of the primary key or alone.
+func keptByCassandra(t *schemas.Table, x *schemas.Index) bool {
+	last, key := len(x.Columns)-1, t.Key()
+	if c := x.Columns[last]; c.Column.Role != schemas.Plain || c.Desc {
+		return false
+	}
+	for i, c := range x.Columns[:last] {
+		if i >= len(key) || c.Column != key[i] {
+			return false
+		}
+	}
+	return last == 0 || last >= len(t.Partition)
+}
+
+// filtersByIndex reports whether Cassandra would use an index for a filter.
+func filtersByIndex(p *schemas.Pattern) bool {
+	return slices.ContainsFunc(p.Table.Indexes, func(x *schemas.Index) bool {
+		return keptByCassandra(p.Table, x) && slices.Contains(p.Filter, x.Columns[len(x.Columns)-1].Column)
+	})
 }
 
 // countersUnable says why Cassandra refuses a batch of counters, or "".

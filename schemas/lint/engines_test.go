@@ -32,7 +32,7 @@ func TestUnableLive(t *testing.T) {
 			t.Parallel()
 			compare(t, *engine, drivers.Options{
 				Contact: []string{contact(t)}, Namespace: "l" + strings.ToLower(rand.Text()[:15]),
-			}, []string{"james", "oracle"})
+			}, []string{"james", "oracle", "conversation@asc"})
 		})
 	}
 }

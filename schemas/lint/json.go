@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 )
@@ -25,6 +26,7 @@ type jsonFinding struct {
 	Table    string `json:"table,omitempty"`
 	Pattern  string `json:"pattern,omitempty"`
 	Part     string `json:"part,omitempty"`
+	File     string `json:"file"` // a variant's finding may be in the file of its base
 	Line     int    `json:"line"`
 	Column   int    `json:"column"`
 	Message  string `json:"message"`
@@ -57,7 +59,7 @@ func WriteJSON(w io.Writer, reports []*Report) error {
 		for _, f := range r.Findings {
 			j.Findings = append(j.Findings, jsonFinding{
 				Rule: f.Rule.ID, Severity: f.Rule.Severity.String(), Engine: f.Engine,
-				Table: f.Table, Pattern: f.Pattern, Part: f.Part, Line: f.Pos.Line, Column: f.Pos.Column,
+				Table: f.Table, Pattern: f.Pattern, Part: f.Part, File: cmp.Or(f.Pos.File, r.Schema.File), Line: f.Pos.Line, Column: f.Pos.Column,
 				Message: f.Message, Do: f.Rule.Do, Accepted: f.Accepted,
 			})
 		}

@@ -60,7 +60,7 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 	}
 	found = append(found, unmatched(s, matched, o.Numbers != nil)...)
 	slices.SortStableFunc(found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
 	})
 	r.Findings = found
 	return r, nil
@@ -148,7 +148,8 @@ func unmatched(s *schemas.Schema, matched map[acceptance]bool, numbers bool) []F
 		rules[r.ID] = r
 	}
 	each(s, func(a schemas.Acceptance, _ string, at acceptance) {
-		if matched[at] || rules[a.Rule].Numbers && !numbers {
+		inherited := a.Pos.File != "" // from the base of a variant, where it may match
+		if matched[at] || inherited || rules[a.Rule].Numbers && !numbers {
 			return
 		}
 		found = append(found, Finding{

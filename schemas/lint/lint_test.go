@@ -107,7 +107,11 @@ func TestRulesAreDocumented(t *testing.T) {
 // TestBundled: what lint says of the models' schemas for the engine that they were
 // written for is accepted, with the reason, or a note.
 func TestBundled(t *testing.T) {
-	for _, name := range schemas.BundledNames() {
+	names := schemas.BundledNames()
+	for _, name := range names {
+		names = append(names, schemas.BundledVariants(name)...)
+	}
+	for _, name := range names {
 		s, err := schemas.Bundled(name)
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +122,7 @@ func TestBundled(t *testing.T) {
 		}
 		for _, f := range report.Findings {
 			if f.Rule.Severity > Note && f.Accepted == "" {
-				t.Errorf("%s:%d:%d: %s", s.File, f.Pos.Line, f.Pos.Column, &f)
+				t.Errorf("%s: %s", f.Pos.In(s.File), &f)
 			}
 		}
 		if n := report.Counts(); n.Accepted == 0 {
@@ -166,6 +170,27 @@ patterns:
 		}
 		if n := report.Counts(); n != (Counts{Accepted: accepted}) {
 			t.Errorf("for %s: %+v, want %d accepted and nothing else", engine, n, accepted)
+		}
+	}
+}
+
+// TestInheritedAcceptance: a variant that mends what its base accepts need not say so.
+func TestInheritedAcceptance(t *testing.T) {
+	s, err := schemas.Bundled("oracle@no-arrival")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.Pattern("inbox")
+	for file, unused := range map[string]int{"schemas/oracle.yaml": 0, "": 1} {
+		p.Accept = append(p.Accept[:1], schemas.Acceptance{
+			Rule: "order-by-index", Reason: "it was one", Pos: schemas.Pos{Line: 1, Column: 1, File: file},
+		})
+		r, err := Check(s, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Counts().Warnings != unused {
+			t.Errorf("acceptance in file %q: %+v, want %d warnings", file, r.Counts(), unused)
 		}
 	}
 }

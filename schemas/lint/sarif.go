@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/url"
@@ -90,7 +91,7 @@ func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 	}
 	for _, r := range reports {
 		for _, f := range r.Findings {
-			run.Results = append(run.Results, result(r.Schema.File, &f, at[f.Rule.ID]))
+			run.Results = append(run.Results, result(cmp.Or(f.Pos.File, r.Schema.File), &f, at[f.Rule.ID]))
 		}
 	}
 	e := json.NewEncoder(w)

@@ -58,7 +58,7 @@ func (r *Report) WriteText(w io.Writer, all bool) error {
 		if !all && (f.Accepted != "" || f.Rule.Severity == Note) {
 			continue
 		}
-		fmt.Fprintf(b, "%s:%d:%d: %s\n", r.Schema.File, f.Pos.Line, f.Pos.Column, &f)
+		fmt.Fprintf(b, "%s: %s\n", f.Pos.In(r.Schema.File), &f)
 		if f.Accepted != "" {
 			fmt.Fprintf(b, "    accepted: %s\n", f.Accepted)
 		} else {
