@@ -24,6 +24,7 @@ code, so a model can be checked before it is written.`,
 		newSchemaShow(known),
 		newSchemaLint(known),
 		newSchemaRender(known),
+		newSchemaForecast(known),
 	)
 	return c
 }

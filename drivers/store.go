@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/forecast"
 )
 
 // Prefix begins the name of everything that mailbench creates on a shared
@@ -27,6 +28,9 @@ type Engine struct {
 	// comments, as Apply creates them where there is none. It reaches no engine. Of
 	// the options it takes Namespace and Settings. nil: the engine has no tables.
 	Render func(s *schemas.Schema, o Options) (string, error)
+	// Forecast returns what the rows of a schema take in the engine's files, without
+	// opening it; nil if the engine has no files.
+	Forecast func(s *schemas.Schema) (forecast.Engine, error)
 }
 
 // Setting describes one driver setting.

@@ -45,6 +45,7 @@
 //	  counts: {NAME: {column: COLUMN, of: TABLE, by: [column, …], sum: COLUMN}}
 //	  hints: {ENGINE: {setting: value, …}}
 //	  accept: {RULE: reason, …}        # what "mailbench schema lint" finds here and is meant to be so
+//	  rows: [{each: ENTITY, …}, …]     # see Population
 //
 // Inside {…}, YAML ends a word at a comma: write "map<text,int>" in quotes.
 // A table with counters has nothing beside them and its key.
@@ -137,6 +138,28 @@
 // base runs the variant without knowing it, so its patterns keep their names, their
 // arguments and the order of lists: Parse refuses others. Source is the text of the
 // whole schema; each table and pattern keeps its place in the file that it is from.
+//
+// # Population
+//
+// "rows" says which rows mail leaves in a table, as [Rows] explains, so that a
+// forecast can tell how large a table and its partitions become:
+//
+//	rows:
+//	  - {each: user, sizes: {key: address}}
+//	  - {each: message, partition: folder, sizes: {key: address + 2, subject: subject}, ends: [move, delete]}
+//	  - {each: message, pieces: {of: raw, bytes: 131072}, sizes: {data: piece}}
+//
+// each is user, folder, message or attachment: there is a row (or times: N rows)
+// for each of them in the population, or with "shared: true" for each that is
+// delivered, however many mailboxes it goes to. pieces cuts a quantity, with a row
+// for each piece. partition is what one partition holds the rows of; without it,
+// every row's entity (or piece) has a partition of its own. ends are the
+// operations (move, delete, purge) that delete such a row and leave a tombstone.
+//
+// sizes are bytes of text, blob and collection columns: a sum of numbers and
+// quantities ([Quantities]) such as "2 + 1.34*attachment-bytes", or none for
+// a column that the rows do not have. A collection is {cells: SUM, bytes: SUM}.
+// Columns of other types have their type's size.
 //
 // # Text and comparison
 //

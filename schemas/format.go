@@ -158,6 +158,9 @@ func formatTable(t *Table) *yaml.Node {
 		b.add("hints", hints.node())
 	}
 	b.accept(t.Accept)
+	if len(t.Rows) > 0 {
+		b.add("rows", formatRows(t))
+	}
 	return b.node()
 }
 

@@ -128,6 +128,9 @@ func unplace(s *Schema) {
 		for _, c := range t.Counts {
 			c.Pos = Pos{}
 		}
+		for _, r := range t.Rows {
+			r.Pos = Pos{}
+		}
 		if len(t.Hints) == 0 {
 			t.Hints = nil
 		}

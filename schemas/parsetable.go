@@ -12,7 +12,7 @@ import (
 var (
 	tableKeys = []string{
 		"doc", "addition", "in", "partition", "clustering", "columns", "static", "indexes", "refers", "counts",
-		"hints", "accept",
+		"hints", "rows", "accept",
 	}
 	columnKeys = []string{"type", "addition"}
 	indexKeys  = []string{"columns", "addition"}
@@ -99,6 +99,9 @@ func (r *tableReader) table(e strict.Entry) *Table {
 		r.hints(t, h.Value)
 	}
 	t.Accept = r.accept(f, where)
+	if rows, ok := f["rows"]; ok && len(r.Errs) == before {
+		r.rows(t, rows.Value)
+	}
 	r.broken[t] = len(r.Errs) > before || r.broken[t.Parent]
 	r.read[e.Name] = t
 	r.schema.Tables = append(r.schema.Tables, t)

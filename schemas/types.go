@@ -132,6 +132,7 @@ type Table struct {
 	Counts     []*Count                     // which of its numbers tell of rows
 	Hints      map[string]map[string]string // engine name → setting → value
 	Accept     []Acceptance                 // in file order
+	Rows       []*Rows                      // what a population leaves in it, for a forecast
 	Pos        Pos
 }
 

@@ -61,13 +61,13 @@ func TestValidDetails(t *testing.T) {
 	check("headers", []bool{header.Header(), below.Header(), mail.Header()}, []bool{true, false, false})
 	check("hints", mail.Hints, map[string]map[string]string{"hbase": {"compression": "zstd", "versions": "1"}})
 	check("accepted", append(mail.Accept, s.Pattern("all").Accept...), []Acceptance{
-		{"unbounded-partition", "a test has few messages", Pos{Line: 28, Column: 14}},
-		{"column-unread", "not of interest", Pos{Line: 28, Column: 60}},
-		{"scan-filter", "the test is about it, and says so", Pos{Line: 49, Column: 57}},
+		{"unbounded-partition", "a test has few messages", Pos{Line: 31, Column: 14}},
+		{"column-unread", "not of interest", Pos{Line: 31, Column: 60}},
+		{"scan-filter", "the test is about it, and says so", Pos{Line: 65, Column: 57}},
 	})
 	check("additions", []string{mail.Addition, mail.Column("unread").Addition, mail.Indexes[1].Addition},
 		[]string{"made for this test", "not in the document", "needed by search"})
-	check("place of tags", mail.Column("tags").Pos, Pos{Line: 20, Column: 7})
+	check("place of tags", mail.Column("tags").Pos, Pos{Line: 23, Column: 7})
 
 	p := s.Pattern("range")
 	check("from", *p.From, Bound{mail.Column("id"), true})

@@ -52,19 +52,21 @@ func (s *mixStream) Next(now time.Duration, o *Operation) (due time.Duration, ok
 }
 
 func (s *mixStream) claim(now time.Duration) (n uint64, due time.Duration, ok bool) {
-	p := &s.phase
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &s.phase
 	if s.schedule != nil {
 		due, ok = s.schedule.Next()
 	} else {
 		ok = (p.Operations == 0 || s.next < p.Operations) && (p.Duration == 0 || now < p.Duration)
 	}
-	if ok {
-		n, s.last = s.next, due
-		s.next++
+	if !ok {
+		return 0, 0, false
 	}
-	s.mu.Unlock()
-	return n, due, ok
+	n = s.next
+	s.next++
+	s.last = due
+	return n, due, true
 }
 
 // Open implements Stream.

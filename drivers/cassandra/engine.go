@@ -52,6 +52,7 @@ func Engine() drivers.Engine {
 		Remote:      true,
 		Settings:    settingList,
 		Environment: environment,
+		Forecast:    forecastOf,
 		Open: func(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 			s, err := open(ctx, o)
 			if err != nil {

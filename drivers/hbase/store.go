@@ -56,6 +56,7 @@ func Engine() drivers.Engine {
 		Settings: settingList,
 		Open:     open,
 		Render:   renderShell,
+		Forecast: forecastOf,
 	}
 }
 

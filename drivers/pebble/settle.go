@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -138,6 +139,7 @@ func (s *Store) settings() map[string]string {
 		"memtable_bytes":      strconv.FormatUint(t.MemTableSize, 10),
 		"memtables":           strconv.Itoa(t.MemTableStopWritesThreshold),
 		"separate_from_bytes": strconv.Itoa(minSeparate),
+		"compression":         strings.ToLower(s.compressed.Name),
 		"l0_compaction":       strconv.Itoa(t.L0CompactionThreshold),
 		"l0_stop_writes":      strconv.Itoa(t.L0StopWritesThreshold),
 		"format":              t.FormatMajorVersion.String(),

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -25,6 +26,7 @@ const maxBatchBytes = 2 << 30
 type Store struct {
 	dir        string
 	cacheBytes int64
+	compressed *block.CompressionProfile
 	durability drivers.Durability
 	readOnly   bool
 	lock       *pebble.Lock
@@ -53,9 +55,12 @@ var (
 // Engine returns the engine's entry for the list of engines.
 func Engine() drivers.Engine {
 	return drivers.Engine{
-		Name: "embedded",
-		Doc:  "Pebble, an ordered key-value store in this process, on local disk",
-		Open: open, Render: renderKeys,
+		Name:     "embedded",
+		Doc:      "Pebble, an ordered key-value store in this process, on local disk",
+		Settings: settingList,
+		Open:     open,
+		Forecast: forecastOf,
+		Render:   renderKeys,
 	}
 }
 
@@ -68,8 +73,9 @@ func open(_ context.Context, o drivers.Options) (drivers.Store, error) {
 }
 
 func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
-	for name := range o.Settings {
-		return nil, fmt.Errorf("unknown setting %q: this engine has none", name)
+	compression, err := readSettings(o.Settings)
+	if err != nil {
+		return nil, err
 	}
 	switch o.Durability {
 	case drivers.DurabilityDefault:
@@ -95,7 +101,7 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		dir: o.Dir, cacheBytes: o.CacheBytes, durability: o.Durability, readOnly: o.ReadOnly, lock: l, maxBatch: maxBatchBytes, readBefore: readBytes(),
+		dir: o.Dir, cacheBytes: o.CacheBytes, compressed: compression, durability: o.Durability, readOnly: o.ReadOnly, lock: l, maxBatch: maxBatchBytes, readBefore: readBytes(),
 		seed: maphash.MakeSeed(), guarded: make(map[uint16]*atomic.Bool),
 	}
 	if s.cacheBytes == 0 {
@@ -120,6 +126,9 @@ func (s *Store) start(disk vfs.FS) error {
 		s.fs.written.Store(before.written.Load()) // opened again by Cool
 	}
 	o := Tuned(s.cacheBytes)
+	for i := range o.Levels {
+		o.Levels[i].Compression = func() *block.CompressionProfile { return s.compressed }
+	}
 	o.FS, o.Lock, o.Logger, o.EventListener = s.fs, s.lock, s.fs, s.fs.listener()
 	o.ReadOnly = s.readOnly
 	db, err := pebble.Open(s.dir, o)

@@ -1,0 +1,186 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/forecast"
+	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/population"
+)
+
+// forecastFlags are the flags of schema forecast as they were given.
+type forecastFlags struct {
+	workloadFlags
+	engine    string
+	workloads []string
+	mail      string
+	seed      uint64
+	perDay    float64
+	years     int
+	replicas  int
+	asJSON    bool
+}
+
+func newSchemaForecast(known registry) *cobra.Command {
+	f := forecastFlags{years: 5}
+	c := &cobra.Command{
+		Use:   "forecast MODEL|FILE.yaml",
+		Short: "Tell how large tables become, and which limits they pass",
+		Long: `Tell how large the tables of a schema become with the mail of a workload: rows,
+bytes on disk, the median and the largest partitions, and when a limit of the
+engine is passed. It runs nothing and needs no engine.
+
+The section rows of each table in the schema file says which rows a user, a
+folder, a message and an attachment make, and how large they are. The workload
+says how many of them there are (population) and what messages are like (mail).
+Each folder then goes on as it did in the year of the load: it receives as many
+messages a year as it has at the start. --per-day says otherwise. The mix of
+the workload says how many messages are moved and deleted.`,
+		Example: `  mailbench schema forecast james -e hbase
+  mailbench schema forecast mine.yaml --set population.users=10000
+  mailbench schema forecast datastax --mail archive.mbox --per-day 150`,
+		Args: oneSchema,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, known, args[0])
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to forecast for (default: the schema's native one, or embedded)")
+	flags.StringSliceVar(&f.workloads, "workload", []string{"workday"},
+		"`WORKLOADS` whose mail there is, separated by commas (mailbench workloads lists them)")
+	flags.StringArrayVar(&f.set, "set", nil, "change one value of the workload: `KEY=VALUE`, such as population.users=10")
+	flags.StringVar(&f.mail, "mail", "", "sample the messages of this mbox `FILE` (also .gz) instead of generated ones")
+	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
+	flags.Float64Var(&f.perDay, "per-day", 0, "`N` messages received by each user a day, on average")
+	flags.Var(whole(&f.years, 1, 100), "years", "look `N` years ahead (1 to 100)")
+	flags.Var(whole(&f.replicas, 0, 100), "replicas", "`N` copies of the data (default: the engine's usual number)")
+	flags.BoolVar(&f.asJSON, "json", false, "print JSON, with the sources of limits")
+	return c
+}
+
+func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) error {
+	s, err := known.schema(name)
+	if err != nil {
+		return err
+	}
+	e, err := f.pickEngine(known, s)
+	if err != nil {
+		return err
+	}
+	if f.perDay < 0 {
+		return usagef("--per-day %g: expected a number that is not negative", f.perDay)
+	}
+	engine, err := e.Forecast(s)
+	if err != nil {
+		return usage(fmt.Errorf("schema %s on %s: %w", s.Name, e.Name, err))
+	}
+	var mail messages.Source
+	if f.mail != "" {
+		if mail, err = openMail(cmd.Context(), f.mail); err != nil {
+			return err
+		}
+		defer mail.Close()
+	}
+	var reports []*forecast.Report
+	for _, workload := range f.workloads {
+		r, err := f.report(cmd.Context(), known, workload, s, engine, mail)
+		if err != nil {
+			return err
+		}
+		r.Engine = e.Name
+		reports = append(reports, r)
+	}
+	return f.print(cmd, reports)
+}
+
+// pickEngine returns the engine named, or the schema's native one if it has files.
+func (f *forecastFlags) pickEngine(known registry, s *schemas.Schema) (drivers.Engine, error) {
+	name := f.engine
+	if name == "" {
+		name = "embedded"
+		for _, e := range known.engines {
+			if e.Name == s.Native && e.Forecast != nil {
+				name = e.Name
+			}
+		}
+	}
+	picked, err := known.pickEngines([]string{name})
+	switch {
+	case err != nil:
+		return drivers.Engine{}, err
+	case len(picked) > 1:
+		return drivers.Engine{}, usagef("--engine %s: a forecast is for one engine; name one", name)
+	case picked[0].Forecast == nil:
+		return drivers.Engine{}, usagef("--engine %s: it keeps no files, so there is nothing to forecast", name)
+	}
+	return picked[0], nil
+}
+
+// report forecasts the schema for one workload.
+func (f *forecastFlags) report(
+	ctx context.Context, known registry, workload string, s *schemas.Schema, engine forecast.Engine, mail messages.Source,
+) (*forecast.Report, error) {
+	var more []string
+	if f.seed != 0 {
+		more = append(more, fmt.Sprintf("seed=%d", f.seed))
+	}
+	w, err := f.workload(known.engines, workload, more...)
+	if err != nil {
+		return nil, err
+	}
+	if mail == nil {
+		mail = messages.NewGenerator(w)
+	}
+	p, err := population.Of(ctx, w, mail, population.SampleSize)
+	if err != nil {
+		return nil, err
+	}
+	if f.perDay > 0 && !p.Receives(f.perDay) {
+		return nil, usagef("--per-day %g: the population of workload %s has no messages to begin with", f.perDay, w.Name)
+	}
+	made, err := forecast.Make(s, p, engine)
+	if err != nil {
+		return nil, usage(err)
+	}
+	replicas := f.replicas
+	if replicas == 0 {
+		replicas = engine.Space().Replicas
+	}
+	years := []float64{0, 1}
+	if f.years > 1 {
+		years = append(years, float64(f.years))
+	}
+	r := made.Report(p, replicas, years)
+	r.Workload = w.Name
+	if c := engine.Compression(); c != nil {
+		if r.Compressed, err = population.Compress(ctx, w, mail, c); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (f *forecastFlags) print(cmd *cobra.Command, reports []*forecast.Report) error {
+	out := cmd.OutOrStdout()
+	if f.asJSON {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(reports)
+	}
+	for i, r := range reports {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		if err := r.WriteText(out); err != nil {
+			return fmt.Errorf("print the forecast: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package hbase
+
+import (
+	"math"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/forecast"
+)
+
+// forecastEngine sizes rows as HBase 2 writes them in an HFile of version 3 without
+// data block encoding: each cell repeats row, family and qualifier (classes KeyValue,
+// NoOpDataBlockEncoder, HFileBlock).
+type forecastEngine struct{ *layout }
+
+func forecastOf(s *schemas.Schema) (forecast.Engine, error) {
+	l, err := newLayout(prefixOf("", s.Name), s)
+	if err != nil {
+		return nil, err
+	}
+	return forecastEngine{l}, nil
+}
+
+const (
+	// sequenceBytes is a cell's sequence id as a vlong: 3 bytes up to 65,535 writes of
+	// a region, 4 up to 16 million. Families with NEW_VERSION_BEHAVIOR keep it.
+	sequenceBytes = 3
+	// headerBytes is the header of a block; its checksums take 4 bytes for 16 KiB.
+	headerBytes = 33
+	// stampBytes is what the driver puts before the value of an element and of a
+	// collection's own cell.
+	stampBytes = 8
+)
+
+// cellBytes sizes a cell in a file.
+func cellBytes(row float64, family string, qualifier, value float64) float64 {
+	return cellOverhead - 4 + row + float64(len(family)) + qualifier + value + sequenceBytes
+}
+
+// Row implements forecast.Engine.
+func (e forecastEngine) Row(r *forecast.Row) forecast.Size {
+	t := e.tables[r.Table]
+	s := forecast.Size{Rows: 1}
+	if r.Static {
+		row := keyBytes(t.static, r.Key)
+		e.columns(&s, row, staticFamily, r.Cells)
+		return e.blocks(s)
+	}
+	row := keyBytes(t.row, r.Key)
+	if t.wide() {
+		v := float64(len(escapeNull))
+		if len(r.Cells) > 0 {
+			v = valueBytes(r.Cells[0].Bytes)
+		}
+		s.Cells = 1
+		s.Bytes = cellBytes(row, t.family, keyBytes(t.rest, r.Key[len(t.row):]), v)
+		return e.blocks(s)
+	}
+	s.Cells = 1
+	s.Bytes = cellBytes(row, t.family, float64(len(markerName)), float64(len(marker)))
+	e.columns(&s, row, t.family, r.Cells)
+	s = e.blocks(s)
+	s.Bytes += bloomBytes
+	return s
+}
+
+// columns adds a cell for each column or element.
+func (e forecastEngine) columns(s *forecast.Size, row float64, family string, cells []forecast.Cell) {
+	for _, c := range cells {
+		name := float64(len(c.Column.Name))
+		s.Cells += c.Count
+		if !c.Column.Type.Collection() {
+			s.Bytes += cellBytes(row, family, name, valueBytes(c.Bytes))
+			continue
+		}
+		// The collection's own cell, and one for each element: the mark of elements
+		// and the element, or a list's number, are in the qualifier.
+		s.Cells++
+		s.Bytes += cellBytes(row, family, name, stampBytes)
+		if c.Count == 0 {
+			continue
+		}
+		each := c.Bytes/c.Count + stampBytes
+		if c.Column.Type.Kind == schemas.List {
+			each = c.Bytes/c.Count + 8
+		}
+		s.Bytes += c.Count * cellBytes(row, family, name+1, each)
+	}
+}
+
+// valueBytes sizes a value: none is empty.
+func valueBytes(n float64) float64 {
+	if n == 0 {
+		return float64(len(escapeEmpty))
+	}
+	return n
+}
+
+// keyBytes sizes a row key or a qualifier, given its columns' sizes.
+func keyBytes(parts []keyPart, sizes []float64) (n float64) {
+	for i, p := range parts {
+		n += sizes[i]
+		if !p.raw && (p.kind == schemas.Text || p.kind == schemas.Blob) {
+			n += 2 // a terminator
+		}
+	}
+	return n
+}
+
+// bloomBytes is what an HBase row takes in the Bloom filter at an error rate of 0.01.
+const bloomBytes = 1.2
+
+// blocks adds what the blocks that hold a row take: header, checksums, and an entry of
+// the block index, which has a key.
+func (forecastEngine) blocks(s forecast.Size) forecast.Size {
+	const block = 64 << 10
+	key := 60.0
+	s.Bytes += s.Bytes / math.Max(block, s.Bytes) * (headerBytes + 12 + key)
+	s.Bytes += s.Bytes * 4 / (16 << 10)
+	return s
+}
+
+// Partition implements forecast.Engine. A wide row has one entry in the filter.
+func (forecastEngine) Partition(*forecast.Partition) float64 { return 0 }
+
+// fileBytes is what a file takes without cells: a trailer of 4 KiB, file info, and
+// the roots of indexes and filters.
+const fileBytes = 4096 + 1000
+
+// Table implements forecast.Engine.
+func (forecastEngine) Table(t *schemas.Table, _ forecast.Size) float64 {
+	if len(t.Static) > 0 {
+		return 2 * fileBytes
+	}
+	return fileBytes
+}
+
+// Unit implements forecast.Engine: an HBase row.
+func (e forecastEngine) Unit(t *schemas.Table) int { return len(e.tables[t].row) }
+
+// Limits implements forecast.Engine.
+func (forecastEngine) Limits() []forecast.Limit {
+	return []forecast.Limit{
+		{
+			Name: "cell over 10 MiB", Of: forecast.CellBytes, Most: 10 << 20, Hard: true,
+			Source: "hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize",
+		},
+		{
+			Name: "row over 1 GiB", Of: forecast.PartitionBytes, Most: 1 << 30, Hard: true,
+			Source: "hbase.table.max.rowsize: reads of a whole row fail",
+		},
+		{
+			Name: "row over a region of 10 GiB", Of: forecast.PartitionBytes, Most: 10 << 30, Hard: true,
+			Source: "hbase.hregion.max.filesize: a region cannot split inside a row",
+		},
+		{
+			Name: "family over a region of 10 GiB", Of: forecast.TableBytes, Most: 10 << 30,
+			Source: "hbase.hregion.max.filesize: regions split from there on",
+		},
+	}
+}
+
+// Space implements forecast.Engine.
+func (forecastEngine) Space() forecast.Space {
+	return forecast.Space{
+		Replicas: 3, Compaction: 0.5, Tombstones: 7,
+		Why: "a major compaction writes each store anew, region by region; replicas are those of HDFS",
+	}
+}
+
+// Compression implements forecast.Engine: a family has none unless a hint says so.
+func (forecastEngine) Compression() *forecast.Compression { return nil }

@@ -1,0 +1,121 @@
+package pebble
+
+import (
+	"math"
+
+	"github.com/golang/snappy"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/forecast"
+)
+
+// forecastEngine sizes rows as Pebble writes them in its newest format: blocks of
+// columns, in which 16 keys share their common beginning; values from minSeparate
+// bytes on in blob files.
+type forecastEngine struct{}
+
+func forecastOf(*schemas.Schema) (forecast.Engine, error) { return forecastEngine{}, nil }
+
+// bundle is how many keys share a beginning (the default key schema's bundle size).
+const bundle = 16
+
+// entryBytes is what a pair takes beside the rest of its key and its value: offsets of
+// both, and its share of trailer, bitmaps and block index.
+const entryBytes = 5.5
+
+// Row implements forecast.Engine.
+func (forecastEngine) Row(r *forecast.Row) forecast.Size {
+	s := forecast.Size{Rows: 1}
+	t, keyed := r.Table, r.Table.Key()
+	if r.Static {
+		keyed = t.Partition
+	}
+	key, shared := float64(spaceLen), float64(spaceLen)
+	for i, c := range keyed {
+		n := keyBytes(c.Type.Kind, r.Key[i])
+		key += n
+		if i < len(t.Partition) && !r.Static {
+			shared += n
+		}
+	}
+	// Neighbours in a partition share its key; those of times share the high bytes, too.
+	neighbours := min(bundle, r.Beside)
+	rest := key - shared*(1-1/neighbours)
+
+	value := 1.0
+	for i, c := range r.Cells {
+		if c.Column.Type.Collection() {
+			each := c.Bytes / max(1, c.Count)
+			s.Bytes += c.Count * (pair(3, each) + key/max(1, min(bundle, c.Count)))
+			s.Cells += c.Count
+			continue
+		}
+		n := c.Bytes
+		switch c.Column.Type.Kind {
+		case schemas.Text, schemas.Blob, schemas.UUID, schemas.TimeUUID:
+		default:
+			n = min(n, 3) // a varint
+		}
+		value += uvarint(float64(i)*4) + uvarint(n) + n
+		s.Cells++
+	}
+	s.Bytes += pair(rest, value)
+	for _, x := range t.Indexes {
+		if x.OverKeys() && !r.Static {
+			s.Bytes += pair(rest, 0)
+		}
+	}
+	return s
+}
+
+// pair sizes a key and a value in tables and blob files.
+func pair(key, value float64) float64 {
+	n := entryBytes + key + value
+	if value >= minSeparate {
+		n += blobHandle
+	}
+	return n
+}
+
+// blobHandle is what refers to a value in a blob file, and what the value takes there
+// beside its bytes.
+const blobHandle = 6
+
+func keyBytes(k schemas.Kind, n float64) float64 {
+	if k == schemas.Text || k == schemas.Blob {
+		return n + 2 // a terminator
+	}
+	return n
+}
+
+func uvarint(n float64) float64 {
+	if n < 1 {
+		return 1
+	}
+	return math.Floor(math.Log2(n)/7) + 1
+}
+
+// Partition implements forecast.Engine: there is nothing but pairs.
+func (forecastEngine) Partition(*forecast.Partition) float64 { return 0 }
+
+// Table implements forecast.Engine: tables share files.
+func (forecastEngine) Table(*schemas.Table, forecast.Size) float64 { return 0 }
+
+// Unit implements forecast.Engine: a partition.
+func (forecastEngine) Unit(t *schemas.Table) int { return len(t.Partition) }
+
+// Limits implements forecast.Engine: Pebble has none for partitions, which it does
+// not know.
+func (forecastEngine) Limits() []forecast.Limit { return nil }
+
+// Space implements forecast.Engine.
+func (forecastEngine) Space() forecast.Space {
+	return forecast.Space{Replicas: 1, Compaction: 0.25, Why: "levels above the last, and blob files with values that are no longer used"}
+}
+
+// Compression implements forecast.Engine: the default, in blocks of 4 KiB.
+func (forecastEngine) Compression() *forecast.Compression {
+	return &forecast.Compression{Name: "Snappy", Block: 4 << 10, Compressed: func(b []byte) int {
+		return min(len(snappy.Encode(nil, b)), len(b))
+	}}
+}

@@ -1,0 +1,118 @@
+package forecast
+
+import "github.com/mailbench/mailbench/schemas"
+
+// Engine knows what rows take in the files of an engine, flushed, compacted and
+// without compression. Sizes are in bytes. Drivers have one for each schema.
+type Engine interface {
+	// Row returns what one row takes in the files of its table.
+	Row(r *Row) Size
+	// Partition returns what a partition takes beside its rows: header, index entries,
+	// filter.
+	Partition(p *Partition) float64
+	// Table returns what the files of a table take beside partitions and rows.
+	Table(t *schemas.Table, total Size) float64
+	// Unit returns how many columns of a table's primary key name what the engine
+	// keeps together, for which its limits hold: those of a partition, or of an HBase
+	// row. The forecast calls that a partition.
+	Unit(t *schemas.Table) int
+	// Limits are what the engine warns of or refuses.
+	Limits() []Limit
+	// Space says what a cluster of the engine needs beside one copy of the files.
+	Space() Space
+	// Compression is how the engine compresses files, or nil if it does not.
+	Compression() *Compression
+}
+
+// Compression is a way to compress a file block by block.
+type Compression struct {
+	Name  string
+	Block int // bytes
+	// Compressed returns how many bytes are left of a block.
+	Compressed func(block []byte) int
+}
+
+// Row is one row to be sized.
+type Row struct {
+	Table  *schemas.Table
+	Static bool      // the static columns of a partition
+	Key    []float64 // bytes of each column of the primary key (static: of the partition key)
+	Cells  []Cell    // of the columns that have a value
+	// Beside is how many rows its partition has, on average. Engines that leave out
+	// what a key shares with the one before it save more with more of them.
+	Beside float64
+	// Span is the time in seconds in which the rows of a file were written. Engines
+	// that store times as differences take less for shorter spans.
+	Span float64
+}
+
+// Cell is a column's value, or the elements of a collection.
+type Cell struct {
+	Column *schemas.Column
+	Count  float64 // of elements; 1 of a column that is no collection
+	Bytes  float64 // of the value, or of all elements with their keys
+}
+
+// Partition is one partition to be sized.
+type Partition struct {
+	Table *schemas.Table
+	Key   []float64 // bytes of each column of the partition key
+	Size  Size      // of its rows
+}
+
+// Size is what rows amount to.
+type Size struct{ Bytes, Rows, Cells float64 }
+
+// add adds n times o.
+func (s *Size) add(n float64, o Size) {
+	s.Bytes += n * o.Bytes
+	s.Rows += n * o.Rows
+	s.Cells += n * o.Cells
+}
+
+// Limit is a bound of an engine.
+type Limit struct {
+	Name   string // "partition of 100 MB"
+	Of     Measure
+	Most   float64
+	Hard   bool   // the engine refuses more; else it warns or slows down
+	Source string // where the number is from
+}
+
+// Measure is what a limit bounds.
+type Measure uint8
+
+// Measures. A partition is what Engine.Unit says.
+const (
+	PartitionBytes Measure = iota
+	PartitionRows
+	PartitionCells
+	PartitionTombstones
+	CellBytes  // of one value, or one element of a collection
+	TableBytes // of all its files, one copy
+)
+
+// Space is what files need beside themselves.
+type Space struct {
+	Replicas int // copies of the data, unless the user says otherwise
+	// Compaction is the free room, as a share of the files, that compactions need.
+	Compaction float64
+	Why        string // says where Compaction is from
+	// Tombstones is how many days a delete marker stays before compaction may drop it.
+	Tombstones float64
+}
+
+// Bytes returns the bytes of a value of a type of fixed size as a payload, or 0.
+func Bytes(k schemas.Kind) float64 {
+	switch k {
+	case schemas.Int:
+		return 4
+	case schemas.Bigint, schemas.Timestamp, schemas.Counter:
+		return 8
+	case schemas.Boolean:
+		return 1
+	case schemas.UUID, schemas.TimeUUID:
+		return 16
+	}
+	return 0
+}

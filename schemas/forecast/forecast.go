@@ -1,0 +1,275 @@
+package forecast
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Forecast is a schema's tables on one engine.
+type Forecast struct {
+	Schema *schemas.Schema
+	Engine Engine
+	Tables []*Table // those that are not row headers, in the schema's order
+}
+
+// Make forecasts a schema. The error says what the schema or the population lacks.
+func Make(s *schemas.Schema, p *Population, e Engine) (*Forecast, error) {
+	if err := cmp.Or(declared(s), p.check()); err != nil {
+		return nil, err
+	}
+	f := &Forecast{Schema: s, Engine: e}
+	for _, t := range s.Tables {
+		if !t.Header() {
+			f.Tables = append(f.Tables, newTable(t, p, e))
+		}
+	}
+	return f, nil
+}
+
+// Table is the forecast of one table.
+type Table struct {
+	*schemas.Table
+	Groups []*Group // partitions of the same entity
+
+	population *Population
+	engine     Engine
+}
+
+// Group is the partitions of a table that hold the rows of the same entity: those
+// of users, say.
+type Group struct {
+	Each  string // user, folder, message, attachment, piece or all
+	table *Table
+	kinds []*kind
+	// owners are some of the users or folders, those with few messages first, each
+	// for as many as step; of other entities there are none.
+	owners []owner
+	step   float64
+	// units are sampled partitions of single messages or less, the small first.
+	units []unit
+}
+
+func newTable(t *schemas.Table, p *Population, e Engine) *Table {
+	tb := &Table{Table: t, population: p, engine: e}
+	total := p.totals()
+	for _, r := range t.Rows {
+		// Rows beside each other are counted first with sizes that do not know it.
+		k := p.measure(t, r, e, 1)
+		partitions := k.count(p, total, k.unit)
+		k = p.measure(t, r, e, max(1, k.count(p, total, r.Each)*k.each.Rows/max(1, partitions)))
+		g := tb.group(k.unit)
+		g.kinds = append(g.kinds, k)
+	}
+	for _, g := range tb.Groups {
+		g.fill(p)
+	}
+	return tb
+}
+
+// count returns how many of an entity there are at the start.
+func (k *kind) count(p *Population, total owner, entity string) float64 {
+	switch entity {
+	case "user":
+		return float64(len(p.Users))
+	case "folder":
+		return total.folders
+	case "all":
+		return 1
+	}
+	return total.messages
+}
+
+func (t *Table) group(each string) *Group {
+	for _, g := range t.Groups {
+		if g.Each == each {
+			return g
+		}
+	}
+	g := &Group{Each: each, table: t}
+	t.Groups = append(t.Groups, g)
+	return g
+}
+
+// mostOwners is how many users or folders a forecast looks at: of more, every n-th
+// in order of size, and always the largest.
+const mostOwners = 20_000
+
+// fill finds the partitions of a group.
+func (g *Group) fill(p *Population) {
+	switch g.Each {
+	case "user", "folder":
+		all := p.owners(g.Each)
+		stride := (len(all) + mostOwners - 1) / mostOwners
+		for i := len(all) - 1; i >= 0; i -= stride {
+			g.owners = append(g.owners, all[i])
+		}
+		slices.Reverse(g.owners)
+		g.step = float64(len(all)) / float64(len(g.owners))
+	case "all":
+		t := p.totals()
+		g.owners, g.step = []owner{t}, 1
+	case "message":
+		sums := make([]Size, len(p.Sample))
+		for _, k := range g.kinds {
+			for i := range k.samples {
+				sums[i].add(1, k.samples[i])
+			}
+		}
+		for _, s := range sums {
+			g.units = append(g.units, unit{g.kinds[0], s, 1})
+		}
+	default:
+		for _, k := range g.kinds {
+			g.units = append(g.units, k.units...)
+		}
+	}
+	slices.SortFunc(g.units, func(a, b unit) int { return cmp.Compare(a.Bytes, b.Bytes) })
+}
+
+// grown returns how many rows of a kind there are after some years for each that
+// there was at the start.
+func (k *kind) grown(p *Population, years float64) float64 {
+	if k.Each == "user" || k.Each == "folder" {
+		return 1
+	}
+	per := 1 - k.deleted(p)
+	if k.Shared {
+		per /= max(1, p.Growth.Recipients)
+	}
+	return 1 + p.Growth.Yearly*years*per
+}
+
+// deleted returns which share of received messages lose their rows of a kind.
+func (k *kind) deleted(p *Population) float64 {
+	switch {
+	case slices.Contains(k.Ends, "delete"):
+		return min(1, p.Growth.Operations["delete"])
+	case slices.Contains(k.Ends, "purge") && p.Growth.Operations["purge"] > 0:
+		return min(1, p.Growth.Operations["delete"]) // what is deleted is purged later
+	}
+	return 0
+}
+
+// tombstoned returns how many rows of a kind are deleted for each message received:
+// also those that a move writes elsewhere.
+func (k *kind) tombstoned(p *Population) float64 {
+	n := k.deleted(p)
+	if slices.Contains(k.Ends, "move") {
+		n += p.Growth.Operations["move"]
+	}
+	return n
+}
+
+// Totals are the sums of a table at one time.
+type Totals struct {
+	Size
+	Partitions float64
+	Tombstones float64
+}
+
+// At returns the sums of a table after some years: its files, one copy of them.
+func (t *Table) At(years float64) (sum Totals) {
+	for _, g := range t.Groups {
+		g.each(years, func(p Part, times float64) {
+			sum.add(times, p.Size)
+			sum.Partitions += times
+			sum.Tombstones += times * p.Tombstones
+		})
+	}
+	if sum.Rows > 0 {
+		sum.Bytes += t.engine.Table(t.Table, sum.Size)
+	}
+	return sum
+}
+
+// Part is one partition at one time.
+type Part struct {
+	Size
+	Tombstones float64
+}
+
+// each yields the partitions of a group after some years, the small first, each with
+// how many of them there are.
+func (g *Group) each(years float64, yield func(p Part, times float64)) {
+	p := g.table.population
+	for i := range g.owners {
+		yield(g.part(&g.owners[i], years), g.step)
+	}
+	messages := p.totals().messages / float64(len(p.Sample))
+	for i := range g.units {
+		u := &g.units[i]
+		yield(u.part(g.table), u.times*messages*u.kind.grown(p, years))
+	}
+}
+
+// part returns the partition of one message or less, which does not grow.
+func (u *unit) part(t *Table) Part {
+	size := u.Size
+	size.Bytes += t.engine.Partition(&Partition{t.Table, u.kind.key, size})
+	return Part{Size: size}
+}
+
+// part returns the partition of one user or folder after some years.
+func (g *Group) part(o *owner, years float64) (part Part) {
+	p := g.table.population
+	for _, k := range g.kinds {
+		n := 1.0
+		switch k.Each {
+		case "user":
+			if g.Each == "all" {
+				n = float64(len(p.Users))
+			}
+		case "folder":
+			n = o.folders
+		default:
+			n = o.messages * k.grown(p, years)
+			daily := o.messages * p.Growth.Yearly / 365
+			part.Tombstones += daily * g.table.engine.Space().Tombstones * k.tombstoned(p) * k.each.Rows
+		}
+		part.add(n, k.each)
+	}
+	part.Bytes += g.table.engine.Partition(&Partition{g.table.Table, g.kinds[0].key, part.Size})
+	return part
+}
+
+// Count returns how many partitions a group has after some years.
+func (g *Group) Count(years float64) (n float64) {
+	g.each(years, func(_ Part, times float64) { n += times })
+	return n
+}
+
+// Quantile returns the partition of a group that a share q of them do not exceed, by
+// the size at the start; 1 is the largest.
+func (g *Group) Quantile(q, years float64) Part {
+	if n := len(g.owners); n > 0 {
+		return g.part(&g.owners[max(0, int(math.Ceil(q*float64(n)))-1)], years)
+	}
+	total := 0.0
+	for i := range g.units {
+		total += g.units[i].times
+	}
+	left := q * total
+	for i := range g.units {
+		if left -= g.units[i].times; left <= 1e-9*total || i == len(g.units)-1 {
+			return g.units[i].part(g.table)
+		}
+	}
+	return Part{}
+}
+
+// LargestCell returns the largest value of one cell of a table, in bytes, among the
+// sampled messages.
+func (t *Table) LargestCell() (n float64) {
+	for _, g := range t.Groups {
+		for _, k := range g.kinds {
+			n = max(n, k.largest)
+		}
+	}
+	return n
+}
+
+// Never is a time at which a limit is not passed.
+var Never = math.Inf(1)

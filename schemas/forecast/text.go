@@ -1,0 +1,210 @@
+package forecast
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// WriteText writes a report in lines of at most 80 columns.
+func (r *Report) WriteText(to io.Writer) error {
+	w := &writer{to: to}
+	w.line("%s on %s with the mail of workload %s", r.Schema, r.Engine, r.Workload)
+	w.line("%s users, %s folders, %s messages; %s more are received a day",
+		count(float64(r.Users)), count(float64(r.Folders)), count(float64(r.Messages)), count(r.Daily))
+	w.line("Sizes are those of one copy, compacted and not compressed.")
+	w.tables(r)
+	w.partitions(r)
+	w.limits(r)
+	if c := r.Compressed; c != nil {
+		w.line("")
+		w.line("Compression, not counted above: %s in blocks of %s leaves %s of raw", c.Compressor, bytes(float64(c.Block)), share(c.Raw))
+		w.line("messages, %s of text bodies and %s of attachments (%d messages sampled).", share(c.Bodies), share(c.Attachments), c.Messages)
+	}
+	return w.err
+}
+
+type writer struct {
+	to  io.Writer
+	err error
+}
+
+func (w *writer) line(format string, args ...any) {
+	if w.err == nil {
+		_, w.err = fmt.Fprintf(w.to, format+"\n", args...)
+	}
+}
+
+// table writes rows in columns; all but the first few are numbers, at the right.
+func (w *writer) table(left int, rows [][]string) {
+	if w.err != nil {
+		return
+	}
+	w.line("")
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	t := tabwriter.NewWriter(w.to, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			if cells[i] = cell; i >= left {
+				cells[i] = strings.Repeat(" ", widths[i]-len([]rune(cell))) + cell
+			}
+		}
+		fmt.Fprintln(t, strings.TrimRight(strings.Join(cells, "\t"), " \t"))
+	}
+	w.err = t.Flush()
+}
+
+func (w *writer) tables(r *Report) {
+	rows := [][]string{{"TABLE", "ROWS"}}
+	for _, y := range r.Years {
+		rows[0] = append(rows[0], strings.ToUpper(after(y)))
+	}
+	sums := func(name string, sizes []float64) {
+		row := []string{name, ""}
+		for _, n := range sizes {
+			row = append(row, bytes(n))
+		}
+		rows = append(rows, row)
+	}
+	undeclared := ""
+	for _, t := range r.Tables {
+		if t.Undeclared {
+			undeclared += " " + t.Table
+		}
+		row := []string{t.Table, count(t.Rows[0])}
+		for _, n := range t.Bytes {
+			row = append(row, bytes(n))
+		}
+		rows = append(rows, row)
+	}
+	sums("all", r.Space.Files)
+	copies := "1 replica"
+	if r.Replicas != 1 {
+		copies = strconv.Itoa(r.Replicas) + " replicas"
+	}
+	sums("disk for "+copies, r.Space.Disk)
+	w.table(1, rows)
+	w.line("Disk has %s more for compactions:", share(r.Space.Room))
+	w.line("%s.", r.Space.Why)
+	if undeclared != "" {
+		w.line("The schema does not say which rows mail leaves in:%s.", undeclared)
+	}
+}
+
+func (w *writer) partitions(r *Report) {
+	sizes := [][]string{{"PARTITIONS NOW", "EACH", "COUNT", "MEDIAN", "P99.9", "LARGEST"}}
+	last := len(r.Years) - 1
+	head := "LARGEST"
+	if last > 0 {
+		head += " IN " + strings.ToUpper(after(r.Years[last]))
+	}
+	largest := [][]string{{head, "EACH", "SIZE", "ROWS", "CELLS", "TOMBSTONES"}}
+	for _, g := range r.Partitions {
+		sizes = append(sizes, []string{
+			g.Table, g.Each, count(g.Count[0]), bytes(g.Median[0].Bytes), bytes(g.P999[0].Bytes), bytes(g.Largest[0].Bytes),
+		})
+		p := g.Largest[last]
+		largest = append(largest, []string{g.Table, g.Each, bytes(p.Bytes), count(p.Rows), count(p.Cells), count(p.Tombstones)})
+	}
+	w.table(2, sizes)
+	w.table(2, largest)
+}
+
+func (w *writer) limits(r *Report) {
+	horizon := after(r.Years[len(r.Years)-1])
+	if len(r.Limits) == 0 {
+		w.line("\nNo limit of %s is passed within %s.", r.Engine, horizon)
+		return
+	}
+	rows := [][]string{{"LIMIT PASSED BY", "MEDIAN", "P99.9", "LARGEST"}}
+	limit := ""
+	for _, l := range r.Limits {
+		if l.Limit != limit {
+			limit = l.Limit
+			what := "warned of"
+			if l.Hard {
+				what = "refused"
+			}
+			rows = append(rows, []string{limit + " (" + what + ")", "", "", ""})
+		}
+		name := "  " + l.Table
+		if l.Each != "" {
+			name += ", of each " + l.Each
+		}
+		rows = append(rows, []string{name, passed(l.Median), passed(l.P999), passed(l.Largest)})
+	}
+	w.table(1, rows)
+	w.line("Times are after the start; a dash is not within %s. --json names the", horizon)
+	w.line("source of each limit.")
+}
+
+func passed(years *float64) string {
+	if years == nil {
+		return "–"
+	}
+	return after(*years)
+}
+
+// after writes a time after the start.
+func after(years float64) string {
+	days := years * 365
+	switch {
+	case years == 0:
+		return "now"
+	case days < 1.5:
+		return "1 day"
+	case days < 100:
+		return fmt.Sprintf("%.0f days", days)
+	case years == 1:
+		return "1 year"
+	case years == float64(int(years)):
+		return fmt.Sprintf("%.0f years", years)
+	}
+	return fmt.Sprintf("%.1f years", years)
+}
+
+// bytes writes a size with three digits: 1.23 MB.
+func bytes(n float64) string {
+	for _, unit := range []string{"B", "KB", "MB", "GB", "TB", "PB"} {
+		switch {
+		case n >= 999.5 && unit != "PB":
+			n /= 1000
+			continue
+		case unit == "B":
+			return fmt.Sprintf("%.0f B", n)
+		case n < 10:
+			return fmt.Sprintf("%.2f %s", n, unit)
+		case n < 100:
+			return fmt.Sprintf("%.1f %s", n, unit)
+		}
+		return fmt.Sprintf("%.0f %s", n, unit)
+	}
+	return ""
+}
+
+// count writes a number with commas, or with a unit from 10 million on.
+func count(n float64) string {
+	switch {
+	case n >= 1e10:
+		return fmt.Sprintf("%.1f bn", n/1e9)
+	case n >= 1e7:
+		return fmt.Sprintf("%.1f m", n/1e6)
+	case n > 0 && n < 0.95:
+		return fmt.Sprintf("%.1f", n)
+	}
+	s := strconv.FormatFloat(n, 'f', 0, 64)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func share(f float64) string { return fmt.Sprintf("%.0f%%", 100*f) }

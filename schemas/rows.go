@@ -1,0 +1,121 @@
+package schemas
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Rows is one kind of row that mail leaves in a table, and how large it is. A
+// table may have several kinds: one for each sub-column of a super column, say.
+// They are what a forecast knows of a schema; nothing else uses them.
+type Rows struct {
+	Each   string // one of Entities: there is a row for each of these
+	Times  int    // rows of this kind for each; 1 unless the file says otherwise
+	Shared bool   // stored once for all recipients of a delivery
+	Static bool   // the static columns of a partition
+	// Of is the quantity that is cut into pieces of at most Piece bytes, with a
+	// row for each; "" is none.
+	Of    string
+	Piece int
+	// Partition is what one partition holds the rows of: one of Entities, "piece", or
+	// "all" for a single partition.
+	Partition string
+	Sizes     []ColumnSize
+	// Ends are the operations that delete such a row (RowEnds).
+	Ends []string
+	Pos  Pos
+}
+
+// ColumnSize says how large the values of a column are.
+type ColumnSize struct {
+	Column *Column
+	None   bool // the rows have no value of it
+	Cells  Sum  // elements of a collection; nil for other columns
+	Bytes  Sum  // of all elements together: of maps the keys too
+}
+
+// Sum is a size or a count: terms added up.
+type Sum []Term
+
+// Term is Times the quantity of that name, or the number Times where that is "".
+type Term struct {
+	Times    float64
+	Quantity string
+}
+
+// String returns the sum as the language writes it: 2 + 1.5*subject.
+func (s Sum) String() string {
+	words := make([]string, len(s))
+	for i, t := range s {
+		n := strconv.FormatFloat(t.Times, 'f', -1, 64)
+		switch {
+		case t.Quantity == "":
+			words[i] = n
+		case t.Times == 1:
+			words[i] = t.Quantity
+		default:
+			words[i] = n + "*" + t.Quantity
+		}
+	}
+	return strings.Join(words, " + ")
+}
+
+// Entities are what a population has, each within the one before it.
+var Entities = []string{"user", "folder", "message", "attachment"}
+
+// RowEnds are the operations that delete rows.
+var RowEnds = []string{"move", "delete", "purge"}
+
+// Quantities are what sizes and counts are made of, by the entity that has them:
+// an entity has those of the entities before it, too. Texts are in bytes of UTF-8.
+var Quantities = map[string][]string{
+	"user": {"address", "folders"},
+	"folder": {
+		"folder", // its name
+	},
+	"message": {
+		"sender", "sender-name", // address and name in From
+		"to", "to-addresses", "to-names", // how many the field names, and the bytes of all of them
+		"cc", "cc-addresses", "cc-names",
+		"subject",
+		"body", // the text body, decoded
+		"raw",  // the whole message, as it came
+		// How many, and of all of them: names, types, decoded bytes, and bytes as UTF-8
+		// text (base64 where the bytes are none).
+		"attachments", "attachment-names", "attachment-types", "attachment-bytes", "attachment-text",
+	},
+	"attachment": {"attachment", "attachment-name"}, // decoded bytes, bytes of the name
+}
+
+// pieceQuantity is the size of the piece that a row holds.
+const pieceQuantity = "piece"
+
+// quantitiesOf returns the quantities that rows of the kind know.
+func (r *Rows) quantitiesOf() []string {
+	var known []string
+	for _, e := range Entities {
+		known = append(known, Quantities[e]...)
+		if e == r.Each {
+			break
+		}
+	}
+	if r.Of != "" {
+		known = append(known, pieceQuantity)
+	}
+	return known
+}
+
+// Sized reports whether the size of a column's values must be given: text, blobs
+// and collections have none of their own.
+func Sized(c *Column) bool {
+	return c.Type.Kind == Text || c.Type.Kind == Blob || c.Type.Collection()
+}
+
+// ColumnsOf returns the columns that rows of the kind can have: the key, and the
+// static or the plain columns.
+func (r *Rows) ColumnsOf(t *Table) []*Column {
+	if r.Static {
+		return append(append([]*Column(nil), t.Partition...), t.Static...)
+	}
+	return append(t.Key(), t.Columns...)
+}

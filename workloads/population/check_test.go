@@ -1,0 +1,268 @@
+package population
+
+import (
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	pebbledb "github.com/cockroachdb/pebble/v2"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/conversation"
+	"github.com/mailbench/mailbench/models/datastax"
+	"github.com/mailbench/mailbench/models/elasticinbox"
+	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/models/oracle"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/forecast"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/messages"
+)
+
+// checked is the population that is loaded and compared with its forecast.
+const checked = `
+version: 1
+name: checked
+mail:
+  body: {lognormal: {median: 3KB, p99: 40KB}}
+  html: 0.3
+  attachments: {share: 0.1, size: {pareto: {min: 16KB, alpha: 1, max: 400KB}}}
+  recipients: {zipf: {s: 2, max: 5}}
+population: {users: 30, folders: {uniform: {min: 2, max: 6}}, messages: {lognormal: {median: 12, p99: 100}}}
+phases: [{load: {}}, {measure: {duration: 1s, rate: 1/s, mix: {deliver: 1}}}]
+`
+
+func all() []models.Model {
+	return []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()}
+}
+
+// load delivers a workload's population, one message after another.
+func load(t *testing.T, w *workloads.Workload, m models.Model, st drivers.Store, s *schemas.Schema) (took time.Duration) {
+	t.Helper()
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(st.Apply(ctx, s))
+	prepared, err := drivers.PrepareAll(ctx, st, s)
+	must(err)
+	bound, err := m.Bind(ctx, prepared, models.Options{})
+	must(err)
+	session, err := st.Session()
+	must(err)
+	defer session.Close()
+	if b, ok := session.(drivers.Bulk); ok {
+		b.Bulk(true)
+	}
+	mb := bound.Mailbox(session)
+	c, err := w.Census(ctx)
+	must(err)
+	began := time.Now()
+	accounts := make([]*models.Account, c.Users())
+	for u := range accounts {
+		var names []string
+		for f := range c.FolderCount(u) {
+			names = append(names, workloads.FolderName(f))
+		}
+		accounts[u], err = mb.CreateUser(ctx, workloads.Address(u), names)
+		must(err)
+	}
+	order, err := c.LoadOrder(ctx)
+	must(err)
+	reader := messages.NewGenerator(w).Reader()
+	var msg mail.Message
+	var handles [1]models.Handle
+	for a, ok := order.Next(); ok; a, ok = order.Next() {
+		must(reader.Message(a.N, a.Date, &msg))
+		to := []*models.Folder{accounts[a.User].Folder(workloads.FolderName(a.Folder))}
+		must(mb.Deliver(ctx, &msg, to, handles[:]))
+	}
+	return time.Since(began)
+}
+
+func parse(t *testing.T) *workloads.Workload {
+	t.Helper()
+	w, err := workloads.Parse("checked.yaml", []byte(checked))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// everything is the population with all of its messages as the sample.
+func everything(t *testing.T, w *workloads.Workload) *forecast.Population {
+	t.Helper()
+	p, err := Of(t.Context(), w, messages.NewGenerator(w), math.MaxInt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// measured is what a table really has.
+type measured struct{ rows, bytes float64 }
+
+// within is how far a forecast may be from what is measured, as a share of it. A
+// table's files of a few KB are not held to it one by one: they are mostly what
+// every file has.
+const (
+	within = 0.15
+	small  = 64 << 10
+)
+
+// compare holds a forecast to what is measured.
+func compare(t *testing.T, s *schemas.Schema, p *forecast.Population, e drivers.Engine, have map[string]measured) {
+	t.Helper()
+	engine, err := e.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := forecast.Make(s, p, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got float64
+	line := func(name string, forecast, measured float64, held bool) {
+		off := forecast/measured - 1
+		mark := ""
+		if math.Abs(off) > within {
+			mark = " beyond"
+		}
+		t.Logf("%-10s %-12s %-24s %12.0f %12.0f %+6.1f%%%s", e.Name, s.Name, name, forecast, measured, 100*off, mark)
+		if held && mark != "" {
+			t.Errorf("%s of %s on %s: forecast %.0f bytes, measured %.0f", name, s.Name, e.Name, forecast, measured)
+		}
+	}
+	for _, tb := range f.Tables {
+		at, real := tb.At(0), have[tb.Name]
+		if real.rows >= 0 && math.Abs(at.Rows-real.rows) > 0.02*real.rows {
+			t.Errorf("%s of %s on %s: forecast %.0f rows, counted %.0f", tb.Name, s.Name, e.Name, at.Rows, real.rows)
+		}
+		want, got = want+at.Bytes, got+real.bytes
+		if real.bytes > 0 {
+			line(tb.Name, at.Bytes, real.bytes, real.bytes > small)
+		}
+	}
+	line("all", want, got, true)
+}
+
+// TestPebble compares forecasts with what the embedded engine keeps of a population.
+func TestPebble(t *testing.T) {
+	w := parse(t)
+	p := everything(t, w)
+	for _, m := range all() {
+		t.Run(m.Name, func(t *testing.T) {
+			s, err := m.Schema()
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			e := pebble.Engine()
+			st, err := e.Open(t.Context(), drivers.Options{Dir: dir, Durability: drivers.Memory, Settings: map[string]string{"compression": "none"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			load(t, w, m, st, s)
+			if err := st.(drivers.Settler).Settle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := st.Close(); err != nil {
+				t.Fatal(err)
+			}
+			compare(t, s, p, e, pebbleTables(t, dir, s))
+		})
+	}
+}
+
+// pebbleTables measures the tables of a closed store. Pebble's tables share files, so
+// each is copied into a store of its own, which is compacted.
+func pebbleTables(t *testing.T, dir string, s *schemas.Schema) map[string]measured {
+	t.Helper()
+	db := openPebble(t, dir)
+	defer db.Close()
+	have := make(map[string]measured)
+	space := 1
+	for _, tb := range schemas.Canonical(s).Tables { // the catalog's order
+		tb := s.Table(tb.Name)
+		spaces := 4 // rows, their collections, static columns, their collections, then indexes
+		for _, x := range tb.Indexes {
+			if x.OverKeys() {
+				spaces++
+			}
+		}
+		have[tb.Name] = copyPebble(t, db, space, spaces)
+		space += spaces
+	}
+	return have
+}
+
+func openPebble(t *testing.T, dir string) *pebbledb.DB {
+	t.Helper()
+	o := pebble.Tuned(0)
+	o.ApplyCompressionSettings(func() pebbledb.DBCompressionSettings { return pebbledb.DBCompressionNone })
+	db, err := pebbledb.Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func copyPebble(t *testing.T, from *pebbledb.DB, space, spaces int) (m measured) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	to := openPebble(t, dir)
+	key := func(n int) []byte { return []byte{byte(n >> 8), byte(n)} }
+	it, err := from.NewIter(&pebbledb.IterOptions{LowerBound: key(space), UpperBound: key(space + spaces)})
+	must(err)
+	for ok := it.First(); ok; ok = it.Next() {
+		if n := int(it.Key()[1]); n == space || n == space+2 {
+			m.rows++
+		}
+		must(to.Set(it.Key(), it.Value(), pebbledb.NoSync))
+	}
+	must(it.Close())
+	if m.rows > 0 {
+		must(to.Flush())
+		must(to.Compact(t.Context(), key(space), key(space+spaces), false))
+	}
+	must(to.Close())
+	m.bytes = files(t, dir, ".sst", ".blob")
+	return m
+}
+
+// files sums up the files of a folder whose names end as given; without an end, all.
+func files(t *testing.T, dir string, ends ...string) (bytes float64) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if len(ends) > 0 && !slices.Contains(ends, filepath.Ext(path)) {
+			return nil
+		}
+		info, err := d.Info()
+		if err == nil {
+			bytes += float64(info.Size())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes
+}

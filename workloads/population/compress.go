@@ -1,0 +1,93 @@
+package population
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas/forecast"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/messages"
+)
+
+// Compress measures what a compressor leaves of the first messages of a load: up to
+// compressedMost messages or compressedBytes bytes.
+func Compress(
+	ctx context.Context, w *workloads.Workload, source messages.Source, by *forecast.Compression,
+) (*forecast.Compressed, error) {
+	c, err := w.Census(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("population: %w", err)
+	}
+	order, err := c.LoadOrder(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("population: %w", err)
+	}
+	raw, bodies, attachments := stream{by: by}, stream{by: by}, stream{by: by}
+	r := source.Reader()
+	var m mail.Message
+	n := 0
+	for ; n < compressedMost && raw.in < compressedBytes && ctx.Err() == nil; n++ {
+		a, ok := order.Next()
+		if !ok && n > 0 {
+			break
+		}
+		err := r.Message(a.N, a.Date, &m)
+		if err == nil {
+			err = raw.add(m.Raw)
+		}
+		if err == nil {
+			err = bodies.add(m.Body.Content)
+		}
+		for i := 0; i < len(m.Attachments) && err == nil; i++ {
+			err = attachments.add(m.Attachments[i].Content)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("compress a sample of the mail: %w", err)
+		}
+	}
+	return &forecast.Compressed{
+		Compressor: by.Name, Block: by.Block, Messages: n,
+		Raw: raw.left(), Bodies: bodies.left(), Attachments: attachments.left(),
+	}, ctx.Err()
+}
+
+const (
+	compressedMost  = 500
+	compressedBytes = 32 << 20
+)
+
+// stream is what one column would hold of all messages, in blocks.
+type stream struct {
+	by      *forecast.Compression
+	buffer  []byte
+	in, out int64
+}
+
+func (s *stream) add(c mail.Content) (err error) {
+	if s.buffer, err = mail.AppendContent(s.buffer, c); err != nil {
+		return err
+	}
+	for len(s.buffer) >= s.by.Block {
+		s.block(s.buffer[:s.by.Block])
+		s.buffer = s.buffer[:copy(s.buffer, s.buffer[s.by.Block:])]
+	}
+	return nil
+}
+
+func (s *stream) block(b []byte) {
+	s.in += int64(len(b))
+	s.out += int64(s.by.Compressed(b))
+}
+
+// left returns which share is left of all bytes, with the last block; 1 of nothing.
+func (s *stream) left() float64 {
+	if len(s.buffer) > 0 {
+		s.block(s.buffer)
+		s.buffer = nil
+	}
+	if s.in == 0 {
+		return 1
+	}
+	return float64(s.out) / float64(s.in)
+}

@@ -1,0 +1,143 @@
+// Package population says what a workload's users and messages are like, as numbers
+// that a forecast is made from: the census of folders, and the quantities of a sample
+// of messages.
+package population
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas/forecast"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/messages"
+)
+
+// SampleSize is how many messages a sample has, unless the load has fewer.
+const SampleSize = 2000
+
+// year is the time in which the messages of a load arrived.
+const year = 365 * 24 * time.Hour
+
+// Of returns the population of a workload, with the load's first messages up to size
+// as its sample. It grows as it did in the year of the load, and the mix of the last
+// measured phase with deliveries says what is deleted and moved.
+func Of(ctx context.Context, w *workloads.Workload, mail messages.Source, size int) (*forecast.Population, error) {
+	c, err := w.Census(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("population: %w", err)
+	}
+	p := &forecast.Population{Span: year.Seconds(), Growth: growth(w)}
+	folders := 0
+	for u := range c.Users() {
+		var counts []int32
+		p.Address += float64(len(workloads.Address(u)))
+		for f := range c.FolderCount(u) {
+			if c.Shared() && u > 0 {
+				break // it is the first user's
+			}
+			counts = append(counts, int32(c.FolderMessages(u, f)))
+			p.Folder += float64(len(workloads.FolderName(f)))
+			folders++
+		}
+		p.Users = append(p.Users, counts)
+	}
+	p.Address /= float64(c.Users())
+	p.Folder /= float64(folders)
+	p.Sample, err = sample(ctx, c, mail, size)
+	return p, err
+}
+
+func growth(w *workloads.Workload) forecast.Growth {
+	g := forecast.Growth{Yearly: 1, Recipients: w.Mail.Recipients.Mean(), Operations: make(map[string]float64)}
+	for i := range w.Phases {
+		p := &w.Phases[i]
+		if p.Kind != workloads.Measure || !p.Mix.Has(workloads.Deliver) {
+			continue
+		}
+		received := p.Mix.Share(workloads.Deliver) * g.Recipients
+		for name, op := range map[string]workloads.Op{
+			"move": workloads.Move, "delete": workloads.Delete, "purge": workloads.Purge,
+		} {
+			g.Operations[name] = p.Mix.Share(op) / received
+		}
+	}
+	return g
+}
+
+// sample reads the first messages of a load. A load without messages has a sample of
+// those that its operations would deliver.
+func sample(ctx context.Context, c *workloads.Census, source messages.Source, size int) ([]forecast.Message, error) {
+	order, err := c.LoadOrder(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("population: %w", err)
+	}
+	r := source.Reader()
+	var all []forecast.Message
+	var m mail.Message
+	for n := range size {
+		a, ok := order.Next()
+		if !ok && n > 0 {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("population: %w", err)
+		}
+		if err := r.Message(a.N, a.Date, &m); err != nil {
+			return nil, fmt.Errorf("sample of the mail: %w", err)
+		}
+		s, err := Quantities(&m)
+		if err != nil {
+			return nil, fmt.Errorf("sample of the mail: %w", err)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// Quantities measures a message.
+func Quantities(m *mail.Message) (forecast.Message, error) {
+	q := make(map[string]float64)
+	add := func(name string, n int) { q[name] += float64(n) }
+	list := func(name string, as []mail.Address) {
+		add(name, len(as))
+		for i := range as {
+			add(name+"-addresses", len(as[i].Address))
+			add(name+"-names", len(as[i].Name))
+		}
+	}
+	add("sender", len(m.From.Address))
+	add("sender-name", len(m.From.Name))
+	list("to", m.To)
+	list("cc", m.Cc)
+	add("subject", len(m.Subject))
+	add("raw", int(m.Raw.Size()))
+	text, err := models.EncodeText(nil, m.Body.Content)
+	if err != nil {
+		return forecast.Message{}, err
+	}
+	add("body", len(text))
+	s := forecast.Message{Quantities: q}
+	for i := range m.Attachments {
+		p := &m.Attachments[i]
+		if text, err = models.EncodeText(text[:0], p.Content); err != nil {
+			return forecast.Message{}, err
+		}
+		bytes := p.Content.Size()
+		s.Attachments = append(s.Attachments, forecast.Attachment{Bytes: float64(bytes), Name: float64(len(p.Name))})
+		add("attachments", 1)
+		add("attachment-names", len(p.Name))
+		add("attachment-types", len(p.Type))
+		add("attachment-bytes", int(bytes))
+		add("attachment-text", len(text))
+	}
+	for _, name := range []string{
+		"to-addresses", "to-names", "cc-addresses", "cc-names",
+		"attachments", "attachment-names", "attachment-types", "attachment-bytes", "attachment-text",
+	} {
+		add(name, 0)
+	}
+	return s, nil
+}
