@@ -52,21 +52,19 @@ func (s *mixStream) Next(now time.Duration, o *Operation) (due time.Duration, ok
 }
 
 func (s *mixStream) claim(now time.Duration) (n uint64, due time.Duration, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	p := &s.phase
+	s.mu.Lock()
 	if s.schedule != nil {
 		due, ok = s.schedule.Next()
 	} else {
 		ok = (p.Operations == 0 || s.next < p.Operations) && (p.Duration == 0 || now < p.Duration)
 	}
-	if !ok {
-		return 0, 0, false
+	if ok {
+		n, s.last = s.next, due
+		s.next++
 	}
-	n = s.next
-	s.next++
-	s.last = due
-	return n, due, true
+	s.mu.Unlock()
+	return n, due, ok
 }
 
 // Open implements Stream.

@@ -162,7 +162,7 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 	}
 	e, s := ending{outcome(err), err}, &w.stats.ops[w.op.Op]
 	ideal := w.undelayed(due, start, end)
-	if errors.Is(err, models.ErrNotOffered) {
+	if err != nil && errors.Is(err, models.ErrNotOffered) {
 		s.notOffered = true
 	} else {
 		w.recorder.Record(int(w.op.Op), e.outcome, due, start, end)
