@@ -1,0 +1,213 @@
+package drive
+
+import (
+	"container/heap"
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// In virtual time, with more than ten million operations, response times are what
+// theory says within 2%. The real workers, schedule and recorder run; only the clock is
+// another.
+func TestResponseAgreesWithTheoryAlone(t *testing.T) {
+	const operations = 10_000_000
+	constant := func(rate uint64) workloads.Phase {
+		return workloads.Phase{Arrivals: workloads.Constant, Rate: workloads.Rate{Count: rate, Per: second}}
+	}
+	poisson := func(rate uint64) workloads.Phase {
+		return workloads.Phase{Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: rate, Per: second}}
+	}
+	const instant = 10 * time.Microsecond
+	for _, c := range []struct {
+		name  string
+		phase workloads.Phase
+		store func(start time.Duration) time.Duration
+		want  func(q float64) float64 // seconds
+	}{
+		{
+			// Of 12 s one is a stall. Operations that are due in it wait for its end.
+			"a stall of 1 s in 12", constant(1000), stalls(12*second, second, instant),
+			func(q float64) float64 { return max(instant.Seconds(), 1-12*(1-q)) },
+		},
+		{
+			"a stall of 50 ms each second", constant(1000), stalls(second, 50*ms, instant),
+			func(q float64) float64 { return max(instant.Seconds(), 0.05-(1-q)) },
+		},
+		{"M/M/1 at 70%", poisson(700), exponential(1, 1000), func(q float64) float64 { return mmc(1, 700, 1000, q) }},
+		{"M/M/8 at 80%", poisson(6400), exponential(8, 1000), func(q float64) float64 { return mmc(8, 6400, 1000, q) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.phase.Kind, c.phase.Operations, c.phase.Mix = workloads.Measure, operations, workloads.Mix{workloads.List: 1}
+			o := simulate(t, c.phase, 64, c.store)
+			response := o.Times[latency.Response]
+			if o.Counts[latency.OK] != operations || response.TotalCount() != operations {
+				t.Fatalf("%d operations", o.Counts[latency.OK])
+			}
+			for _, q := range []float64{0.5, 0.99, 0.999} {
+				got, want := float64(response.ValueAtQuantile(100*q))/1e9, c.want(q)
+				t.Logf("p%g: %.6g s, by theory %.6g s (%+.2f%%)", 100*q, got, want, 100*(got/want-1))
+				if math.Abs(got/want-1) > 0.02 {
+					t.Errorf("p%g: %.6g s, by theory %.6g s", 100*q, got, want)
+				}
+			}
+			if o.Times[latency.Delayed] != nil {
+				t.Errorf("%d operations were delayed by a client that loses no time", o.Times[latency.Delayed].TotalCount())
+			}
+		})
+	}
+}
+
+// In real time a store that stands still for 1 s in 5 gives what arithmetic says within
+// 5%: of 5000 operations the 1000 that were due meanwhile waited for the end. The
+// slowest tells how long the store really stood still.
+func TestStallInRealTimeAlone(t *testing.T) {
+	s := situation{Rate: 1000, Length: 5 * second, Store: store{Freeze: second}}
+	d := s.run(t).Evidence.Delays.Response
+	if d.Max < int64(second) {
+		t.Fatalf("the slowest operation took %v", time.Duration(d.Max))
+	}
+	for _, p := range []struct {
+		name string
+		got  int64
+		want time.Duration
+	}{{"p90", d.P90, time.Duration(d.Max) - 500*ms}, {"p99", d.P99, time.Duration(d.Max) - 50*ms}} {
+		t.Logf("%s: %v, by arithmetic %v", p.name, time.Duration(p.got), p.want)
+		if off := float64(p.got)/float64(p.want) - 1; math.Abs(off) > 0.05 {
+			t.Errorf("%s: %v, by arithmetic %v", p.name, time.Duration(p.got), p.want)
+		}
+	}
+}
+
+// stalls is a store that answers at once but for the beginning of each period. Any
+// number of operations wait for the end of a stall.
+func stalls(period, stall, takes time.Duration) func(time.Duration) time.Duration {
+	return func(start time.Duration) time.Duration {
+		if in := start % period; in < stall {
+			start += stall - in
+		}
+		return start + takes
+	}
+}
+
+// exponential is a store of so many servers with one queue in front of them. The
+// service times are exponentially distributed, with the rate of each server in
+// operations a second.
+func exponential(servers int, rate float64) func(time.Duration) time.Duration {
+	free := make([]time.Duration, servers) // when each server is
+	var r random.Rand
+	r.Seed(1, 99, 0)
+	return func(start time.Duration) time.Duration {
+		least := 0
+		for i, at := range free {
+			if at < free[least] {
+				least = i
+			}
+		}
+		free[least] = max(start, free[least]) + time.Duration(1e9*r.Exp()/rate)
+		return free[least]
+	}
+}
+
+// mmc is the quantile q of the response time of M/M/c in seconds: an arrival waits with
+// the probability that Erlang's C formula gives, and then for an exponential time of the
+// rate cμ-λ (D. Gross et al., Fundamentals of Queueing Theory, 2.3).
+func mmc(c int, lambda, mu, q float64) float64 {
+	a := lambda / mu
+	term, sum := 1.0, 0.0
+	for k := range c {
+		sum += term
+		term *= a / float64(k+1)
+	}
+	last := term * float64(c) / (float64(c) - a)
+	waits := last / (sum + last)
+	theta := float64(c)*mu - lambda
+	// P(response > t), of a service with the rate μ and, with the probability of
+	// waiting, a wait with the rate θ before it.
+	beyond := func(t float64) float64 {
+		if math.Abs(theta-mu) < 1e-9 {
+			return math.Exp(-mu*t) * (1 + waits*mu*t)
+		}
+		return (1-waits)*math.Exp(-mu*t) + waits*(theta*math.Exp(-mu*t)-mu*math.Exp(-theta*t))/(theta-mu)
+	}
+	low, high := 0.0, 1.0
+	for range 100 {
+		if mid := (low + high) / 2; beyond(mid) > 1-q {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// simulate carries out a phase in virtual time. Store returns when an operation ends
+// that starts at start; it is called in the order of starts.
+func simulate(t *testing.T, phase workloads.Phase, workers int, store func(start time.Duration) time.Duration) *latency.Op {
+	now := new(time.Duration)
+	target, stream := testTarget(t, virtualBound{now, store})
+	p := newPhase(target, Spec{Phase: phase, Stream: stream(&phase), Workers: workers, MaxLag: math.MaxInt64})
+	p.clock.virtual = now
+	p.hiccups = &hiccups{clock: &p.clock, interval: hdr.New(1, 10, 1), all: hdr.New(1, 10, 1)}
+	p.hiccups.beat.Store(math.MaxInt64 / 2)
+	var queue byLast
+	for i := range workers {
+		w, err := newWorker(p, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.close()
+		queue = append(queue, w)
+	}
+	for n := 0; ; n++ {
+		w := queue[0] // the one that is free first takes the next operation
+		*now = max(0, w.last)
+		due, ok := p.Stream.Next(w.last, &w.op)
+		if !ok {
+			break
+		}
+		if err := w.step(t.Context(), t.Context(), due); err != nil {
+			t.Fatal(err)
+		}
+		heap.Fix(&queue, 0)
+	}
+	p.recorder.Tick()
+	return p.recorder.Total(int(workloads.List))
+}
+
+// byLast is a heap of workers, the one that has been free for longest first.
+type byLast []*worker
+
+func (q byLast) Len() int           { return len(q) }
+func (q byLast) Less(i, j int) bool { return q[i].last < q[j].last }
+func (q byLast) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (byLast) Push(any)             {}
+func (byLast) Pop() any             { return nil }
+
+type virtualBound struct {
+	now   *time.Duration
+	store func(time.Duration) time.Duration
+}
+
+func (b virtualBound) Mailbox(drivers.Session) models.Mailbox {
+	return virtualMailbox{idleMailbox{}, b}
+}
+
+type virtualMailbox struct {
+	idleMailbox
+	virtualBound
+}
+
+func (m virtualMailbox) List(context.Context, *models.Folder, models.Handle, int, func(*models.Entry) error) error {
+	*m.now = m.store(*m.now)
+	return nil
+}
