@@ -163,7 +163,7 @@ func (p goPackage) faults() []string {
 		inTests := slices.Concat(l.imports, l.tests, []string{self})
 		return append(faults, forbidden("tests of "+self, slices.Concat(p.TestImports, p.XTestImports), inTests)...)
 	}
-	return []string{fmt.Sprintf("package %s stands in no layer; add a line to layers_test.go and say in ARCHITECTURE.md what it is for", self)}
+	return []string{fmt.Sprintf("package %s is in no layer; add a line to layers_test.go and say in ARCHITECTURE.md what it is for", self)}
 }
 
 func forbidden(who string, imports, allowed []string) []string {

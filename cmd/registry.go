@@ -117,7 +117,7 @@ func pick[T any](what string, names []string, all []T, nameOf func(T) string) ([
 		at := slices.Index(known, name)
 		switch {
 		case name == "all":
-			return nil, usagef("%s all stands by itself, without others", what)
+			return nil, usagef("%s all must be the only one named", what)
 		case at < 0:
 			return nil, usage(unknown(what, name, append(known, "all")))
 		case slices.Contains(names[:i], name):

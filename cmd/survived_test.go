@@ -142,7 +142,7 @@ func (v *victim) audited(a *reports.Audit) {
 	if a.Wrong() || a.Unread > 0 {
 		t.Errorf("%s: what was acknowledged is not there: %+v", v.model, a)
 	}
-	// What was neither deleted nor moved by an operation of unknown outcome must have been read.
+	// A message that was neither deleted nor moved by an operation of unknown outcome must have been read.
 	if a.Delivered == 0 || a.Verified < a.Delivered-a.Deleted-a.Unknown || a.Verified > a.Delivered-a.Deleted {
 		t.Errorf("%s: %d verified; %d delivered, %d deleted, %d of unknown outcome", v.model, a.Verified, a.Delivered, a.Deleted, a.Unknown)
 	}

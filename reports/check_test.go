@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What can be read can be shown, whatever it says.
+// Every file that can be read can be shown, whatever it says.
 func FuzzReports(f *testing.F) {
 	var text strings.Builder
 	if err := writeJSON(&text, sample()); err != nil {

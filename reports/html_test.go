@@ -200,7 +200,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// What a phase went through is in its charts: nothing leaves their area, lines
+// The charts of a phase show all that it went through: nothing leaves their area, lines
 // of times break off where nothing was ok, and the gap is marked.
 func TestTimeCharts(t *testing.T) {
 	c := &sample().Cells[troubled]

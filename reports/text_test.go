@@ -36,7 +36,7 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
-// What is not in the latency figures stands beside them at every width.
+// The operations that are not in the latency figures are beside them at every width.
 func TestTextHidesNothing(t *testing.T) {
 	for _, width := range []int{0, 60, 80, 100, 120, 200} {
 		var buf bytes.Buffer

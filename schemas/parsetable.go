@@ -213,7 +213,7 @@ func (r *tableReader) fresh(t *Table, sofar []*Column, n *yaml.Node, name string
 		c = sofar[i]
 	}
 	if c != nil {
-		r.Fail(n, "duplicate column %q in table %s; it stands in line %d already", name, t.Name, c.Pos.Line)
+		r.Fail(n, "duplicate column %q in table %s; line %d has it already", name, t.Name, c.Pos.Line)
 	}
 	return c == nil
 }
@@ -233,7 +233,7 @@ func (r *tableReader) checkCounters(t *Table) {
 	}
 	if counter != nil && other != nil {
 		r.Errs = append(r.Errs, &Error{File: r.File, Pos: counter.Pos, Msg: "counter " + counter.Name + " in table " + t.Name +
-			" stands beside column " + other.Name + "; a table with counters holds nothing but counters and its key"})
+			" is beside column " + other.Name + "; a table with counters holds nothing but counters and its key"})
 	}
 }
 

@@ -59,7 +59,7 @@ func parseTemplate(text string) (Template, error) {
 	}
 }
 
-// parse reads what stands in braces: nothing, a name, or a name and a type.
+// parse reads what is in braces: nothing, a name, or a name and a type.
 func (p *TemplatePart) parse(inner string) error {
 	words := strings.Fields(inner)
 	if len(words) == 0 {

@@ -72,7 +72,7 @@ patterns:
 	if see := s.Pattern("see"); see.Kind != Put || see.If != nil || s.Pattern("see_plain") != nil || !s.Pattern("page").Reverse {
 		t.Errorf("patterns of %s", s.Source)
 	}
-	// What is changed is placed in the variant, the rest in its base.
+	// A changed key has its place in the variant, every other in the base.
 	if got := []string{box.Pos.In(s.File), s.Pattern("page").Pos.In(s.File), box.Column("user").Pos.In(s.File)}; !cmp.Equal(got,
 		[]string{"v.yaml:5:3", "v.yaml:7:3", "mail.yaml:5:17"}) {
 		t.Errorf("places %q", got)
@@ -90,7 +90,7 @@ patterns:
 		"patterns: {other: {get: box}}":                      "v.yaml:4:12: no model runs pattern other: mail has none of that name, and it is no fallback or part of a batch",
 		"patterns: {put: {columns: seen, none: ~}}":          `v.yaml:4:33: unknown key "none" in put of the base, which ~ would remove; expected one of put`,
 		"tables: {box: {columns: {size: int}}}":              "mail.yaml:12:3: pattern put: the model of mail cannot run it in this way: it takes (user text, id timeuuid, subject text, seen boolean, size int) instead of",
-		"name: mail@v":                                       `v.yaml:4:1: duplicate key "name" in the schema; it stands in line 3 already`,
+		"name: mail@v":                                       `v.yaml:4:1: duplicate key "name" in the schema; line 3 has it already`,
 	} {
 		if _, err := parse(changes); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v\nwant: %s", changes, err, want)

@@ -62,11 +62,11 @@ func TestCheckEngines(t *testing.T) {
 		{"no settings", "hbase: {contact: zk}", "embedded: {x: 1}", "", `w.yaml:6:14: unknown setting "x" of engine embedded; it has none`},
 		{
 			"password", "timeout: 5s", "password: hunter2", "",
-			`w.yaml:5:111: password of engine cassandra stands in no workload and no flag; set the environment variable MAILBENCH_CASSANDRA_PASSWORD`,
+			`w.yaml:5:111: password of engine cassandra must not be in a workload or a flag; set the environment variable MAILBENCH_CASSANDRA_PASSWORD`,
 		},
 		{
 			"password, nearly", "timeout: 5s", "auth_passwd: hunter2", "",
-			`w.yaml:5:111: auth_passwd of engine cassandra stands in no workload and no flag; set the environment variable MAILBENCH_CASSANDRA_PASSWORD`,
+			`w.yaml:5:111: auth_passwd of engine cassandra must not be in a workload or a flag; set the environment variable MAILBENCH_CASSANDRA_PASSWORD`,
 		},
 		{
 			"setting by override", "", "", "engines.cassandra.consistncy=ONE",
@@ -75,7 +75,7 @@ func TestCheckEngines(t *testing.T) {
 		{"engine by override", "", "", "engines.hbas.contact=a", `--set "engines.hbas.contact=a":1:9: unknown engine "hbas"; did you mean "hbase"?`},
 		{
 			"password by override, which is not shown", "", "", "engines.cassandra.password=hunter2",
-			`--set "engines.cassandra.password=…":1:19: password of engine cassandra stands in no workload and no flag; set the environment variable MAILBENCH_CASSANDRA_PASSWORD`,
+			`--set "engines.cassandra.password=…":1:19: password of engine cassandra must not be in a workload or a flag; set the environment variable MAILBENCH_CASSANDRA_PASSWORD`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -43,7 +43,7 @@ func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 }
 
 // MaxMessage bounds body and attachment sizes: larger mail no server takes.
-// What is drawn above it is cut to it.
+// A larger number that is drawn is cut to it.
 const MaxMessage = 50 * random.MB
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)

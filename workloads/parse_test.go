@@ -47,7 +47,7 @@ func golden(t *testing.T, file, got string) {
 	if err := os.WriteFile(file+".new", []byte(got), 0o600); err != nil {
 		t.Error(err)
 	}
-	t.Errorf("%s differs; what there is now stands in %s.new:\n%s", file, file, got)
+	t.Errorf("%s differs; what there is now is in %s.new:\n%s", file, file, got)
 }
 
 func TestOverrides(t *testing.T) {

@@ -52,7 +52,7 @@ func schemaOf(t testing.TB, name, body string) *schemas.Schema {
 }
 
 // TestApply is about creating a schema, from two clients at once, and about what
-// stands in its way.
+// is in its way.
 func TestApply(t *testing.T) {
 	ctx := t.Context()
 	namespace := newNamespace()

@@ -75,9 +75,9 @@ func statements(t *testing.T, st *Store, s *schemas.Schema) string {
 		compiled, err := st.compile(p)
 		switch {
 		case errors.Is(err, drivers.ErrUnsupported):
-			instead := "nothing stands in for it"
+			instead := "it has no fallback"
 			if p.Fallback != nil {
-				instead = p.Fallback.Name + " stands in for it"
+				instead = "its fallback is " + p.Fallback.Name
 			}
 			fmt.Fprintf(&b, "%s: %v: %s\n", p.Name, err, instead)
 			continue
@@ -130,7 +130,7 @@ func golden(t *testing.T, file, got string) {
 		err = os.WriteFile(file, []byte(got), 0o644)
 	} else if err == nil && string(want) != got {
 		beside := file + ".new"
-		err = errors.Join(fmt.Errorf("%s differs; what there is now stands in %s, and go test -update takes it over", file,
+		err = errors.Join(fmt.Errorf("%s differs; what there is now is in %s, and go test -update takes it over", file,
 			beside), os.WriteFile(beside, []byte(got), 0o644))
 	}
 	if err != nil {

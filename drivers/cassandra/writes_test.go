@@ -162,7 +162,7 @@ func TestFits(t *testing.T) {
 			t.Errorf("no more than %d rows with values of %d bytes are let into a batch of %d", len(parts), size, st.limits.batch)
 		}
 	}
-	// What does not pass is not sent.
+	// A value that does not pass is not sent.
 	st.limits.batch = 1 << 10
 	err := r.session.Batch(t.Context(), r.stmt("logged"), []drivers.Call{
 		{Args: []drivers.Value{drivers.Text("a"), drivers.Int(1), drivers.Blob(make([]byte, 1<<10))}}, {Args: []drivers.Value{drivers.Text("b"), drivers.Int(1), {}}},

@@ -74,7 +74,7 @@ func TestLifecycle(t *testing.T) {
 		}
 	}
 
-	// What runs is found, by whoever looks.
+	// Any process finds the engine that runs.
 	if in = mustUp(t, config); len(in.Started) > 0 || len(in.stopped()) > 0 {
 		t.Errorf("a second up started %q; %d are stopped", in.Started, len(in.stopped()))
 	}

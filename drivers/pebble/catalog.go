@@ -23,14 +23,14 @@ const (
 	openedKey = "\x00\x00opened"
 )
 
-// elementBits of an element's number count appends, the ones above count
-// openings of the store: numbers ascend without being stored.
+// elementBits is how many low bits of an element's number count appends. The high bits
+// count how often the store was opened, so numbers ascend and need not be stored.
 const elementBits = 40
 
 // nextElement returns the number of the next element of a list.
 func (s *Store) nextElement() uint64 { return s.elements.Add(1) }
 
-// countElements starts the numbers of elements above all earlier ones.
+// countElements makes the numbers of elements begin above all earlier ones.
 func (s *Store) countElements() error {
 	data, err := find(s.db, []byte(openedKey), nil)
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *Store) Apply(_ context.Context, sch *schemas.Schema) error {
 	return nil
 }
 
-// apply lays the schema's tables out in the order in which the catalog holds
-// them, so that a schema file may be written in another order.
+// apply lays out the tables in the order of the catalog, so a schema file may have
+// another order.
 func (s *Store) apply(sch *schemas.Schema) error {
 	key := []byte(schemaKey + sch.Name)
 	data, err := find(s.db, key, nil)
@@ -117,8 +117,8 @@ func (s *Store) guard(t *table) *atomic.Bool {
 	return g
 }
 
-// readEntry reads the catalog's entry of a schema: its first key space, and its
-// tables, in the order of their spaces.
+// readEntry reads the catalog's entry of a schema: its first key space, and its tables
+// in the order of their spaces.
 func (s *Store) readEntry(data []byte) (space uint16, there *schemas.Schema, err error) {
 	if len(data) < 4 {
 		return 0, nil, errors.New("the data directory's catalog is damaged")
@@ -127,8 +127,8 @@ func (s *Store) readEntry(data []byte) (space uint16, there *schemas.Schema, err
 	return binary.BigEndian.Uint16(data), there, err
 }
 
-// allot returns the catalog's entry of a new schema, in the spaces behind those
-// of all others.
+// allot returns the catalog's entry of a new schema. Its key spaces follow those of all
+// other schemas.
 func (s *Store) allot(sch *schemas.Schema) ([]byte, error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte(schemaKey), UpperBound: []byte("\x00\x00schema0")})
 	if err != nil {
@@ -158,8 +158,8 @@ func (s *Store) allot(sch *schemas.Schema) ([]byte, error) {
 // Stored implements drivers.Store.
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) { return stored(sch), nil }
 
-// stored returns what the engine keeps of a schema: all but hints, of which it
-// has none, and indexes over plain columns.
+// stored returns the part of a schema that the engine keeps: all except hints and indexes
+// over plain columns.
 func stored(sch *schemas.Schema) *schemas.Schema {
 	own := schemas.Canonical(sch)
 	for _, t := range own.Tables {

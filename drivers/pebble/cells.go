@@ -84,7 +84,7 @@ func collection(c *schemas.Column, elems []drivers.Value) drivers.Value {
 	}
 }
 
-// readElement appends the element that the iterator stands on to s.elems, with
+// readElement appends the element that the iterator is at to s.elems, with
 // its bytes in the arena. Its own part of the key begins at tail.
 func (s *session) readElement(t schemas.Type, it *pebble.Iterator, tail int) error {
 	if t.Kind != schemas.List {

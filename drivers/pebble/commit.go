@@ -14,18 +14,18 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// stripes is how many locks all rows share: many more than workers, so that
-// two of them rarely meet; few enough to take all for a delete of a range.
+// stripes is how many locks all rows share. There are many more than workers, so that
+// two workers rarely want the same one. A delete of a range takes all of them.
 const stripes = 256
 
-// stripe is one lock, alone on its cache line.
+// stripe is one lock on a cache line of its own.
 type stripe struct {
 	sync.Mutex
 	_ [56]byte
 }
 
-// Batch implements drivers.Session. Whatever atomicity the pattern asks for, the
-// batch is all or nothing: that is how Pebble writes.
+// Batch implements drivers.Session. The batch is all or nothing, whatever atomicity the
+// pattern asks for.
 func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
 	st, err := s.enter(ctx, stmt, -1)
 	if err != nil {
@@ -71,15 +71,15 @@ func (s *session) begin() {
 	s.over = s.db
 }
 
-// keepBatch is how large in bytes a written batch may be to stay with its session
-// until the next write: one message of 25 MB must not stay with each of many.
+// keepBatch is the size in bytes of the largest batch whose memory a session keeps.
+// Otherwise each of many sessions could keep a message of 25 MB.
 const keepBatch = 1 << 20
 
-// discard drops what a write has put into the batch.
+// discard empties the batch.
 func (s *session) discard() { s.batch.Reset() }
 
-// hold notes the lock of the row that the write is to; a delete of many rows
-// takes all locks.
+// hold notes the lock of the row that is written. A delete of many rows takes all
+// locks.
 func (s *session) hold(st *statement, args []drivers.Value) (err error) {
 	if st.Pattern().Kind == schemas.Delete && len(st.Pattern().By) < len(st.fam.path.cols) {
 		s.held = s.held[:0]
@@ -111,9 +111,9 @@ func (s *session) unlock() {
 	s.held = s.held[:0]
 }
 
-// commit applies the batch, releases the locks, and waits until it is as
-// durable as the store promises. Others may read it while it waits, as with
-// any Pebble commit, but what they then write is behind it in the log.
+// commit applies the batch, releases the locks, and waits until the batch is as durable
+// as the store promises. Other sessions may read the batch while commit waits, but their
+// writes come after it in the log.
 func (s *session) commit() error {
 	var err error
 	if s.bulk || s.store.durability == drivers.Memory {

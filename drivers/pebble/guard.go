@@ -11,17 +11,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// guardFS stands between Pebble and its files. It does three things that
+// guardFS is between Pebble and its files. It does three things that
 // Pebble has no option for.
 //
-// After the first write that fails (the disk is full or broken) it lets nothing
-// through to the disk any more, and pretends that all is well. Pebble itself
-// would end the process, or hang in its commit pipeline; this way it carries
-// on until it is closed, the files stay as a crash at that moment would have
-// left them, and the store answers every call with the one error.
+// After the first write that fails (the disk is full or broken), it writes nothing
+// more and reports success to Pebble. Otherwise Pebble would end the process, or hang
+// in its commit pipeline. Pebble then runs until it is closed, the files stay as a
+// crash at that moment would have left them, and the store returns the error from
+// every call.
 //
-// In the durability class "process" it does not sync the write-ahead log: a
-// commit that waits for its sync then waits for its write(2), and no more.
+// In the durability class "process", it does not sync the write-ahead log. A commit
+// that waits for the sync then waits only for the write(2).
 //
 // It counts the bytes written: Pebble's metrics count flushed blobs twice.
 type guardFS struct {
@@ -40,13 +40,13 @@ func (g *guardFS) fault() error {
 	return nil
 }
 
-// fail stops the store; the first reason is kept.
+// fail stops the store and keeps the first reason.
 func (g *guardFS) fail(err error) {
 	err = fmt.Errorf("the embedded engine has stopped: %w", err)
 	g.failure.CompareAndSwap(nil, &err)
 }
 
-// try runs a change to the disk, unless one has failed before.
+// try runs a change to the disk, if none has failed before.
 func (g *guardFS) try(change func() error) error {
 	if g.fault() != nil {
 		return nil
@@ -59,7 +59,7 @@ func (g *guardFS) try(change func() error) error {
 	return nil
 }
 
-// file makes a file to write with open, or one that swallows what is written.
+// file opens a file for writing. After a fault, the file discards all writes.
 func (g *guardFS) file(name string, open func() (vfs.File, error)) (vfs.File, error) {
 	f := &guardFile{fs: g, log: strings.HasSuffix(name, ".log")}
 	err := g.try(func() (err error) {
@@ -87,7 +87,7 @@ func (g *guardFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.
 	return g.file(name, func() (vfs.File, error) { return g.FS.ReuseForWrite(old, name, c) })
 }
 
-// OpenDir implements vfs.FS: directories are opened to be synced.
+// OpenDir implements vfs.FS. Pebble opens directories to sync them.
 func (g *guardFS) OpenDir(name string) (vfs.File, error) {
 	return g.file(name, func() (vfs.File, error) { return g.FS.OpenDir(name) })
 }
@@ -102,8 +102,8 @@ func (g *guardFS) Rename(old, name string) error {
 	return g.try(func() error { return g.FS.Rename(old, name) })
 }
 
-// Remove implements vfs.FS. That a file cannot be removed stops nothing; but
-// after a fault, the files that Pebble believes replaced must stay.
+// Remove implements vfs.FS. A file that cannot be removed does not stop the store.
+// After a fault, Remove keeps the files, since their replacements were not written.
 func (g *guardFS) Remove(name string) error {
 	if g.fault() != nil {
 		return nil
@@ -122,7 +122,7 @@ func (g *guardFS) RemoveAll(name string) error {
 // Unwrap implements vfs.FS.
 func (g *guardFS) Unwrap() vfs.FS { return g.FS }
 
-// listener makes what goes wrong in Pebble's background a fault of the store.
+// listener turns errors of Pebble's background work into a fault of the store.
 func (g *guardFS) listener() *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: g.fail,
@@ -132,8 +132,8 @@ func (g *guardFS) listener() *pebble.EventListener {
 	}
 }
 
-// Infof, Errorf and Fatalf implement pebble.Logger. Pebble carries on if
-// Fatalf returns, which guardFS makes harmless.
+// Infof, Errorf and Fatalf implement pebble.Logger. Pebble goes on if Fatalf returns.
+// That does no harm, since guardFS writes nothing more.
 func (g *guardFS) Infof(string, ...any)  {}
 func (g *guardFS) Errorf(string, ...any) {}
 func (g *guardFS) Fatalf(format string, args ...any) {
@@ -204,7 +204,7 @@ func (f *guardFile) SyncTo(length int64) (full bool, err error) {
 // Close implements vfs.File.
 func (f *guardFile) Close() error { return f.fs.try(f.File.Close) }
 
-// nowhere is a file opened after a fault: it swallows everything.
+// nowhere is a file that was opened after a fault. It discards all writes.
 type nowhere struct{}
 
 var errNowhere = errors.New("the file was not created: the engine has stopped")

@@ -20,19 +20,17 @@ type keyColumn struct {
 	from int // its position in the primary key
 }
 
-// path is a sort order with the key space that is kept in it: a table's own,
-// or an index.
+// path is a sort order and the key space that has it. It belongs to a table or an index.
 type path struct {
 	space uint16
 	cols  []keyColumn
 }
 
-// family is the rows of a table under one key: its rows proper under the
-// primary key, or its static columns under the partition key. Columns are
-// known by their position in columns.
+// family is a set of columns with one key: the plain columns with the primary key, or the
+// static columns with the partition key. A column is named by its position in columns.
 type family struct {
 	path
-	cells       uint16 // the space of its collections' elements
+	cells       uint16 // the key space of the elements of its collections
 	columns     []*schemas.Column
 	collections int // how many of columns are
 }
@@ -43,18 +41,18 @@ type table struct {
 	key     []*schemas.Column
 	rows    family
 	statics family
-	indexes []path // those over key columns; others are not kept
+	indexes []path // over key columns; the engine keeps no others
 	byIndex map[*schemas.Index]*path
-	// guarded tables have writes that read first, so that every write to
-	// a row takes its lock.
+	// guarded is true if some writes to the table read first. Then every write to a
+	// row takes its lock.
 	guarded *atomic.Bool
 }
 
 // spacesOf is how many key spaces a table takes.
 func spacesOf(t *schemas.Table) int { return 4 + len(t.Indexes) }
 
-// newTable lays a table out over the spaces from first on, in the order of
-// columns and indexes that it was created with.
+// newTable lays out a table over the spaces from first on. Columns and indexes have the
+// order with which the table was created.
 func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 	tb := &table{name: t.Name, key: t.Key(), byIndex: make(map[*schemas.Index]*path)}
 	order := make([]keyColumn, len(tb.key))
@@ -89,7 +87,7 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 	return tb, nil
 }
 
-// inOrder returns the table's own columns in the order of others of their names.
+// inOrder returns the table's columns in the order in which others have their names.
 func inOrder(t *schemas.Table, others []*schemas.Column) []*schemas.Column {
 	cs := make([]*schemas.Column, len(others))
 	for i, c := range others {
@@ -139,8 +137,8 @@ func (c keyColumn) append(dst []byte, v drivers.Value) ([]byte, error) {
 	return keys.Append(dst, v, c.desc)
 }
 
-// decode takes a key of the path apart into the primary key. Values share
-// the key's bytes, or those of buf, which is returned grown.
+// decode decodes a key of the path into the values of the primary key. They share the
+// bytes of the key or of buf, which decode extends and returns.
 func (p *path) decode(src []byte, key []drivers.Value, buf []byte) ([]byte, error) {
 	src = src[spaceLen:]
 	var err error
@@ -152,7 +150,7 @@ func (p *path) decode(src []byte, key []drivers.Value, buf []byte) ([]byte, erro
 	return buf, nil
 }
 
-// inSpace turns a key of one space into that of the row's cells, or back.
+// inSpace moves a key to another key space: from that of rows to that of cells, or back.
 func inSpace(key []byte, space uint16) []byte {
 	key[0], key[1] = byte(space>>8), byte(space)
 	return key

@@ -40,7 +40,7 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	return err
 }
 
-// lookup finds the value of one key. The iterator that it stands on serves the
+// lookup finds the value of one key. The iterator that is at it serves the
 // whole call. A single key is sought with the bloom filters (the prefix that
 // Pebble speaks of is the whole key).
 func (s *session) lookup(key []byte) (data []byte, found bool, err error) {
@@ -254,7 +254,7 @@ func (s *session) sliceOne(
 	return n, closeAfter(it, err)
 }
 
-// sliceRow yields the row that the iterator stands on.
+// sliceRow yields the row that the iterator is at.
 func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value, yield yieldFunc) (bool, error) {
 	arena, err := st.path.decode(it.Key(), s.keyVals, s.arena[:0])
 	s.arena = arena

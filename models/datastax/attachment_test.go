@@ -91,7 +91,7 @@ func TestChunks(t *testing.T) {
 		if err != nil || n != int64(x.size) || !bytes.Equal(out.Bytes(), content) {
 			t.Errorf("%d bytes: %d came, %v", x.size, n, err)
 		}
-		// What shows the email, the size, and the chunks.
+		// The label's row, the size, and the chunks are read.
 		if c := w.meter.Take(); int(c.Calls) != len(x.want)+2 {
 			t.Errorf("%d bytes: read in %d calls, want %d", x.size, c.Calls, len(x.want)+2)
 		}

@@ -26,7 +26,7 @@ func labelOf(f *models.Folder) label { return f.Ref.(label) }
 const (
 	seenMarker     = "m:1"
 	answeredMarker = "m:2"
-	purgeMark      = "l:purge" // beside l:ID as address:purge stands beside address:ID
+	purgeMark      = "l:purge" // named as address:purge is named after address:ID
 )
 
 var present = drivers.Blob([]byte("true"))

@@ -140,7 +140,7 @@ func (w *rawWriter) encode(f File) {
 		q.Binary = true // line ends of the content are encoded too, so that it comes back byte for byte
 		q.Write(f.Content)
 		q.Close()
-		// What line ends are left are soft ones.
+		// The line ends that are left are soft ones.
 		w.buf.WriteString(strings.ReplaceAll(b.String(), "\r\n", w.eol))
 	default:
 		w.buf.Write(f.Content)

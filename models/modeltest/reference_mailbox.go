@@ -113,7 +113,7 @@ func (r *reference) Deliver(ctx context.Context, m *mail.Message, to []*models.F
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// What cannot be read is nowhere.
+	// A message that cannot be read is nowhere.
 	if _, err := io.Copy(io.Discard, io.NewSectionReader(m.Raw, 0, m.Raw.Size())); err != nil {
 		return fmt.Errorf("read message: %w", err)
 	}

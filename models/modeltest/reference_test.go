@@ -142,7 +142,7 @@ type boundReference struct{ mailbox models.Mailbox }
 
 func (b boundReference) Mailbox(drivers.Session) models.Mailbox { return b.mailbox }
 
-// referenceStore stands where a model has its store.
+// referenceStore is the store of the reference, which needs none.
 type referenceStore struct {
 	drivers.Store
 	ref *reference

@@ -100,7 +100,7 @@ func (d *Decoder) Mapping(n *yaml.Node, what string) []Entry {
 			continue
 		}
 		if line, ok := lines[k.Value]; ok {
-			d.Fail(k, "duplicate key %q in %s; it stands in line %d already", k.Value, what, line)
+			d.Fail(k, "duplicate key %q in %s; line %d has it already", k.Value, what, line)
 			continue
 		}
 		lines[k.Value] = k.Line

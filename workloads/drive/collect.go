@@ -34,7 +34,7 @@ func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) error {
 		p.timeline.add(ops, p.reported(), from.Sub(p.began), to.Sub(p.began), last)
 		p.window(ops, to.Sub(from), last)
 		if last {
-			p.timeline.silent(to.Sub(p.began))
+			p.timeline.endGap(to.Sub(p.began))
 			return nil
 		}
 		// A warm-up of so many operations runs them all.

@@ -74,8 +74,8 @@ func (w *worker) listed(e *models.Entry) error {
 	return nil
 }
 
-// informed sees one folder of a list of folders.
-func (w *worker) informed(f models.FolderInfo) error {
+// folderListed sees one folder of a list of folders.
+func (w *worker) folderListed(f models.FolderInfo) error {
 	w.noteMissing(f.Known, models.KnowMessages|models.KnowUnread)
 	return nil
 }

@@ -58,7 +58,7 @@ func (t *timeline) add(ops []latency.Op, kind latency.Kind, from, to time.Durati
 	}
 	if in.OK > 0 {
 		in.P50, in.P99, in.Max = t.all.ValueAtQuantile(50), t.all.ValueAtQuantile(99), t.all.Max()
-		t.silent(first)
+		t.endGap(first)
 		t.last = max(t.last, latest)
 	}
 	t.append(in, last)
@@ -77,9 +77,9 @@ func opInterval(o *latency.Op, kind latency.Kind) reports.OpInterval {
 	return in
 }
 
-// silent ends a time without an operation that was ok. Such times that lie within
+// endGap ends a time without an operation that was ok. Such times that lie within
 // one interval are not seen.
-func (t *timeline) silent(until time.Duration) {
+func (t *timeline) endGap(until time.Duration) {
 	if s := (until - t.last).Seconds(); s > t.gap.Seconds {
 		t.gap = reports.Gap{At: t.last.Seconds(), Seconds: s}
 	}
@@ -92,7 +92,7 @@ func (t *timeline) append(in reports.Interval, last bool) {
 	if n := len(t.intervals); n > 0 {
 		end := &t.intervals[n-1]
 		if tick := t.tick.Seconds(); end.Seconds+tick/2 <= t.full || last && in.Seconds < max(tick, t.full)/2 {
-			*end = together(*end, in)
+			*end = merged(*end, in)
 			return
 		}
 	}
@@ -102,13 +102,13 @@ func (t *timeline) append(in reports.Interval, last bool) {
 	}
 	half := t.intervals[:0]
 	for i := 0; i+1 < len(t.intervals); i += 2 {
-		half = append(half, together(t.intervals[i], t.intervals[i+1]))
+		half = append(half, merged(t.intervals[i], t.intervals[i+1]))
 	}
 	t.intervals, t.full = half, 2*max(t.full, t.tick.Seconds())
 }
 
-// together puts two intervals together that follow each other.
-func together(a, b reports.Interval) reports.Interval {
+// merged is one interval in place of two that follow each other.
+func merged(a, b reports.Interval) reports.Interval {
 	for name, o := range b.Ops {
 		p := a.Ops[name]
 		a.Ops[name] = reports.OpInterval{

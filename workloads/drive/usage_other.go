@@ -18,7 +18,7 @@ func systemUsage() usage {
 // cpuQuota is not known on this operating system.
 func cpuQuota() float64 { return 0 }
 
-// What follows is not known on this operating system.
+// The figures that follow are not known on this operating system.
 
 func machineProcessors() int { return 1 }
 

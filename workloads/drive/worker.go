@@ -35,7 +35,7 @@ type worker struct {
 	task    task
 	message mail.Message
 	opened  models.Opened
-	entry   func(*models.Entry) error // w.listed and w.informed, bound once
+	entry   func(*models.Entry) error // w.listed and w.folderListed, bound once
 	info    func(models.FolderInfo) error
 	records []byte // for the ledger
 	ahead   uint32 // records that were in the ledger when the call began
@@ -67,7 +67,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 		mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise), last: -1, free: -1,
 	}
 	w.mb = t.Bound.Mailbox(w.meter)
-	w.entry, w.info = w.listed, w.informed
+	w.entry, w.info = w.listed, w.folderListed
 	w.meter.Trace = w.traced
 	if p.Stream.Open() {
 		if w.timer, err = newTimer(); err != nil {

@@ -26,7 +26,7 @@ func TestJudge(t *testing.T) {
 		{Gone, 0, false, reports.Audit{}},
 		{Gone, listed, true, resurrected},
 		{Gone, opens | whole, true, resurrected},
-		// Of unknown outcome: there or not, but not half, unless an operation may
+		// The outcome is unknown: there or not, but not half, unless an operation may
 		// have been broken off half way.
 		{LiveOrGone, listed | opens | whole, false, reports.Audit{}},
 		{LiveOrGone, 0, false, reports.Audit{}},

@@ -297,7 +297,7 @@ func TestAuditAfterKill(t *testing.T) {
 	if a.Delivered < 500 || a.Verified < 100 || a.Lost+a.Corrupt+a.Resurrected > 0 {
 		t.Errorf("audit = %+v", a)
 	}
-	// What was under way may have been half done: counters behind, bodies that
+	// Operations under way may have been half done: counters behind, bodies that
 	// nothing refers to yet. But nothing may be broken.
 	if a.Dangling+a.Duplicated+a.BrokenBodies > 0 {
 		t.Errorf("the model's own audit: %+v", a)

@@ -170,7 +170,7 @@ func TestMessagesMemory(t *testing.T) {
 				}
 				return folders, left
 			}
-			// What else the process allocates meanwhile only adds: the least counts.
+			// Other allocations of the process only add to it, so the least counts.
 			least := math.Inf(1)
 			for range 3 {
 				before := heap()
