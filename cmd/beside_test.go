@@ -103,7 +103,7 @@ func (p *beside) end(want int) *reports.Run {
 	case <-time.After(5 * time.Minute):
 		p.t.Fatalf("it does not end:\n%s", p.printed("stderr"))
 	}
-	if err := validate(filepath.Join(p.path("out"), reports.RunFile)); err != nil {
+	if err := fitsSchema(filepath.Join(p.path("out"), reports.RunFile)); err != nil {
 		p.t.Fatal(err)
 	}
 	r, err := reports.Open(p.path("out"))

@@ -34,7 +34,7 @@ func results(ts *testscript.TestScript, neg bool, args []string) {
 	if want := []string{reports.BenchFile, reports.LatencyFile, reports.HTMLFile, reports.RunFile}; !slices.Equal(names, want) {
 		ts.Fatalf("files %v, want %v", names, want)
 	}
-	ts.Check(validate(filepath.Join(dir, reports.RunFile)))
+	ts.Check(fitsSchema(filepath.Join(dir, reports.RunFile)))
 	r, err := reports.Open(dir)
 	ts.Check(err)
 	bench := ts.ReadFile(filepath.Join(dir, reports.BenchFile))
@@ -90,8 +90,8 @@ func checkCell(ts *testscript.TestScript, c *reports.Cell, operations int64) {
 	}
 }
 
-// validate checks run.json against the schema that mailbench publishes for it.
-func validate(name string) error {
+// fitsSchema checks run.json against the schema that mailbench publishes for it.
+func fitsSchema(name string) error {
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(reports.JSONSchema))
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ code, so a model can be checked before it is written.`,
 		newSchemaList(known),
 		newSchemaShow(known),
 		newSchemaLint(known),
+		newSchemaValidate(known),
 		newSchemaRender(known),
 		newSchemaForecast(known),
 	)

@@ -20,7 +20,8 @@ type Prepared struct {
 // PrepareAll prepares every pattern that the schema declares. Where the engine
 // cannot run one, its declared fallback is prepared in its place. Where there
 // is none either, only asking for the pattern fails: a model may live without it.
-// So it is with patterns that write, on a store that is open for reading only.
+// On a store that is open for reading only, patterns that write have statements that
+// no session runs: a model can be bound, and read.
 // A pattern that filters by an indexed column counts as emulated where the
 // engine keeps no such index and reads the rows that it drops.
 func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, error) {
@@ -28,7 +29,9 @@ func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, er
 	for _, p := range s.Patterns {
 		stmt, err := prepare(ctx, st, p)
 		switch {
-		case errors.Is(err, ErrUnsupported), errors.Is(err, ErrReadOnly):
+		case errors.Is(err, ErrUnsupported):
+		case errors.Is(err, ErrReadOnly):
+			set.byName[p.Name] = &unwritable{pattern: p}
 		case err != nil:
 			return nil, fmt.Errorf("prepare pattern %s of schema %s: %w", p.Name, s.Name, err)
 		default:
@@ -37,6 +40,21 @@ func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, er
 	}
 	return set, nil
 }
+
+// unwritable is the statement of a pattern that writes, on a store that is open for
+// reading only.
+type unwritable struct {
+	pattern, emulates *schemas.Pattern
+}
+
+// Pattern implements Statement.
+func (u *unwritable) Pattern() *schemas.Pattern { return u.pattern }
+
+// Emulates implements Statement.
+func (u *unwritable) Emulates() *schemas.Pattern { return u.emulates }
+
+// Emulate implements Statement.
+func (u *unwritable) Emulate(declared *schemas.Pattern) { u.emulates = declared }
 
 func prepare(ctx context.Context, st Store, p *schemas.Pattern) (Statement, error) {
 	stmt, err := st.Prepare(ctx, p)

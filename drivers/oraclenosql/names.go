@@ -25,7 +25,9 @@ func identifier(name string) string {
 	return id
 }
 
-func plain(name string) string { return strings.NewReplacer(".", "_", "-", "_", "@", "_").Replace(name) }
+func plain(name string) string {
+	return strings.NewReplacer(".", "_", "-", "_", "@", "_").Replace(name)
+}
 
 // namespaceOf returns the namespace of a schema: mailbench_NAMESPACE_SCHEMA.
 func namespaceOf(namespace, schema string) string {

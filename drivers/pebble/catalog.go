@@ -85,16 +85,22 @@ func (s *Store) apply(sch *schemas.Schema) error {
 	if err != nil {
 		return err
 	}
-	if err := drivers.Conflict(schemas.Diff(stored(sch), stored(there))); err != nil {
+	if s.readOnly {
+		err = drivers.Readable(stored(sch), stored(there))
+	} else {
+		err = drivers.Conflict(schemas.Diff(stored(sch), stored(there)))
+	}
+	if err != nil {
 		return err
 	}
 	laid := make(map[*schemas.Table]*table, len(sch.Tables))
 	for _, as := range there.Tables {
-		t := sch.Table(as.Name)
-		if laid[t], err = newTable(t, as, space); err != nil {
-			return err
+		if t := sch.Table(as.Name); t != nil { // a store that is only read may have more tables
+			if laid[t], err = newTable(t, as, space); err != nil {
+				return err
+			}
+			laid[t].guarded = s.guard(laid[t])
 		}
-		laid[t].guarded = s.guard(laid[t])
 		space += uint16(spacesOf(as))
 	}
 	if !s.readOnly {

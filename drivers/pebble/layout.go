@@ -72,6 +72,9 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 			continue
 		}
 		i := slices.IndexFunc(created.Indexes, func(c *schemas.Index) bool { return c.Name == x.Name })
+		if i < 0 {
+			continue // a store that is only read may lack it
+		}
 		p := path{space: first + 4 + uint16(i)}
 		for _, c := range x.Columns {
 			p.cols = append(p.cols, keyColumn{c.Column.Type.Kind, c.Desc, slices.Index(tb.key, c.Column)})
@@ -87,11 +90,14 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 	return tb, nil
 }
 
-// inOrder returns the table's columns in the order in which others have their names.
+// inOrder returns the table's columns in the order in which others have their names,
+// and those others that it lacks.
 func inOrder(t *schemas.Table, others []*schemas.Column) []*schemas.Column {
 	cs := make([]*schemas.Column, len(others))
 	for i, c := range others {
-		cs[i] = t.Column(c.Name)
+		if cs[i] = t.Column(c.Name); cs[i] == nil {
+			cs[i] = c
+		}
 	}
 	return cs
 }

@@ -98,8 +98,8 @@ type findingKey struct {
 	leftover    bool
 }
 
-// examples is how many rows a finding names.
-const examples = 5
+// Examples is how many rows a finding names.
+const Examples = 5
 
 // add notes rows. The example is made only if it is wanted.
 func (f *findings) add(k findingKey, rows, missing, drift int64, example func() string) {
@@ -114,9 +114,9 @@ func (f *findings) add(k findingKey, rows, missing, drift int64, example func() 
 	x.Missing += missing
 	x.Drift += drift
 	text := example()
-	if at, known := slices.BinarySearch(x.Examples, text); !known && at < examples {
+	if at, known := slices.BinarySearch(x.Examples, text); !known && at < Examples {
 		x.Examples = slices.Insert(x.Examples, at, text)
-		x.Examples = x.Examples[:min(len(x.Examples), examples)]
+		x.Examples = x.Examples[:min(len(x.Examples), Examples)]
 	}
 }
 
