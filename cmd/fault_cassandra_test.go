@@ -21,6 +21,7 @@ import (
 func TestCassandraNodeDies(t *testing.T) {
 	models := faultModels(t, "datastax,elasticinbox")
 	in := live.Cassandra3(t)
+	t.Parallel() // most of both tests is waiting
 	f := fault{
 		cluster: in, engine: "cassandra", settings: []string{"replication=3", "consistency=QUORUM", "timeout=8s"},
 		measure: 5*time.Second + hang + 15*time.Second, // before, during and after

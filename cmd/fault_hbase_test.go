@@ -25,6 +25,7 @@ func TestHBaseRegionServerDies(t *testing.T) {
 	models := faultModels(t, "james,elasticinbox")
 	began := time.Now()
 	in := live.Cluster(t, "hbase", 2)
+	t.Parallel()
 	f := fault{
 		cluster: in, engine: "hbase",
 		// Cut in six, tables have the first user's rows in a region of their own,
