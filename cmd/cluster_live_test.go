@@ -15,9 +15,9 @@ import (
 // A data set on a real engine is kept, used again, audited, and cleaned away; a
 // run without a data folder leaves nothing.
 func TestClusterLive(t *testing.T) {
-	for engine, contact := range map[string]func(testing.TB) string{"cassandra": live.Cassandra, "hbase": live.HBase} {
+	for _, engine := range []string{"cassandra", "hbase"} {
 		t.Run(engine, func(t *testing.T) {
-			contact := contact(t)
+			contact := live.Contact(t, engine)
 			data := filepath.Join(t.TempDir(), "data")
 			mailbench := func(want int, args ...string) string {
 				t.Helper()

@@ -1,14 +1,13 @@
 package cmd
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/cassandra"
-	"github.com/mailbench/mailbench/drivers/hbase"
+	"github.com/mailbench/mailbench/drivers/engines"
 	"github.com/mailbench/mailbench/drivers/null"
 	"github.com/mailbench/mailbench/drivers/oraclenosql"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/conversation"
 	"github.com/mailbench/mailbench/models/datastax"
@@ -28,7 +27,7 @@ type registry struct {
 }
 
 // bundled is mailbench's own registry, with further models and variants at its end. A
-// new model or engine is one line here.
+// new model is one line here; a new engine is one in drivers/engines.
 func bundled(more ...models.Model) registry {
 	r := registry{
 		models: []models.Model{
@@ -38,14 +37,9 @@ func bundled(more ...models.Model) registry {
 			oracle.Model(),
 			conversation.Model(),
 		},
-		engines: []drivers.Engine{
-			pebble.Engine(),
-			cassandra.Engine(),
-			hbase.Engine(),
-			null.Engine(),
-		},
-		coming: []drivers.Engine{oraclenosql.Engine()},
-		floor:  null.Engine(),
+		engines: engines.All(),
+		coming:  []drivers.Engine{oraclenosql.Engine()},
+		floor:   null.Engine(),
 	}
 	for _, m := range r.models {
 		variants, err := m.Variants()
@@ -79,8 +73,26 @@ func (r registry) withVariants() []models.Model {
 }
 
 // pickModels returns the models of the names given. A name that looks like a file is
-// that of a variant. "all" is all models without their variants.
+// that of a variant. "all" is all models without their variants. Their schemas name
+// only engines that there are.
 func (r registry) pickModels(names []string) ([]models.Model, error) {
+	picked, err := r.pickNamed(names)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range picked {
+		s, err := m.Schema()
+		if err == nil {
+			err = s.CheckEngines(r.inSchemas())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("schema of model %s: %w", m.Name, err)
+		}
+	}
+	return picked, nil
+}
+
+func (r registry) pickNamed(names []string) ([]models.Model, error) {
 	if len(names) == 1 && names[0] == "all" {
 		return r.models, nil
 	}
@@ -97,6 +109,15 @@ func (r registry) pickModels(names []string) ([]models.Model, error) {
 		known = append(slices.DeleteFunc(known, func(m models.Model) bool { return m.Name == v.Name }), v)
 	}
 	return pick("model", names, known, func(m models.Model) string { return m.Name })
+}
+
+// inSchemas are the engines that a schema may name.
+func (r registry) inSchemas() []string {
+	names := r.engineNames()
+	for _, e := range r.coming {
+		names = append(names, e.Name)
+	}
+	return names
 }
 
 func (r registry) pickEngines(names []string) ([]drivers.Engine, error) {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -107,7 +106,7 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 // lintEngines checks the names of engines. One that mailbench has no driver for may
 // be among them.
 func lintEngines(names []string) ([]string, error) {
-	known := slices.DeleteFunc(slices.Clone(schemas.EngineNames), func(e string) bool { return e == "null" })
+	known := lint.EngineNames()
 	if slices.Equal(names, []string{"all"}) {
 		return known, nil
 	}

@@ -17,7 +17,7 @@ func isFile(name string) bool { return strings.ContainsAny(name, `./\`) }
 // schemaFile reads a schema file. One that is a variant is read with its base, which
 // is a model's schema, or a file whose name is relative to that of the variant.
 func (r registry) schemaFile(file string) (*schemas.Schema, error) {
-	return readSchema(file, func(base string) (*schemas.Schema, error) {
+	s, err := readSchema(file, func(base string) (*schemas.Schema, error) {
 		if !isFile(base) {
 			return r.schema(base)
 		}
@@ -25,6 +25,13 @@ func (r registry) schemaFile(file string) (*schemas.Schema, error) {
 			return nil, fmt.Errorf("%s is a variant itself; expected a schema that is none", base)
 		})
 	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.CheckEngines(r.inSchemas()); err != nil {
+		return nil, usage(err)
+	}
+	return s, nil
 }
 
 // readSchema reads a schema file; find returns the base of a variant.

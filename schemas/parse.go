@@ -10,10 +10,6 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-// EngineNames are the engines that a schema file may name (native, hints). A build
-// need not have a driver for each.
-var EngineNames = []string{"embedded", "cassandra", "hbase", "oraclenosql", "null"}
-
 var schemaKeys = []string{"schema", "name", "doc", "native", "tables", "patterns", "workflow"}
 
 // parser holds what is known while one file is read.
@@ -127,10 +123,9 @@ func (p *parser) accept(f map[string]strict.Entry, where string) []Acceptance {
 	return accepted
 }
 
+// engine notes an engine that the file names. Which there are is left to CheckEngines.
 func (p *parser) engine(n *yaml.Node, name, where string) {
-	if !slices.Contains(EngineNames, name) {
-		p.Unknown(n, "engine", name, where, EngineNames)
-	}
+	p.schema.engines = append(p.schema.engines, engineName{name, where, &yaml.Node{Line: n.Line, Column: n.Column}})
 }
 
 var typeForm = regexp.MustCompile(`^(\w+)(?:<(.*)>)?$`)

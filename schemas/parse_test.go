@@ -39,6 +39,27 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestCheckEngines: a file may name any engine; CheckEngines knows which there are.
+func TestCheckEngines(t *testing.T) {
+	s, err := Parse("s.yaml", []byte(`schema: 1
+name: s
+native: casandra
+tables:
+  t: {partition: [k text], hints: {hbase: {a: 1}, pebble: {a: 1}}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `s.yaml:3:9: unknown engine "casandra" in native; did you mean "cassandra"?
+s.yaml:5:51: unknown engine "pebble" in hints of table t; expected one of cassandra, hbase`
+	if err := s.CheckEngines([]string{"cassandra", "hbase"}); err == nil || err.Error() != want {
+		t.Errorf("error is %v, want\n%s", err, want)
+	}
+	if err := s.CheckEngines([]string{"casandra", "hbase", "pebble"}); err != nil {
+		t.Errorf("with engines that there are: %v", err)
+	}
+}
+
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {

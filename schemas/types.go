@@ -202,6 +202,8 @@ type Schema struct {
 	Tables   []*Table
 	Patterns []*Pattern
 	Workflow []Step // how a mail client goes from one read to the next; no step leads back
+
+	engines []engineName // that the file names, in its order
 }
 
 // Table returns the table of that name, or nil.

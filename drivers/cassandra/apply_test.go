@@ -245,7 +245,7 @@ func TestDrop(t *testing.T) {
 	}
 	// Without a namespace, the schema's name makes its keyspace look as if it were
 	// in the first one.
-	none, err := Engine().Open(ctx, drivers.Options{Contact: []string{live.Cassandra(t)}})
+	none, err := Engine().Open(ctx, drivers.Options{Contact: []string{live.Contact(t, "cassandra")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,15 +296,15 @@ func TestDrop(t *testing.T) {
 func TestReplication(t *testing.T) {
 	st := openLive(t, nil)
 	more := fmt.Sprint(st.localNodes() + 1)
-	_, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Settings: map[string]string{"replication": more}})
+	_, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Settings: map[string]string{"replication": more}})
 	if err == nil || !strings.Contains(err.Error(), "setting replication") {
 		t.Errorf("replication %s on %d nodes: %v", more, st.localNodes(), err)
 	}
-	_, err = Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Settings: map[string]string{"local_dc": "nowhere"}})
+	_, err = Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Settings: map[string]string{"local_dc": "nowhere"}})
 	if err == nil || !strings.Contains(err.Error(), "no datacenter nowhere") {
 		t.Errorf("local_dc nowhere: %v", err)
 	}
-	_, err = Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Durability: drivers.Memory})
+	_, err = Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Durability: drivers.Memory})
 	if err == nil || !strings.Contains(err.Error(), "durability memory") {
 		t.Errorf("durability memory, which the cluster does not give: %v", err)
 	}

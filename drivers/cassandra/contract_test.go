@@ -24,7 +24,7 @@ func openLive(t testing.TB, settings map[string]string) *Store {
 func openIn(t testing.TB, namespace string, settings map[string]string) *Store {
 	t.Helper()
 	st, err := Engine().Open(t.Context(), drivers.Options{
-		Contact: []string{live.Cassandra(t)}, Namespace: namespace,
+		Contact: []string{live.Contact(t, "cassandra")}, Namespace: namespace,
 		Settings: settings,
 	})
 	if err != nil {
@@ -46,6 +46,6 @@ func TestContract(t *testing.T) { drivertest.RunShared(t, openLive(t, nil)) }
 
 // TestReadOnly runs the contract of stores that are open for reading only.
 func TestReadOnly(t *testing.T) {
-	o := drivers.Options{Contact: []string{live.Cassandra(t)}, Namespace: newNamespace()}
+	o := drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Namespace: newNamespace()}
 	drivertest.ReadOnly(t, Engine(), o, func(schema string) string { return drivers.Prefix + o.Namespace + "_" + schema })
 }

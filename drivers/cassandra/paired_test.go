@@ -60,7 +60,7 @@ func openPaired(t testing.TB) (bare, driver paired.Sides) {
 // could go together.
 func openBare(t testing.TB, like *Store) *gocql.Session {
 	t.Helper()
-	hosts, port, err := addresses([]string{live.Cassandra(t)})
+	hosts, port, err := addresses([]string{live.Contact(t, "cassandra")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -317,7 +317,7 @@ func TestClose(t *testing.T) {
 	st := openLive(t, nil)
 	r := run(t, st, schemaOf(t, "flags", flagsBody))
 	r.write("log", drivers.Text("p"), drivers.Int(1), drivers.Value{})
-	other, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Cassandra(t)}, Namespace: st.namespace})
+	other, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Namespace: st.namespace})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func newNamespace() string { return strings.ToLower(rand.Text()[:16]) }
 // applied to it goes with the test.
 func openLive(t testing.TB, namespace string, settings map[string]string) *Store {
 	t.Helper()
-	o := drivers.Options{Contact: []string{live.HBase(t)}, Namespace: namespace, Settings: settings}
+	o := drivers.Options{Contact: []string{live.Contact(t, "hbase")}, Namespace: namespace, Settings: settings}
 	st, err := Engine().Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +50,6 @@ func TestContract(t *testing.T) { drivertest.RunShared(t, openLive(t, newNamespa
 
 // TestReadOnly runs the contract of stores that are open for reading only.
 func TestReadOnly(t *testing.T) {
-	o := drivers.Options{Contact: []string{live.HBase(t)}, Namespace: newNamespace()}
+	o := drivers.Options{Contact: []string{live.Contact(t, "hbase")}, Namespace: newNamespace()}
 	drivertest.ReadOnly(t, Engine(), o, func(schema string) string { return drivers.Prefix + o.Namespace + "_" + schema })
 }

@@ -20,7 +20,7 @@ import (
 // second opens another client in the same namespace.
 func second(t *testing.T, first *Store) *Store {
 	t.Helper()
-	st, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.HBase(t)}, Namespace: first.namespace})
+	st, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Contact(t, "hbase")}, Namespace: first.namespace})
 	if err != nil {
 		t.Fatal(err)
 	}

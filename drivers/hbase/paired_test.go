@@ -50,7 +50,7 @@ func openPaired(t testing.TB) (bare, driver paired.Sides) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := gohbase.NewClient(live.HBase(t), gohbase.RpcQueueSize(1), gohbase.Logger(quiet))
+	client := gohbase.NewClient(live.Contact(t, "hbase"), gohbase.RpcQueueSize(1), gohbase.Logger(quiet))
 	t.Cleanup(client.Close)
 	loop := &bareLoop{client: client, table: place.hbase, family: place.family}
 	return paired.Sides{

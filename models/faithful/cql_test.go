@@ -21,7 +21,7 @@ type cqlsh struct {
 
 func onCassandra(t *testing.T, model models.Model, o models.Options) *cqlsh {
 	t.Helper()
-	contact := live.Cassandra(t)
+	contact := live.Contact(t, "cassandra")
 	w := newWorld(t, cassandra.Engine(), contact, model, o)
 	keyspace, err := cassandra.Keyspace(w.namespace, model.Name)
 	w.must(err)

@@ -33,7 +33,7 @@ type hbshell struct {
 
 func onHBase(t *testing.T, model models.Model, o models.Options) *hbshell {
 	t.Helper()
-	contact := live.HBase(t)
+	contact := live.Contact(t, "hbase")
 	w := newWorld(t, hbase.Engine(), contact, model, o)
 	client := gohbase.NewClient(contact, gohbase.Logger(slog.New(slog.DiscardHandler)))
 	t.Cleanup(client.Close)

@@ -8,29 +8,19 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/cassandra"
-	"github.com/mailbench/mailbench/drivers/hbase"
+	"github.com/mailbench/mailbench/drivers/engines"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 )
 
-// liveEngines are real ones, and where a test finds them.
-func liveEngines() []liveEngine {
-	return []liveEngine{{cassandra.Engine(), live.Cassandra}, {hbase.Engine(), live.HBase}}
-}
-
-type liveEngine struct {
-	engine  drivers.Engine
-	contact func(testing.TB) string
-}
-
-// RunLive runs the rules that a real engine can break on each real engine, in a
-// namespace of its own. Tests that call it have Live in their names.
+// RunLive runs the rules that a real engine can break on each engine that is reached
+// over the network, in a namespace of its own. Tests that call it have Live in their
+// names.
 func (s Suite) RunLive(t *testing.T) {
 	s.complete(t)
 	s.Damages = findable(s.Damages)
-	for _, e := range liveEngines() {
-		t.Run(e.engine.Name, func(t *testing.T) {
-			st := openLive(t, e.engine, drivers.Options{Contact: []string{e.contact(t)}, Namespace: newNamespace()})
+	for _, e := range remote() {
+		t.Run(e.Name, func(t *testing.T) {
+			st := openLive(t, e, drivers.Options{Contact: []string{live.Contact(t, e.Name)}, Namespace: newNamespace()})
 			shared := s.onShared(t, st)
 			t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, shared) })
 			t.Parallel() // the engines at once, now that no heap is measured
@@ -51,6 +41,11 @@ func findable(all []Damage) []Damage {
 		}
 	}
 	return some
+}
+
+// remote are the engines that are reached over the network.
+func remote() []drivers.Engine {
+	return slices.DeleteFunc(engines.All(), func(e drivers.Engine) bool { return !e.Remote })
 }
 
 func newNamespace() string { return "m" + strings.ToLower(rand.Text()[:15]) }

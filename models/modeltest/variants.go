@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -27,12 +28,12 @@ func (s Suite) RunVariants(t *testing.T) {
 // RunVariantsLive runs on each real engine the rules whose calls a variant changes.
 // Tests that call it have Live in their names.
 func (s Suite) RunVariantsLive(t *testing.T) {
-	for _, e := range liveEngines() {
-		t.Run(e.engine.Name, func(t *testing.T) {
-			contact := e.contact(t)
+	for _, e := range remote() {
+		t.Run(e.Name, func(t *testing.T) {
+			contact := live.Contact(t, e.Name)
 			t.Parallel()
 			s.eachVariant(t, func(t *testing.T, v Suite, _ bool) {
-				st := openLive(t, e.engine, drivers.Options{Contact: []string{contact}, Namespace: newNamespace()})
+				st := openLive(t, e, drivers.Options{Contact: []string{contact}, Namespace: newNamespace()})
 				v.onShared(t, st).run(t, touched())
 			})
 		})

@@ -25,19 +25,15 @@ func TestUnable(t *testing.T) {
 // TestUnableLive takes the schemas whose patterns most often need a fallback, since
 // real engines take seconds to create the tables of each.
 func TestUnableLive(t *testing.T) {
-	for engine, contact := range map[*drivers.Engine]func(testing.TB) string{
-		ptr(drivercassandra.Engine()): live.Cassandra, ptr(driverhbase.Engine()): live.HBase,
-	} {
+	for _, engine := range []drivers.Engine{drivercassandra.Engine(), driverhbase.Engine()} {
 		t.Run(engine.Name, func(t *testing.T) {
 			t.Parallel()
-			compare(t, *engine, drivers.Options{
-				Contact: []string{contact(t)}, Namespace: "l" + strings.ToLower(rand.Text()[:15]),
+			compare(t, engine, drivers.Options{
+				Contact: []string{live.Contact(t, engine.Name)}, Namespace: "l" + strings.ToLower(rand.Text()[:15]),
 			}, []string{"james", "oracle", "conversation@asc"})
 		})
 	}
 }
-
-func ptr(e drivers.Engine) *drivers.Engine { return &e }
 
 func compare(t *testing.T, e drivers.Engine, o drivers.Options, names []string) {
 	st, err := e.Open(t.Context(), o)

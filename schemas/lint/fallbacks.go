@@ -9,7 +9,7 @@ import (
 // fallbackRules are about what runs where an engine cannot run a pattern.
 func fallbackRules() []*Rule {
 	return []*Rule{{
-		ID: "no-fallback", Severity: Error, Engines: engineNames(),
+		ID: "no-fallback", Severity: Error, Engines: EngineNames(),
 		Doc: `An engine that the schema is checked for cannot run a pattern, and no fallback is declared. What needs it
 			fails there.`,
 		Source: `the package comments of the drivers; Cassandra: counters and indexes; HBase: one row at once, no indexes;
@@ -37,7 +37,7 @@ func fallbackRules() []*Rule {
 			}
 		},
 	}, {
-		ID: "fallback-runs", Severity: Note, Engines: engineNames(),
+		ID: "fallback-runs", Severity: Note, Engines: EngineNames(),
 		Doc: `An engine that the schema is checked for cannot run a pattern, and its fallback runs in its place. Reports
 			call that emulated.`,
 		Source: "the package comments of the drivers",
@@ -68,7 +68,7 @@ func fallbackRules() []*Rule {
 // without returns the engines that cannot run a pattern.
 func without(p *schemas.Pattern) []string {
 	var engines []string
-	for _, e := range engineNames() {
+	for _, e := range EngineNames() {
 		if unable(e, p) != "" {
 			engines = append(engines, e)
 		}

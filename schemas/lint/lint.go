@@ -45,7 +45,7 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 		r.Workload = o.Numbers.Workload
 	}
 	if len(r.Engines) == 0 {
-		r.Engines = engineNames()
+		r.Engines = EngineNames()
 		if s.Native != "" {
 			r.Engines = []string{s.Native}
 		}
@@ -55,7 +55,7 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 	for _, f := range found {
 		matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true
 	}
-	for _, f := range check(s, engineNames(), o.Numbers) { // one for another engine is no mistake
+	for _, f := range check(s, EngineNames(), o.Numbers) { // one for another engine is no mistake
 		matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true
 	}
 	found = append(found, unmatched(s, matched, o.Numbers != nil)...)

@@ -21,7 +21,7 @@ func TestSARIF(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.File = "a dir/" + name + "#1.yaml"
-		r, err := Check(s, Options{Engines: engineNames()})
+		r, err := Check(s, Options{Engines: EngineNames()})
 		if err != nil {
 			t.Fatal(err)
 		}

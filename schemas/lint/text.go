@@ -105,7 +105,7 @@ func WriteRules(w io.Writer) error {
 // about says for which engines a rule is, and what it needs.
 func (r *Rule) about() string {
 	s := ""
-	if r.Engines != nil && len(r.Engines) < len(engineNames()) {
+	if r.Engines != nil && len(r.Engines) < len(EngineNames()) {
 		s = ", for " + list(r.Engines)
 	}
 	if r.Numbers {

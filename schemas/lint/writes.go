@@ -119,7 +119,7 @@ func guarantee(p *schemas.Pattern) string {
 	if p.Atomic == schemas.AtomicNone {
 		return what + ", and no engine makes it all or nothing (atomic: none)"
 	}
-	able := slices.DeleteFunc(engineNames(), func(engine string) bool { return unable(engine, p) != "" })
+	able := slices.DeleteFunc(EngineNames(), func(engine string) bool { return unable(engine, p) != "" })
 	if len(able) == 0 {
 		return what + ", which no engine can do as a whole"
 	}

@@ -13,27 +13,17 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers/launch"
 )
 
-// Cassandra returns host:port of the Cassandra node that tests share. The test
-// is skipped if there is none.
-func Cassandra(t testing.TB) string {
+// Contact returns host:port of the engine of that name that tests share, as
+// MAILBENCH_TEST_NAME says. The test is skipped if there is none.
+func Contact(t testing.TB, engine string) string {
 	t.Helper()
-	return shared(t, "MAILBENCH_TEST_CASSANDRA")
-}
-
-// HBase returns host:port of the ZooKeeper of the HBase that tests share. The
-// test is skipped if there is none.
-func HBase(t testing.TB) string {
-	t.Helper()
-	return shared(t, "MAILBENCH_TEST_HBASE")
-}
-
-func shared(t testing.TB, variable string) string {
-	t.Helper()
+	variable := "MAILBENCH_TEST_" + strings.ToUpper(engine)
 	contact := os.Getenv(variable)
 	if contact == "" {
 		leaveOut(t, variable+" is not set; make test starts an engine and sets it")

@@ -36,8 +36,9 @@ func ask(t *testing.T, of func(testing.TB) string) (contact string, how fake) {
 	return contact, how
 }
 
-func TestShared(t *testing.T) {
-	for variable, of := range map[string]func(testing.TB) string{"MAILBENCH_TEST_CASSANDRA": Cassandra, "MAILBENCH_TEST_HBASE": HBase} {
+func TestContact(t *testing.T) {
+	for variable, engine := range map[string]string{"MAILBENCH_TEST_CASSANDRA": "cassandra", "MAILBENCH_TEST_HBASE": "hbase"} {
+		of := func(t testing.TB) string { return Contact(t, engine) }
 		t.Setenv(variable, "127.0.0.1:1")
 		if contact, how := ask(t, of); contact != "127.0.0.1:1" || how.skipped+how.failed != "" {
 			t.Errorf("%s: contact %q, %q, %q", variable, contact, how.skipped, how.failed)
