@@ -137,8 +137,9 @@ func (o *Op) reset() {
 }
 
 // Worker is what one worker records into. There are at most twice as many as
-// processors, and further workers share them. So memory does not grow with the number
-// of clients, and locks stay free, since few workers record at a time.
+// processors, and no more than fit into workerBytes; further workers share them. So
+// memory does not grow with clients and processors, and locks stay free, since few
+// workers record at a time.
 type Worker struct {
 	mu   sync.Mutex
 	ops  []Op
@@ -190,6 +191,13 @@ func (w *Worker) Drop(op int) {
 	w.mu.Unlock()
 }
 
+const (
+	// opBytes is what an operation's histograms of response, service and lag take.
+	opBytes = 2*229<<10 + 31<<10
+	// workerBytes bounds the histograms of all Workers.
+	workerBytes = 64 << 20
+)
+
 // Recorder collects what the workers of one phase record.
 type Recorder struct {
 	workers  []*Worker
@@ -202,7 +210,7 @@ type Recorder struct {
 // whether operations have due times.
 func NewRecorder(ops, workers int, open bool) *Recorder {
 	r := &Recorder{spare: make([]Op, ops), interval: make([]Op, ops), total: make([]Op, ops)}
-	for range max(1, min(workers, 2*runtime.NumCPU())) {
+	for range max(1, min(workers, 2*runtime.NumCPU(), workerBytes/(ops*opBytes))) {
 		r.workers = append(r.workers, &Worker{ops: make([]Op, ops), open: open})
 	}
 	return r

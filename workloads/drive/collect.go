@@ -31,6 +31,7 @@ func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) error {
 				return err
 			}
 		}
+		p.memory.follow()
 		p.timeline.add(ops, p.reported(), from.Sub(p.began), to.Sub(p.began), last)
 		p.window(ops, to.Sub(from), last)
 		if last {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -31,6 +32,10 @@ type Spec struct {
 	// Total is how many operations there will be, if the phase does not say; 0: not
 	// known.
 	Total int64
+
+	// MemoryLimit is the least limit in bytes for the memory of the Go runtime. A phase
+	// raises it with what lives on the heap. 0: it is left alone.
+	MemoryLimit int64
 
 	// Log, if set, gets the windows of the phase: what was recorded of each operation.
 	// Hiccups are how late the hiccup meter woke.
@@ -90,6 +95,7 @@ type phase struct {
 	Spec
 	target   *target.Target
 	recorder *latency.Recorder
+	memory   memoryLimit
 	clock    clock
 	hiccups  *hiccups
 	began    time.Time
@@ -139,6 +145,8 @@ func (p *phase) offersAny() bool {
 // run lets the workers carry out the phase.
 func (p *phase) run(ctx context.Context) (err error) {
 	runtime.GC() // this phase does not pay for the garbage of the one before
+	p.memory = memoryLimit{least: p.MemoryLimit, now: debug.SetMemoryLimit(-1)}
+	p.memory.follow()
 	p.began = time.Now()
 	workers, err := p.workers()
 	defer func() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -26,12 +27,13 @@ type Promise struct {
 type Digester struct {
 	promise Promise
 	hash    xxhash.Digest
-	buf     []byte
 	opened  models.Opened
 }
 
-// NewDigester returns a digester for what a model promises. Its buffer is made when
-// it is needed first.
+// readBuffers are shared by all digesters: ten thousand clients have one each.
+var readBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+// NewDigester returns a digester for what a model promises.
 func NewDigester(p Promise) *Digester { return &Digester{promise: p} }
 
 // Message is the digest of what is delivered.
@@ -52,13 +54,12 @@ func (d *Digester) Message(m *mail.Message) (uint64, error) {
 }
 
 func (d *Digester) content(name string, c mail.Content) (uint64, error) {
-	if d.buf == nil {
-		d.buf = make([]byte, 64<<10)
-	}
+	buf := readBuffers.Get().(*[64 << 10]byte)
+	defer readBuffers.Put(buf)
 	d.begin(name)
 	for at := int64(0); at < c.Size(); {
-		n, err := c.ReadAt(d.buf[:min(int64(len(d.buf)), c.Size()-at)], at)
-		d.hash.Write(d.buf[:n])
+		n, err := c.ReadAt(buf[:min(int64(len(buf)), c.Size()-at)], at)
+		d.hash.Write(buf[:n])
 		if at += int64(n); err != nil && at < c.Size() {
 			return 0, fmt.Errorf("read message: %w", err)
 		}

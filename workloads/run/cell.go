@@ -184,7 +184,8 @@ func (c *combination) drive(
 	r := c.runner
 	spec := drive.Spec{
 		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(), MaxLag: r.config.maxLag(), Lateness: c.median,
-		Progress: func(d drive.Progress) { r.progress(p.Name, d) },
+		MemoryLimit: r.memoryLimit,
+		Progress:    func(d drive.Progress) { r.progress(p.Name, d) },
 	}
 	if key := c.key(p.Name); r.log != nil && p.Kind == workloads.Measure {
 		tag := func(op int, k latency.Kind) string { return key.Tag(workloads.Op(op).String(), k.String()) }

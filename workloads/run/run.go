@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -46,6 +48,10 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	if r.source == nil {
 		r.source = messages.NewGenerator(c.Workload)
 	}
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") == "" {
+		r.memoryLimit = limit
+		defer debug.SetMemoryLimit(limit)
+	}
 	started := time.Now()
 	r.result = r.provenance(started)
 	if c.LatencyLog != nil && c.Audit != AuditOnly {
@@ -82,7 +88,10 @@ type runner struct {
 	source messages.Source
 	log    *latency.Log
 	result *reports.Run
-	at     Progress // the combination under way
+	// The Go runtime's memory limit when the run began; 0: the environment sets it, or
+	// there is none. It is then left alone.
+	memoryLimit int64
+	at          Progress // the combination under way
 }
 
 // matrix runs all combinations, trial by trial so that trials of one combination

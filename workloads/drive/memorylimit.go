@@ -1,0 +1,43 @@
+package drive
+
+import (
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// memoryLimit raises the Go runtime's memory limit with what lives on its heap. Under a
+// fixed limit the garbage collector works without end once the live messages of a large
+// data set, or the stacks of many clients, fill it: the client is slow, and the store is
+// blamed.
+type memoryLimit struct {
+	least, now int64 // bytes; least 0: the limit is left alone
+}
+
+// headroom is how much may be allocated before the next collection where little lives.
+const headroom = 64 << 20
+
+// follow sets the limit for what lives now. The limit is changed only if it must rise by
+// a tenth, since a change stops the process for a moment.
+func (m *memoryLimit) follow() {
+	if m.least == 0 {
+		return
+	}
+	s := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/heap/stacks:bytes"},
+		{Name: "/memory/classes/os-stacks:bytes"},
+		{Name: "/memory/classes/metadata/mcache/inuse:bytes"},
+		{Name: "/memory/classes/metadata/mspan/inuse:bytes"},
+		{Name: "/memory/classes/metadata/other:bytes"},
+		{Name: "/memory/classes/other:bytes"},
+	}
+	metrics.Read(s)
+	want := 2*int64(s[0].Value.Uint64()) + headroom
+	for _, other := range s[1:] {
+		want += int64(other.Value.Uint64())
+	}
+	if want = max(want, m.least); want > m.now+m.now/10 {
+		m.now = want
+		debug.SetMemoryLimit(want)
+	}
+}
