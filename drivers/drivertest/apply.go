@@ -8,7 +8,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// apply is about Apply, Inspect and Prepare.
+// apply tests Apply, Inspect and Prepare.
 func apply(t testing.TB, open Open) {
 	s := begin(t, open, "rows.yaml")
 	c := s.client()

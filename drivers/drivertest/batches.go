@@ -20,7 +20,7 @@ var atomicBatches = []struct {
 	{"in_all", schemas.AtomicAll},
 }
 
-// batches is about batches: all of their parts, in order, or none of them.
+// batches tests batches: all of their parts, in order, or none of them.
 func batches(t testing.TB, open Open) {
 	s := begin(t, open, "batches.yaml")
 	c := s.client()
@@ -55,7 +55,7 @@ func must(c *client, err error) {
 	}
 }
 
-// unordered is about batches that are not atomic: all parts are applied all the same.
+// unordered tests batches that are not atomic: all parts are applied all the same.
 func unordered(c *client) {
 	for _, pattern := range []string{"in_none", "in_parallel"} {
 		var parts []part
@@ -77,7 +77,7 @@ func unordered(c *client) {
 	c.expect([]string{"5"}, "counted", "sum")
 }
 
-// oneRow is about parts that touch one row, the later ones winning.
+// oneRow tests parts that touch one row, the later ones winning.
 func oneRow(c *client) {
 	must(c, c.batch("in_row", with(0, "row", 1, "v"), with(1, "row", 1, "w")))
 	c.expect([]string{"1 v w"}, "boxes", "row")
@@ -87,16 +87,16 @@ func oneRow(c *client) {
 	c.expect([]string{"1 null w3"}, "boxes", "row")
 }
 
-// onePartition is about parts in tables nested in each other, and their order.
+// onePartition tests parts in tables that are nested in each other, and their order.
 func onePartition(c *client) {
 	must(c, c.batch("in_partition", with(0, "part", 1, "a", nil), with(0, "part", 2, "b", nil), with(2, "part", 1, 1, []byte{1}), with(2, "part", 1, 2, []byte{2})))
 	c.expect([]string{"1 a null", "2 b null"}, "boxes", "part")
 	c.expect([]string{"1 1 0x01", "1 2 0x02"}, "bodies", "part")
-	// A move: out of one place, into another, at once.
+	// A move deletes a row and puts another at once.
 	must(c, c.batch("in_partition", with(1, "part", 1), with(3, "part", 1), with(0, "part", 3, "a", nil), with(2, "part", 3, 1, []byte{1})))
 	c.expect([]string{"2 b null", "3 a null"}, "boxes", "part")
 	c.expect([]string{"3 1 0x01"}, "bodies", "part")
-	// Put and delete of one row, either way round: what comes later counts.
+	// Of a put and a delete of one row, the later one counts.
 	must(c, c.batch("in_partition", with(0, "part", 2, "c", nil), with(1, "part", 2)))
 	must(c, c.batch("in_partition", with(1, "part", 3), with(0, "part", 3, "again", nil)))
 	c.expect([]string{"3 again null"}, "boxes", "part")
@@ -112,7 +112,7 @@ func onePartition(c *client) {
 	}
 }
 
-// severalTables is about parts in tables that have nothing to do with each other.
+// severalTables tests parts in unrelated tables.
 func severalTables(c *client) {
 	must(c, c.batch("in_all", with(0, "all", 1, "a", nil), with(1, "all1", "b"), with(1, "all2", "c"), with(3, "all", 1, 1, []byte{1})))
 	c.expect([]string{"1 a null"}, "boxes", "all")
@@ -123,7 +123,7 @@ func severalTables(c *client) {
 	c.expect([]string{"1 a null", "2 d null"}, "boxes", "all")
 }
 
-// refusedWhole is about batches with a part that cannot be run.
+// refusedWhole tests batches with a part that cannot be run.
 func refusedWhole(c *client, pattern string) {
 	c.fail.Helper()
 	p, good := "refused "+pattern, []any{"refused " + pattern, 1, "v", "w"}
@@ -166,7 +166,7 @@ func refusedWhole(c *client, pattern string) {
 	c.expect(nil, "boxes", p)
 }
 
-// spread is about batches whose rows lie in several partitions, for which an
+// spread tests batches whose rows lie in several partitions, for which an
 // engine may have a limit of its own.
 func spread(c *client) {
 	c.fail.Helper()
@@ -181,7 +181,7 @@ func spread(c *client) {
 	}
 	c.expect(nil, "boxes", "spread")
 	c.expect(nil, "other", "spread elsewhere")
-	// Below the limit of one partition, that is no limit for one partition.
+	// A batch in one partition may be larger, up to the limit of one partition.
 	if limit*2 < c.caps.MaxBatchBytes {
 		must(c, c.batch("in_all", with(0, "spread", 1, half, nil), with(0, "spread", 2, half, nil)))
 		c.expect([]string{row(1, half, nil), row(2, half, nil)}, "boxes", "spread")
@@ -191,8 +191,8 @@ func spread(c *client) {
 	c.expect([]string{row(quarter)}, "other", "spread elsewhere")
 }
 
-// isolation is about readers while atomic batches run: they see a batch whole
-// or not at all. A reader is one get, or one slice of one partition: no engine
+// isolation tests readers while atomic batches run. They see a batch whole or
+// not at all. A reader is one get, or one slice of one partition: no engine
 // promises what several reads see of a batch in between.
 func isolation(t testing.TB, open Open) {
 	s := begin(t, open, "batches.yaml")
@@ -243,8 +243,8 @@ func isolation(t testing.TB, open Open) {
 	}
 }
 
-// watch writes values one after another while readers look on. They must see
-// whole(v) of some value v, or nothing yet.
+// watch writes values one after another while others read. They must read whole(v) of
+// some value v, or nothing yet.
 func watch(s *suite, name string, write func(*client, string) error, read func(*client) ([]string, error), whole func(string) []string) {
 	s.Helper()
 	const values = 60

@@ -19,8 +19,8 @@ var odd = []string{
 	"user@example.com", strings.Repeat("k", 1000), strings.Repeat("k", 1000) + "\x00", strings.Repeat("é", 2000),
 }
 
-// oddKeys is about keys that are empty, binary, long or look like each other:
-// all of them are different, and sort by their bytes.
+// oddKeys tests keys that are empty, binary, long or alike. All of them are different,
+// and sort by their bytes.
 func oddKeys(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	for i, k := range odd {
@@ -47,7 +47,7 @@ func oddKeys(t testing.TB, open Open) {
 	}
 	c.same(want, "scan_single")
 
-	// Keys that a joined form would not tell apart.
+	// These keys would be equal if their columns were only joined.
 	c.write("put_single", "ab", []byte("c"), "1", nil)
 	c.write("put_single", "a", []byte("bc"), "2", nil)
 	c.write("put_single", "abc", []byte{}, "3", nil)
@@ -64,8 +64,7 @@ func oddKeys(t testing.TB, open Open) {
 	c.expect(nil, "marked", "p")
 }
 
-// oddValues is about values: whatever was put comes back byte for byte, and
-// empty is not null.
+// oddValues tests that each value comes back byte for byte, and that empty is not null.
 func oddValues(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	for i, v := range odd {
@@ -90,7 +89,7 @@ func oddValues(t testing.TB, open Open) {
 // biggest bounds the cells the suite tries, in bytes.
 const biggest = 24 << 20
 
-// large is about large values, up to what the engine says it takes and beyond.
+// large tests large values, up to the limit that the engine tells and above it.
 func large(t testing.TB, open Open) {
 	s := begin(t, open, "rows.yaml")
 	c := s.client()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sets is about sets: no order is promised, no element is there twice.
+// sets tests sets. They have no order, and no element twice.
 func sets(t testing.TB, open Open) {
 	c := begin(t, open, "collections.yaml").client()
 	tags := func(want string, k int) {
@@ -36,7 +36,7 @@ func sets(t testing.TB, open Open) {
 	wholeRows(c)
 }
 
-// wholeRows is about collections going with their row.
+// wholeRows tests that collections go with their row.
 func wholeRows(c *client) {
 	full := []any{"s", list{"t"}, list{"x", "y"}, list{"f", 1}}
 	for k := 1; k <= 3; k++ {
@@ -65,7 +65,7 @@ func wholeRows(c *client) {
 	}
 }
 
-// lists is about lists: elements stay in the order of appending, also equal ones.
+// lists tests lists. Elements keep the order of appending, and equal elements stay.
 func lists(t testing.TB, open Open) {
 	s := begin(t, open, "collections.yaml")
 	c := s.client()
@@ -92,7 +92,7 @@ func lists(t testing.TB, open Open) {
 	c.write("add_seen", "p", 1, list{"newer"})
 	seen("[newer]", 1)
 
-	// Many appends, from several sessions: each keeps its order, none is lost.
+	// Several sessions append many elements. Each keeps its order, and none is lost.
 	const readers, each = 4, 25
 	s.parallel(readers, func(i int, c *client) error {
 		for n := range each {
@@ -118,7 +118,7 @@ func lists(t testing.TB, open Open) {
 	c.expect([]string{"2 " + "[" + strings.Join(words, ",") + "]", "1 [newer]"}, "several", "p", list{2, 1})
 }
 
-// maps is about maps and single elements of them.
+// maps tests maps and single elements of them.
 func maps(t testing.TB, open Open) {
 	c := begin(t, open, "collections.yaml").client()
 	files := func(want string, k int) {
@@ -140,7 +140,7 @@ func maps(t testing.TB, open Open) {
 	c.write("put_files", "p", 2, list{"created", 1})
 	files("{created:1}", 2)
 
-	// Large maps and elements.
+	// Maps and elements may be large.
 	const n = 500
 	var pairs list
 	var words []string

@@ -61,7 +61,7 @@ func backward(lines []string) []string {
 	return lines
 }
 
-// composite is about keys of several columns with mixed directions.
+// composite tests keys of several columns with mixed directions.
 func composite(t testing.TB, open Open) {
 	s := begin(t, open, "composite.yaml")
 	c := s.client()

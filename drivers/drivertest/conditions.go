@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// conditions is about put-if.
+// conditions tests put-if.
 func conditions(t testing.TB, open Open) {
 	s := begin(t, open, "conditions.yaml")
 	c := s.client()
@@ -47,7 +47,7 @@ func conditions(t testing.TB, open Open) {
 	attempt(false, "change_n", "p", 9, 1, 7)
 	c.expect(nil, "get", "p", 9)
 
-	// One of many racers wins, each time.
+	// Of many sessions that try at once, one wins.
 	const racers, races = 8, 20
 	var won [races]atomic.Int32
 	s.parallel(racers, func(i int, c *client) error {
@@ -68,7 +68,7 @@ func conditions(t testing.TB, open Open) {
 		}
 	}
 
-	// Compare-and-set counts up without losing any.
+	// Compare-and-set counts up and loses no count.
 	c.write("put", "cas", 0, nil, 0, nil)
 	s.parallel(4, func(_ int, c *client) error {
 		for done := 0; done < 10; {

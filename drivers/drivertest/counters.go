@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// counters is about add: blind sums, of both kinds of column.
+// counters tests adds without reading, to both kinds of column.
 func counters(t testing.TB, open Open) {
 	s := begin(t, open, "counters.yaml")
 	c := s.client()
@@ -56,7 +56,7 @@ func counters(t testing.TB, open Open) {
 	}
 }
 
-// returns is about adds that give their new values back.
+// returns tests adds that return their new values.
 func returns(t testing.TB, open Open) {
 	s := begin(t, open, "counters.yaml")
 	if s.caps.ReturnsNew && !s.offers("next") {
@@ -67,9 +67,8 @@ func returns(t testing.TB, open Open) {
 	}
 }
 
-// ascendingUIDs is what James' UIDs lean on: of concurrent adds that return
-// the new value, none returns what another did, and if one was back before
-// another began, its value is the lower one.
+// ascendingUIDs tests what James' UIDs need. Concurrent adds that return the new value
+// return different values. An add that ended before another began returns the lower one.
 func ascendingUIDs(s *suite) {
 	s.Helper()
 	c := s.client()

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// deletes is about every scope of delete: all that it names goes, and nothing
-// beside it.
+// deletes tests every scope of delete. It removes all that it names, and nothing else.
 func deletes(t testing.TB, open Open) {
 	c := begin(t, open, "composite.yaml").client()
 	for i, d := range []struct {
@@ -42,8 +41,8 @@ func deletes(t testing.TB, open Open) {
 	}
 }
 
-// ties is about writes that follow each other at once, within a clock tick of
-// any engine: the later one counts.
+// ties tests writes that follow each other within a clock tick of any engine. The later
+// one counts.
 func ties(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	for i := range 100 {
@@ -66,7 +65,7 @@ func ties(t testing.TB, open Open) {
 	c.write("put_a", "p", 2, "after null")
 	c.write("drop_all", "p")
 	c.expect(nil, "all", "p")
-	// Away and back, as a message that is moved twice.
+	// A row is deleted and put again, as when a message is moved away and back.
 	for range 50 {
 		c.write("put_a", "q", 1, "m")
 		c.write("drop", "p", 1)

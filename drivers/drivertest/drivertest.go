@@ -1,12 +1,12 @@
-// Package drivertest is the contract that every engine keeps, as one suite over
-// any [drivers.Store]. A driver's test is one call:
+// Package drivertest tests the contract of every engine. It is one suite over any
+// [drivers.Store]. A driver's test is one call:
 //
 //	func TestContract(t *testing.T) { drivertest.Run(t, open) }
 //
-// Each topic reads one schema of this package, under a name that no other has,
-// and asks for a store with it applied: engines that are slow to start can be
-// shared by all topics. What an engine may leave out is asked of its
-// Capabilities and of Prepare, never of its name.
+// Each topic reads one schema of this package, gives it a name of its own, and asks for
+// a store with that schema applied. All topics can share an engine that is slow to
+// start. The suite learns from Capabilities and Prepare what an engine lacks, never from
+// its name.
 //
 // The suite itself keeps the callers' side of the contract as strictly as the
 // contract allows: arguments are overwritten once a call is back, and rows are

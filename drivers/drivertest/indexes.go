@@ -26,7 +26,7 @@ func mailbox(c *client) {
 	}
 }
 
-// indexes is about slices through indexes: the same rows, in the index's order,
+// indexes tests slices through indexes. They yield the same rows in the index's order,
 // whatever was written, changed and deleted before.
 func indexes(t testing.TB, open Open) {
 	s := begin(t, open, "indexes.yaml")
@@ -81,8 +81,8 @@ func overPlain(c *client) {
 	mailbox(c)
 }
 
-// fallbacks is about patterns that an engine may be unable to run: it says so,
-// and what the schema declares in their place gives the same rows.
+// fallbacks tests patterns that an engine may be unable to run. It says so, and the
+// fallback that the schema declares yields the same rows.
 func fallbacks(t testing.TB, open Open) {
 	s := begin(t, open, "indexes.yaml")
 	c := s.client()

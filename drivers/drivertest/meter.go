@@ -6,7 +6,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// meter is about what is counted of a call: the same on every engine.
+// meter tests that a call is counted in the same way on every engine.
 func meter(t testing.TB, open Open) {
 	s := begin(t, open, "rows.yaml")
 	c := s.client()

@@ -2,8 +2,8 @@ package drivertest
 
 import "testing"
 
-// narrow is about tables of one plain column, whose rows some engines keep as
-// single cells: a row is there whatever its column holds.
+// narrow tests tables of one plain column. Some engines keep their rows as single cells.
+// A row exists whatever its column holds.
 func narrow(t testing.TB, open Open) {
 	c := begin(t, open, "narrow.yaml").client()
 	c.write("put", "p", "a", "v")
@@ -48,7 +48,7 @@ func narrow(t testing.TB, open Open) {
 	attempt(false, "create", "p", "c", "again")
 	c.expect([]string{"a z", "b null", "c null", "d null", `e ""`}, "all", "p")
 
-	// Whatever a blob holds, it is neither null nor another one.
+	// A blob is neither null nor another blob, whatever it holds.
 	var want []string
 	values := []any{
 		[]byte{},

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// nested is about tables in tables: rows of their own, below their parents' keys.
+// nested tests tables in tables. Their rows have keys below those of their parents.
 func nested(t testing.TB, open Open) {
 	c := begin(t, open, "nested.yaml").client()
 	data := func(n int) []byte { return []byte{byte(n)} }
@@ -38,7 +38,7 @@ func nested(t testing.TB, open Open) {
 		t.Fatalf("a scan yields %d of 30 chunks", len(got))
 	}
 
-	// A row without its parents, and parents that go without their rows.
+	// A row needs no parents, and stays when its parents are deleted.
 	c.write("put_chunk", "w", "f", 1, 0, data(1))
 	c.expect([]string{"0 0x01"}, "chunks", "w", "f", 1)
 	c.expect(nil, "message", "w", "f", 1)
@@ -66,7 +66,7 @@ func nested(t testing.TB, open Open) {
 	headers(c)
 }
 
-// headers is about two tables below one that stores nothing of its own.
+// headers tests two tables below one that stores nothing itself.
 func headers(c *client) {
 	for id := range 3 {
 		c.write("put_meta", "h", id, "from", fmt.Sprint("f", id))

@@ -35,8 +35,8 @@ var ascending = []struct {
 	{"timestamp", []any{-62_135_596_800_000_000, -1_000, 0, 1_000, 999_000, 1_000_000, 1_700_000_000_000_000}},
 	{"boolean", []any{false, true}},
 	{"uuid", []any{uuid4(0, 0), uuid4(0, 1), uuid4(1, 0), uuid4(0x7f, 0), uuid4(0x80, 0), uuid4(0xff, 0), uuid4(0xff, 0xff)}},
-	// Times first, whose low bits stand at the front of the bytes; equal times
-	// by their last eight bytes, each of them signed.
+	// TimeUUIDs sort by time, whose low bits are the first bytes. Equal times sort by
+	// the last eight bytes, each of them signed.
 	{"timeuuid", []any{
 		timeuuid(1, 0x80, 0), timeuuid(0xFFFFFFFF, 0x80, 0), timeuuid(0x100000000, 0x80, 0), timeuuid(0x1000000000000, 0x80, 0),
 		timeuuid(0x1EE000000000000, 0x80, 0x80), timeuuid(0x1EE000000000000, 0x80, 0xff), timeuuid(0x1EE000000000000, 0x80, 0),
@@ -64,7 +64,7 @@ func eachKey(src string) string {
 	return b.String()
 }
 
-// order is about one clustering column: every kind, both directions.
+// order tests one clustering column, of every kind and in both directions.
 func order(t testing.TB, open Open) {
 	s := begin(t, open, "keys.yaml")
 	for _, keys := range ascending {
@@ -101,8 +101,8 @@ func (o *ordered) expect(want []string, pattern string, vals ...any) {
 	o.client.expect(want, o.table+"_"+pattern, vals...)
 }
 
-// fill puts the rows in a shuffled order, some of them twice, into a partition
-// that lies between others.
+// fill puts the rows in a shuffled order, some of them twice, into a partition that is
+// between others.
 func (o *ordered) fill() {
 	shuffle := rand.New(rand.NewPCG(1, 2)).Perm(len(o.vals))
 	for _, i := range append(shuffle, shuffle[:len(shuffle)/2]...) {
@@ -148,7 +148,7 @@ func (o *ordered) pages() {
 	}
 }
 
-// ranges bounds the rows from each value, by value whatever the direction.
+// ranges reads the rows between each two values, whatever the direction.
 func (o *ordered) ranges() {
 	n := len(o.vals)
 	for i := range o.vals {

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sharedChecks is how many random sequences a shared engine is asked for: each
-// call crosses the network.
+// sharedChecks is how many random sequences run on a shared engine, where each call
+// crosses the network.
 const sharedChecks = 25
 
 // random compares random sequences of calls on one partition with a plain map.
@@ -64,7 +64,7 @@ type model struct {
 	rows map[cell]*entry
 }
 
-// Few values, so that calls meet the same rows again and again.
+// There are few values, so that calls meet the same rows often.
 var (
 	someX = rapid.SampledFrom([]int{-1, 0, 1, 256})
 	someY = rapid.SampledFrom([]string{"", "a", "a\x00", "aa"})

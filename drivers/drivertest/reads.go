@@ -35,7 +35,7 @@ func numbers(from, to int) []string {
 	return want
 }
 
-// limits is about limits, which no read may pass.
+// limits tests limits, which no read may pass.
 func limits(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	numbered(c, "p", 40)
@@ -47,12 +47,12 @@ func limits(t testing.TB, open Open) {
 	c.expect(numbers(1, 40), "page", "p", nil, 41)
 	c.expect(numbers(1, 40), "page", "p", nil, 1<<31) // more than an int32 holds
 	c.expect(nil, "first", "empty")
-	// Over a list, the limit is of all rows together, and absent ones do not count.
+	// With a list, the limit counts all rows together, and no missing ones.
 	c.expect([]string{"9 x", "2 y", "7 y"}, "several_first", "p", list{9, 99, 2, 7, 1}, 3)
 	c.expect([]string{"9 x"}, "several_first", "p", list{9, 2}, 1)
 	c.expect([]string{"9 x", "2 y"}, "several_first", "p", list{9, 2}, 5)
 	c.expect([]string{"9 x", "2 y"}, "several_ends", "p", list{9, 2, 5})
-	// With a filter, it is of the rows that are left.
+	// With a filter, the limit counts the rows that pass it.
 	c.expect([]string{"3 null", "6 null", "9 null"}, "with_a_some", "p", "x")
 	c.expect([]string{"3", "6"}, "with_a_paged", "p", "x", nil, 2)
 	c.expect([]string{"33", "36", "39"}, "with_a_paged", "p", "x", 30, 4)
@@ -73,7 +73,7 @@ func limits(t testing.TB, open Open) {
 	}
 }
 
-// paging is about pages that put together are the whole partition.
+// paging tests that all pages together are the whole partition.
 func paging(t testing.TB, open Open) {
 	c := begin(t, open, "composite.yaml").client()
 	fillGrid(c, "p", 0)
@@ -84,12 +84,12 @@ func paging(t testing.TB, open Open) {
 	slices.Reverse(all)
 	pages(c, "page_back", all, 7)
 
-	// The row a page goes on from need not be there any more.
+	// The row after which a page begins may have been deleted.
 	gone := all[20]
 	c.write("drop", "p", 0, gone.x, gone.y, gone.z)
 	c.expect([]string{all[21].line("p", 0)}, "page_back", "p", 0, gone.x, gone.y, gone.z, 1)
 	c.expect([]string{all[19].line("p", 0)}, "page", "p", 0, gone.x, gone.y, gone.z, 1)
-	// Nor need it ever have been.
+	// That row may never have existed.
 	c.expect([]string{cell{1, "", 1}.line("p", 0)}, "page", "p", 0, 2, "zz", 0, 1)
 	c.expect([]string{cell{300, "b", -1}.line("p", 0)}, "page_back", "p", 0, 2, "zz", 0, 1)
 }
@@ -112,7 +112,7 @@ func pages(c *client, pattern string, all []cell, limit int) {
 	c.expect(nil, pattern, append(append([]any{"p", 0}, after...), limit)...)
 }
 
-// multiget is about lists: rows come in list order, absent ones are left out.
+// multiget tests lists. Rows come in list order, and missing rows are left out.
 func multiget(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	numbered(c, "p", 12)
@@ -131,7 +131,7 @@ func multiget(t testing.TB, open Open) {
 	}
 	c.expect(want, "several", "p", keys)
 
-	// Over partitions, and at once.
+	// A list may be of partitions, and read in parallel.
 	for i := range 9 {
 		c.write("put_single", "p", []byte{byte(i)}, fmt.Sprint("v", i), nil)
 	}
@@ -144,7 +144,7 @@ func multiget(t testing.TB, open Open) {
 	g.expect(slices.Concat(at(-2), at(300), at(0)), "in_x", "p", 0, list{-2, 300, 5, 0})
 }
 
-// filters is about plain columns that are compared after reading.
+// filters tests plain columns that are compared after reading.
 func filters(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	numbered(c, "p", 7)
@@ -161,7 +161,7 @@ func filters(t testing.TB, open Open) {
 	c.same([]string{"p 1", "p 3", "p 8", "p 9"}, "scan_x", "x")
 }
 
-// scans is about reads of whole tables: everything once, nothing else.
+// scans tests reads of whole tables. They yield every row once, and nothing else.
 func scans(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	c.same(nil, "scan")

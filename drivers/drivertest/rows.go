@@ -8,13 +8,13 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// Identifiers for tests that do not care which.
+// Some tests need any identifiers.
 var (
 	someUUID     = [16]byte{0xde, 0xad, 6: 0x40, 8: 0x80, 15: 1}
 	someTimeUUID = [16]byte{0x13, 0x81, 0x40, 0x00, 0x1d, 0xd2, 0x11, 0xb2, 0x80, 15: 7}
 )
 
-// rows is about single rows: put, get, null, parts of rows, absence.
+// rows tests single rows: put, get, nulls, parts of rows, missing rows.
 func rows(t testing.TB, open Open) {
 	s := begin(t, open, "rows.yaml")
 	c := s.client()
@@ -41,7 +41,7 @@ func rows(t testing.TB, open Open) {
 	refused(c)
 }
 
-// parts is about writes of some columns of a row.
+// parts tests writes of some columns of a row.
 func parts(c *client) {
 	get := func(want string, k int) {
 		c.fail.Helper()
@@ -77,7 +77,7 @@ func parts(c *client) {
 	get("parts 1 null 0x09"+tail, 1) // nothing of the old row comes back
 }
 
-// marks is about tables that are nothing but their key.
+// marks tests tables that have only a key.
 func marks(c *client) {
 	for _, k := range []string{"c", "a", "b", "a"} {
 		c.write("mark", "p", k)
@@ -89,7 +89,7 @@ func marks(c *client) {
 	c.expect(nil, "is_marked", "p", "b")
 }
 
-// refused is about calls that cannot be run: they must fail and change nothing.
+// refused tests calls that cannot be run. They fail and change nothing.
 func refused(c *client) {
 	c.write("put_a", "refused", 1, "kept")
 	for name, vals := range map[string][]any{

@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// sessions is about what holds between a session and its caller.
+// sessions tests the rules between a session and its caller.
 func sessions(t testing.TB, open Open) {
 	s := begin(t, open, "rows.yaml")
 	c := s.client()
@@ -21,7 +21,7 @@ func sessions(t testing.TB, open Open) {
 	}
 	stopped(c)
 
-	// A row holds what it held until yield returns, whatever others do meanwhile.
+	// A row does not change until yield returns, whatever others do meanwhile.
 	other := s.client()
 	var rows int
 	err := c.session.Read(s.ctx, c.statement("all"), c.args("all", []any{"p"}), func(got []drivers.Value) error {
@@ -61,7 +61,7 @@ func sessions(t testing.TB, open Open) {
 	c.expect(nil, "all", "p")
 }
 
-// stopped is about errors of yield: they end the read and come back as they are.
+// stopped tests errors of yield. They end the read, which returns them as they are.
 func stopped(c *client) {
 	stop := errors.New("stop")
 	for pattern, vals := range map[string][]any{
@@ -93,7 +93,7 @@ func stopped(c *client) {
 	}
 }
 
-// contexts is about contexts that end: so does the call, and says so.
+// contexts tests that a call ends with its context and says so.
 func contexts(t testing.TB, open Open) {
 	s := begin(t, open, "rows.yaml")
 	c := s.client()
@@ -151,7 +151,7 @@ func contexts(t testing.TB, open Open) {
 	c.expectCount(n, "all", "p") // the session goes on
 }
 
-// concurrency is about many sessions at once, on rows of their own and on the same.
+// concurrency tests many sessions at once, on rows of their own and on shared rows.
 func concurrency(t testing.TB, open Open) {
 	s := begin(t, open, "rows.yaml")
 	const workers, each = 8, 40

@@ -8,22 +8,22 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// RunShared runs all topics over one store, for an engine on which tables take
-// long to make: a schema is applied once, for the first topic that reads its
-// file, and those after it begin with its tables emptied.
+// RunShared runs all topics over one store. It is for an engine that is slow to create
+// tables. The first topic that reads a schema file applies the schema, and the topics
+// after it begin with empty tables.
 func RunShared(t *testing.T, st drivers.Store) {
 	s := &shared{Store: st, applied: make(map[string]*suite)}
 	Run(t, func(testing.TB, *schemas.Schema) drivers.Store { return s })
 }
 
-// shared is a store with what topics have applied to it, by file.
+// shared is a store with the schemas that topics have applied, by file.
 type shared struct {
 	drivers.Store
 	applied map[string]*suite
 }
 
-// begin gives a topic the schema that one before it had applied, emptied, or
-// applies its own.
+// begin empties the tables of the schema that a topic before has applied. If there is
+// none, it applies the topic's own schema.
 func (sh *shared) begin(s *suite, file string, pairs []string) {
 	s.Helper()
 	s.store, s.shared = sh.Store, true

@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// splits is about scans in parts: together they yield each row once.
+// splits tests scans in parts: together they yield each row once.
 func splits(t testing.TB, open Open) {
 	c := begin(t, open, "nested.yaml").client()
 	sp, ok := c.store.(drivers.Splitter)

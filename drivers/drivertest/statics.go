@@ -2,7 +2,7 @@ package drivertest
 
 import "testing"
 
-// statics is about static columns: one value a partition, beside its rows.
+// statics tests static columns. They have one value for each partition, beside its rows.
 func statics(t testing.TB, open Open) {
 	c := begin(t, open, "statics.yaml").client()
 	c.expect(nil, "title", "p", 1)
@@ -27,7 +27,7 @@ func statics(t testing.TB, open Open) {
 	c.same([]string{"p 1 U 5", "p 0 neighbour null", `p 2 "" 0`}, "titles")
 	c.same([]string{"p 1 1 U", "p 1 2 U", "p 0 1 neighbour", "q 1 1 null"}, "scan")
 
-	// Statics outlive rows, and go with their partition.
+	// Static columns stay when rows are deleted, and go with their partition.
 	c.write("drop", "p", 1, 1)
 	c.write("drop", "p", 1, 2)
 	c.expect([]string{"p 1 U 5"}, "title", "p", 1)

@@ -21,7 +21,7 @@ import (
 //go:embed schemas/*.yaml
 var files embed.FS
 
-// patience bounds one topic, so that an engine which hangs fails.
+// patience bounds the time of one topic, so that an engine that hangs fails.
 const patience = 5 * time.Minute
 
 // names makes schema names that no other run on a shared engine has.
@@ -30,8 +30,8 @@ var (
 	started = strconv.FormatInt(time.Now().UnixNano(), 36)
 )
 
-// parse reads one schema of the package under a name of its own. Pairs are
-// words to put in place of others, as in strings.NewReplacer.
+// parse reads one schema of the package under a name of its own. It replaces words by
+// pairs, as strings.NewReplacer does.
 func parse(t testing.TB, file string, pairs ...string) *schemas.Schema {
 	t.Helper()
 	src, err := files.ReadFile("schemas/" + file)
@@ -93,7 +93,7 @@ func (s *suite) offers(pattern string) bool {
 	return err == nil
 }
 
-// client opens a session that the end of the topic closes.
+// client opens a session that is closed when the topic ends.
 func (s *suite) client() *client {
 	s.Helper()
 	session, err := s.store.Session()
@@ -121,7 +121,7 @@ func (s *suite) parallel(n int, run func(i int, c *client) error) {
 	}
 }
 
-// failer is what a client needs of a test: rapid's own will do.
+// failer is the part of a test that a client needs. Rapid's tests have it too.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)

@@ -53,8 +53,8 @@ func valueOf(t schemas.Type, v any) drivers.Value {
 	panic(fmt.Sprintf("drivertest cannot make a %s of a %T", t, v))
 }
 
-// poison overwrites arguments after a call, as a worker does that reuses its
-// buffers: a store that kept some of them now holds this.
+// poison overwrites arguments after a call, as a worker that reuses its buffers does. A
+// store that has kept some of them then holds wrong values.
 func poison(args []drivers.Value) {
 	for i := range args {
 		for b := args[i].Raw(); len(b) > 0; b = b[1:] {
@@ -93,9 +93,8 @@ func check(types []schemas.Type, row []drivers.Value) error {
 	return nil
 }
 
-// line writes a row as a text that tells different rows apart. An empty
-// collection is written as null: whether there is a difference is left to the
-// engine (Cassandra knows none).
+// line writes a row as a text that differs for different rows. An empty collection is
+// written as null, since engines need not distinguish them (Cassandra does not).
 func line(row []drivers.Value) string {
 	words := make([]string, len(row))
 	for i, v := range row {
@@ -175,7 +174,7 @@ func collection(v drivers.Value) string {
 	return "{" + strings.Join(words, ",") + "}"
 }
 
-// clip writes arguments for messages, long ones in short.
+// clip writes arguments for messages, and shortens long ones.
 func clip(vals []any) string {
 	words := make([]string, len(vals))
 	for i, v := range vals {

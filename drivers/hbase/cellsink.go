@@ -13,13 +13,13 @@ type cellSink struct {
 	*reading
 	row      []byte // the HBase row whose key is decoded
 	rowArena []byte
-	last     cell // that was taken
+	last     cell // the last cell that was taken
 
-	// skip is the first cell that is wanted of the row skipRow.
+	// skip is the qualifier of the first cell that is wanted of the row skipRow.
 	skipRow, skip []byte
-	// keep: cells are kept for later, and not yielded as they come.
-	keep bool
-	kept []cell
+	// buffered says that cells are kept in kept, and not yielded as they come.
+	buffered bool
+	kept     []cell
 }
 
 func (k *cellSink) take(c cell, _ uint64) (more bool, err error) {
@@ -30,9 +30,9 @@ func (k *cellSink) take(c cell, _ uint64) (more bool, err error) {
 	}
 	k.last = c
 	switch {
-	case k.keep:
+	case k.buffered:
 		k.kept = append(k.kept, c)
-		if n := int(k.reading.left); n > 0 && len(k.kept) >= 2*n+64 { // of the end of a range, no more is wanted
+		if n := int(k.reading.left); n > 0 && len(k.kept) >= 2*n+64 { // only the end of a range is wanted
 			k.kept = append(k.kept[:0], k.kept[len(k.kept)-n:]...)
 		}
 		return true, nil
@@ -42,7 +42,7 @@ func (k *cellSink) take(c cell, _ uint64) (more bool, err error) {
 
 func (k *cellSink) end() (bool, error) { return true, nil }
 
-// again goes on behind the last cell that was taken.
+// restartRow makes the sink skip the cells of the row that it has taken.
 func (k *cellSink) restartRow() {
 	k.skipRow = append(k.skipRow[:0], k.last.row...)
 	k.skip = append(append(k.skip[:0], k.last.qualifier...), 0)

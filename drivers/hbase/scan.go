@@ -24,11 +24,11 @@ type scanner struct {
 	r    scanRange
 	sink sink
 
-	at   []byte // the current row, or the last one
+	row  []byte // key of the current row, or of the last one
 	open bool   // more cells of the row may come
 	id   uint64 // the region server's scanner
 	held bool   // the region server has a scanner for us
-	rows uint32 // the rows that the scanner has returned
+	rows uint32 // how many rows the scanner has returned
 	lost int    // scanners lost in a row without a cell between
 }
 
@@ -41,7 +41,7 @@ const closeTimeout = 2 * time.Second
 
 // run scans until the range or the sink is at its end.
 func (s *scanner) run(ctx context.Context, table []byte) error {
-	s.at, s.open, s.held, s.lost = s.at[:0], false, false, 0
+	s.row, s.open, s.held, s.lost = s.row[:0], false, false, 0
 	for {
 		done, err := s.region(ctx, table)
 		if s.held {
@@ -61,10 +61,10 @@ func (s *scanner) run(ctx context.Context, table []byte) error {
 func (s *scanner) resume() {
 	if s.open {
 		s.sink.restartRow()
-		s.r.start, s.r.skipStart = append(s.r.start[:0], s.at...), false
+		s.r.start, s.r.skipStart = append(s.r.start[:0], s.row...), false
 		s.open = false
-	} else if len(s.at) > 0 {
-		s.r.start, s.r.skipStart = append(s.r.start[:0], s.at...), true
+	} else if len(s.row) > 0 {
+		s.r.start, s.r.skipStart = append(s.r.start[:0], s.row...), true
 	}
 }
 
@@ -101,7 +101,7 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 		if inRegion && anywhere {
 			continue
 		}
-		if s.open { // what is left of the row lies nowhere
+		if s.open { // the row ends here
 			s.open = false
 			if more, err := s.sink.end(); err != nil || !more {
 				return true, err
@@ -113,7 +113,7 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 		if s.r.limit == 0 || s.rows == 0 {
 			return true, nil
 		}
-		s.resume() // it has stopped at the limit, at rows some of which are none to the sink
+		s.resume() // the scanner stopped at the limit, but the sink did not count all rows
 		return false, nil
 	}
 }
@@ -132,13 +132,13 @@ func (s *scanner) results(c *call) (more bool, err error) {
 			if cl, stamp, block, err = nextCell(block); err != nil {
 				return false, err
 			}
-			if !s.open || !bytes.Equal(cl.row, s.at) {
+			if !s.open || !bytes.Equal(cl.row, s.row) {
 				if s.open {
 					if more, err := s.sink.end(); err != nil || !more {
 						return false, err
 					}
 				}
-				s.at, s.open = append(s.at[:0], cl.row...), true
+				s.row, s.open = append(s.row[:0], cl.row...), true
 				s.rows++
 			}
 			if more, err := s.sink.take(cl, stamp); err != nil || !more {
@@ -171,8 +171,8 @@ func (s *scanner) nextRegion(first, last []byte) (done bool) {
 	return false
 }
 
-// key returns a row that leads to the region where the scan begins: for a
-// reversed one that leaves its start out, a row just before that.
+// key returns a row of the region where the scan begins. A reversed scan that excludes
+// its start begins in the region of the row just before.
 func (s *scanner) key() []byte {
 	if !s.r.reversed || !s.r.skipStart || len(s.r.start) == 0 {
 		if s.r.reversed && len(s.r.start) == 0 {
@@ -183,7 +183,7 @@ func (s *scanner) key() []byte {
 	return keyBefore(s.r.start)
 }
 
-// lastKey is behind every row that there is.
+// lastKey sorts after every row.
 var lastKey = bytes.Repeat([]byte{0xFF}, 64)
 
 // keyBefore returns a key so close before another that no region begins between them.
@@ -197,11 +197,11 @@ func keyBefore(key []byte) []byte {
 	return append(near, lastKey[:16]...)
 }
 
-// close gives up the scanner on the region server, also where ctx is done.
+// close closes the scanner on the region server, even if ctx has ended.
 func (s *scanner) close(ctx context.Context, table []byte) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	s.held = false
 	s.slot.request("Scan", table, s.key()).asClose(s.id)
-	_ = s.slot.send(ctx) // HBase would do it by itself
+	_ = s.slot.send(ctx) // without it, HBase closes the scanner later
 }

@@ -69,7 +69,7 @@ func (r *reading) oneRow(exact bool) error {
 	case len(r.bounds.lower)+len(r.bounds.upper) > 0:
 		filter = allOf(r.rangeFilter(), filter)
 	}
-	r.cells.keep = st.backward && !exact
+	r.cells.buffered = st.backward && !exact
 	r.cells.kept = r.cells.kept[:0]
 	if exact || r.left > 0 && r.left <= maxStoreLimit && !st.backward {
 		c := r.slot.request("Get", st.table.hbase, r.key)
@@ -83,7 +83,7 @@ func (r *reading) oneRow(exact bool) error {
 	s.start, s.stop = append(s.start[:0], r.key...), append(append(s.stop[:0], r.key...), 0)
 	s.reversed, s.skipStart, s.columns, s.filter = false, false, ask, filter
 	r.scan.sink = &r.cells
-	if err := r.scan.run(r.ctx, st.table.hbase); err != nil || !r.cells.keep {
+	if err := r.scan.run(r.ctx, st.table.hbase); err != nil || !r.cells.buffered {
 		return err
 	}
 	return r.emitBackward(r.cells.kept)
@@ -109,7 +109,7 @@ func nilIfEmpty(b []byte) []byte {
 	return b
 }
 
-// valueFilter returns what HBase sorts out by the cells' values.
+// valueFilter returns the filter on the cells' values.
 func (r *reading) valueFilter() *pb.Filter {
 	if len(r.st.filters) == 0 {
 		return nil
@@ -140,7 +140,7 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 	if r.bounds.empty() {
 		return nil
 	}
-	r.cells.keep = false
+	r.cells.buffered = false
 	if n := rows - len(fixed); len(st.Pattern().After) > n && !r.args[st.Layout.After].IsNull() {
 		// The first cells of the first row were read already.
 		after := r.args[st.Layout.After : st.Layout.After+len(st.Pattern().After)]

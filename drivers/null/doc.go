@@ -5,28 +5,25 @@
 //
 // # What is read
 //
-// Models must do their whole work on it, decoding included, or the floor would
-// be that of a lookup that fails. So a table keeps samples: what its first 25
-// puts, adds and appends wrote, and never more. A read yields samples as rows
-// of whatever it asks for:
+// Models must do their whole work on this engine, decoding included. Otherwise the floor
+// would be the cost of lookups that fail. So a table keeps samples: the rows that its
+// first 25 puts, adds and appends wrote. A read yields samples:
 //
-//   - Columns that by or an element of in bind have the arguments' values; all
-//     others have the sample's. A get, and each element of its list, yields one row:
-//     the sample whose last key column is the text asked for, if there is one,
-//     else the first.
-//   - A slice yields the samples that belong to the key prefix of the first
-//     sample, as they were written or backwards, as its direction says: the
-//     folders of a user, the chunks of a body. From and to are honoured on int
-//     and bigint columns.
-//   - A slice with after is a page: it repeats those samples up to its limit, 25
-//     at most. After something it is empty: a folder is one page long, so that
-//     callers which page to the end get there.
+//   - Columns that by or an element of in bind have the arguments' values. All others
+//     have the sample's. A get yields one row, and so does each element of its list: the
+//     sample whose last key column is the text of the argument, or else the first sample.
+//   - A slice yields the samples with the key prefix of the first sample, for example the
+//     folders of a user or the chunks of a body. They have the order of writing, or the
+//     reverse. From and to apply to int and bigint columns.
+//   - A slice with after is a page. It repeats those samples up to its limit, 25 at most.
+//     A page after some row is empty. So a folder is one page long, and callers that page
+//     to the end reach it.
 //   - A scan yields each sample once.
 //   - A table that was never written yields nothing. Filters are not applied,
 //     deletes delete nothing, and static columns beside rows are null.
 //   - An add that returns the new value gives a number that ascends over the
 //     whole store, so that UIDs are unique.
 //
-// So nothing that is read is true, and an audit means nothing
-// (Capabilities.Discards).
+// So no read returns what was written, and an audit means nothing (see
+// Capabilities.Discards).
 package null

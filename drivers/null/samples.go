@@ -8,8 +8,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// most is how many writes to a table are looked at; also the rows of a page
-// without a limit.
+// most is how many writes to a table become samples, and how many rows a page without a
+// limit has.
 const most = 25
 
 // samples are the rows that the first writes to a table made.
@@ -34,7 +34,7 @@ func (t *samples) all() []sample {
 	return nil
 }
 
-// remember keeps what a write wrote, if it is one of the first.
+// remember keeps the row of a write, if it is one of the first.
 func (t *samples) remember(st *statement, args []drivers.Value) {
 	if t.writes.Load() >= most || t.writes.Add(1) > most {
 		return
@@ -69,7 +69,7 @@ func (t *samples) remember(st *statement, args []drivers.Value) {
 	t.rows.Store(&rows)
 }
 
-// shared is how many leading values are the same.
+// shared returns how many leading values are the same.
 func shared(a, key []drivers.Value) int {
 	for i := range key {
 		if !a[i].Equal(key[i]) {

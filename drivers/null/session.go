@@ -126,7 +126,7 @@ func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yiel
 	}
 }
 
-// pass yields the samples of a slice once, after n rows, until there are limit.
+// pass yields the samples of a slice once. N rows came before; it stops at limit rows.
 func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem *drivers.Value, n, limit int, yield func([]drivers.Value) error) (int, error) {
 	if len(st.Pattern().After) > 0 {
 		limit = min(limit, most)
@@ -150,7 +150,7 @@ func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem 
 	return n, nil
 }
 
-// has reports whether a slice has the sample.
+// has reports whether the sample belongs to the slice.
 func (st *statement) has(row *sample, args []drivers.Value) bool {
 	if row.shared < st.prefix {
 		return false
@@ -172,7 +172,7 @@ func (st *statement) has(row *sample, args []drivers.Value) bool {
 	return true
 }
 
-// project makes the row that a sample is for these arguments.
+// project returns a sample as the row for these arguments.
 func (s *session) project(st *statement, from *sample, args []drivers.Value, elem *drivers.Value) []drivers.Value {
 	s.row = s.row[:0]
 	for _, at := range st.out {

@@ -13,7 +13,7 @@ type statement struct {
 	table *samples
 
 	out     []int // for each of a read's columns, its position in a sample
-	bound   []int // for each of by and in, likewise
+	bound   []int // for each column of by and in, its position
 	element int   // position of the map of which one element is read, or -1
 	written []int // for each of a write's columns, its position in a sample
 	prefix  int   // how many leading key columns by binds
@@ -59,7 +59,7 @@ func (s *store) compile(p *schemas.Pattern) (*statement, error) {
 	return st, nil
 }
 
-// direct finds what a slice's direction and bounds are about.
+// direct finds the column of a slice's bounds, and its direction.
 func (st *statement) direct() {
 	p := st.Pattern()
 	st.ranged, st.up = -1, !p.Reverse
@@ -79,8 +79,8 @@ func (st *statement) direct() {
 	}
 }
 
-// position returns where a sample has the column; -1 where its family has not:
-// a static column beside rows.
+// position returns the position of the column in a sample. It returns -1 for a static
+// column of a table whose rows are read.
 func (st *statement) position(c *schemas.Column) int {
 	if i := slices.Index(st.table.key, c); i >= 0 {
 		return i

@@ -2,12 +2,12 @@ package ledger
 
 import "github.com/mailbench/mailbench/models"
 
-// History is what a ledger comes to: which messages must be there, which must
-// not, and which may be either.
+// History is the result of a ledger: which messages must exist, which must not, and
+// which may or may not.
 type History struct {
 	Entries []Entry       // in order of delivery or arrival in their folder
 	at      map[Key]int32 // the entry of a message
-	last    Record        // the one before
+	last    Record        // the record before
 	lastOf  int32         // its entry, or -1
 	records uint32        // read so far
 
@@ -37,9 +37,9 @@ type State uint8
 
 // The states.
 const (
-	Live State = iota // it must be there
-	Gone              // it must not
-	// A change was begun, and its outcome is not known.
+	Live State = iota // it must exist
+	Gone              // it must not exist
+	// A change was begun, and its outcome is not known. The state before is named first.
 	LiveOrGone
 	GoneOrLive
 	// The same handle came back to the folder: a later entry has it, or the
@@ -47,7 +47,8 @@ const (
 	Superseded
 )
 
-// ReadHistory folds a ledger, about 140 bytes of memory for each message.
+// ReadHistory reads a ledger into a history. It takes about 140 bytes of memory for each
+// message.
 func ReadHistory(name string) (*History, error) {
 	h := &History{at: map[Key]int32{}}
 	torn, err := read(name, h.apply)
@@ -75,7 +76,7 @@ func (h *History) apply(r *Record) {
 		return
 	case Arrived:
 		if lastOf < 0 {
-			return // it left nothing that was delivered
+			return // the message that was moved has no entry
 		}
 		h.add(Entry{Key: k, N: r.N, Digest: h.Entries[lastOf].Digest, at: at, ahead: r.Ahead, from: lastOf + 1})
 		return
@@ -124,8 +125,8 @@ func (h *History) apply(r *Record) {
 	}
 }
 
-// mayBeBack notes that a move or label under way may show a message in a folder
-// that it had left: there it may have the handle again that it had.
+// mayBeBack notes that a move or label under way may show a message in a folder that it
+// had left. It may have its old handle there.
 func (h *History) mayBeBack(i int32, in Place) {
 	for j := h.Entries[i].from; j > 0; j = h.Entries[j-1].from {
 		if e := &h.Entries[j-1]; e.Place == in && e.State == Gone {
@@ -134,9 +135,8 @@ func (h *History) mayBeBack(i int32, in Place) {
 	}
 }
 
-// add enters a message that is new in its folder. A handle that was there
-// before (moved away and back, in models where it stays the same) goes to the
-// end, where the newest are.
+// add adds a message that is new in its folder. In some models, a message that is moved
+// away and back has its old handle. Then the new entry supersedes the old one.
 func (h *History) add(e Entry) {
 	if i, ok := h.at[e.Key]; ok {
 		h.Entries[i].State = Superseded

@@ -34,7 +34,7 @@ func (d Constant) Max() int64 { return int64(d.Value) }
 
 func (d Constant) String() string { return d.Value.String() }
 
-// Uniform is every whole number from Min to Max alike.
+// Uniform draws every whole number from Min to Max equally often.
 type Uniform struct{ Low, High Size }
 
 // Draw implements Dist.
@@ -54,8 +54,7 @@ func (d Uniform) String() string {
 const z99 = 2.3263478740408408
 
 // Lognormal has a logarithm that is normally distributed: exp(mu + sigma Z)
-// with mu = ln(median) and sigma = ln(p99/median) / z99. What comes out below
-// 1 is 1: a mail or folder of nothing has no logarithm.
+// with mu = ln(median) and sigma = ln(p99/median) / z99. A value below 1 becomes 1.
 type Lognormal struct{ Median, P99 Size }
 
 // Draw implements Dist. Z is the inverse of the normal distribution at a
@@ -124,7 +123,7 @@ func (d Counts) Draw(r *Rand) int64 { return int64(d.zipf.Rank(r)) }
 // Mean implements Dist.
 func (d Counts) Mean() float64 {
 	var sum, weights float64
-	for k := d.zipf.n; k >= 1; k-- { // the small ones first, for the rounding's sake
+	for k := d.zipf.n; k >= 1; k-- { // small weights first, which rounds less
 		w := math.Pow(k, -d.zipf.s)
 		weights += w
 		sum += k * w

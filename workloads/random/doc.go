@@ -1,7 +1,7 @@
-// Package random is where a workload's chance comes from: numbers that are a
-// pure function of (seed, stream, n), and the distributions of sizes, counts
-// and keys that a workload file can name. Nothing here keeps state between
-// draws, so operation n is the same whoever makes it and whenever.
+// Package random draws the random numbers of a workload. They are a pure function of
+// (seed, stream, n). The package has the distributions of sizes, counts and keys that a
+// workload file can name. It keeps no state between draws, so operation n is always the
+// same, whichever worker makes it.
 //
 // In a workload file a distribution of sizes or counts ([Dist]) is one of
 //
@@ -19,5 +19,5 @@
 //	{zipf: {theta: 0.99}}     key of rank k with weight k^-theta, popular keys spread
 //	{latest: {theta: 0.99}}   the same, rank 1 being the newest
 //
-// with theta left out, "zipf" and "latest" alone stand for 0.99, as in YCSB.
+// "zipf" and "latest" without theta mean 0.99, as in YCSB.
 package random

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Keys says which of n keys are asked for how often.
+// Keys says how often each of n keys is asked for.
 type Keys struct {
 	// Theta is the exponent of Zipf's law over ranks; 0 is uniform.
 	Theta float64
@@ -33,8 +33,8 @@ type Chooser struct {
 	n    int
 	zipf Zipf
 	// Rank k is key (k*step + start) mod n: a permutation, as step and n have
-	// no common divisor. (YCSB hashes ranks instead, whereby ranks fall together
-	// and a third of the keys is never asked for.)
+	// no common divisor. (YCSB hashes ranks instead. Some ranks then get the same
+	// key, and a third of the keys is never asked for.)
 	step, start uint64
 	table       []slot // of small n, else nil
 }
@@ -50,7 +50,7 @@ func (k Keys) Chooser(n int) Chooser {
 	return c
 }
 
-// Among draws one key of n, which may change every time: no table is made.
+// Among draws one key of n. It makes no table, so n may change each time.
 func (c *Chooser) Among(n int, r *Rand) int {
 	if c.keys.Latest && c.keys.Theta > 0 {
 		z := c.zipf.Over(n)
@@ -110,19 +110,19 @@ func (c *Chooser) Key(rank int) int {
 	return int((uint64(rank)*c.step + c.start) % uint64(c.n))
 }
 
-// tableMost is up to how many keys a chooser has a table: 64 KiB, which
-// stays in a processor's cache and saves three quarters of a draw.
+// tableMost is the most keys for which a chooser has a table. The table then has 64 KiB
+// and stays in a processor's cache. It saves three quarters of the time of a draw.
 const tableMost = 4096
 
-// slot i of n stands for a share of 1/n: key takes the part below keep of it
-// (of 2^64), alias the rest.
+// slot i of n has a share of 1/n. The part of it below keep (of 2^64) is key's, and the
+// rest is alias's.
 type slot struct {
 	keep       uint64
 	key, alias uint32
 }
 
 // fill makes the table by the alias method (Walker 1977, as Vose 1991 fills
-// it): slots that ask for less than their share are filled up from those that ask for more.
+// it). Slots with less than their share are filled up from slots with more.
 func (c *Chooser) fill() {
 	shares := make([]float64, c.n)
 	sum := 0.0

@@ -10,14 +10,14 @@ import (
 // seeded before use; seeding it again costs no allocation.
 type Rand struct{ pcg rand.PCG }
 
-// Seed starts the draws of n. Streams keep apart what is drawn for different
-// purposes at the same n.
+// Seed starts the draws of n. Draws for different purposes at the same n have different
+// streams.
 func (r *Rand) Seed(seed, stream, n uint64) {
 	r.pcg.Seed(mix(seed^mix(stream)), mix(n))
 }
 
-// mix is the finalizer of splitmix64 (Steele, Lea, Flood 2014) behind its
-// increment: a bijection after which neighbouring numbers have nothing in common.
+// mix is one step of splitmix64 (Steele, Lea, Flood 2014): the increment and then the
+// finalizer. It is a bijection that makes neighbouring numbers unlike each other.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -31,8 +31,8 @@ func (r *Rand) Uint64() uint64 { return r.pcg.Uint64() }
 // Float64 returns a number in [0, 1).
 func (r *Rand) Float64() float64 { return float64(r.pcg.Uint64()>>11) / (1 << 53) }
 
-// IntN returns a number in [0, n); n must be above 0. It takes the high half
-// of a product instead of rejecting: the bias is below n/2^64.
+// IntN returns a number in [0, n); n must be above 0. It takes the high half of a
+// product and rejects none, so the bias is below n/2^64.
 func (r *Rand) IntN(n int) int {
 	hi, _ := bits.Mul64(r.pcg.Uint64(), uint64(n))
 	return int(hi)

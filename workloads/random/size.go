@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Size is a number of bytes, or a plain count. It is written as a number with
-// or without a unit: B, KB, MB, GB count in thousands, KiB, MiB, GiB in 1024s.
+// Size is a number of bytes, or a plain count. It is written as a number, with a unit or
+// without: B, KB, MB, GB are powers of 1000, and KiB, MiB, GiB are powers of 1024.
 type Size int64
 
 // Sizes.
@@ -28,8 +28,8 @@ var units = []struct {
 	size Size
 }{{"GiB", GiB}, {"GB", GB}, {"MiB", MiB}, {"MB", MB}, {"KiB", KiB}, {"KB", KB}, {"B", 1}}
 
-// ParseSize reads a size such as 200, 6KB or 1.5MiB. It must come out as a
-// whole number that is not negative.
+// ParseSize reads a size such as 200, 6KB or 1.5MiB. The result must be a whole number
+// that is not negative.
 func ParseSize(s string) (Size, error) {
 	number, unit := s, Size(1)
 	for _, u := range units {

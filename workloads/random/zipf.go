@@ -7,9 +7,8 @@ import "math"
 // "Rejection-Inversion to Generate Variates from Monotone Discrete
 // Distributions" (ACM TOMACS 6, 1996), in the form of Apache Commons RNG. With
 // H(x) = ∫ t^-s dt, a point between H(1.5)-1 and H(n+½) is inverted and rounded
-// to k; it is kept at once if it lies within k's own share, which is the case
-// for more than 9 points in 10. Making one takes no table, so n may change
-// from draw to draw.
+// to k. The point is kept at once if it is within k's own share, as more than 9 points in
+// 10 are. There is no table, so n may change from draw to draw.
 type Zipf struct {
 	s, p, q  float64 // exponent, 1-s, 1/(1-s)
 	n        float64
@@ -20,7 +19,7 @@ type Zipf struct {
 // NewZipf returns the distribution over 1 … n, n >= 1.
 func NewZipf(s float64, n int) Zipf {
 	z := Zipf{s: s, p: 1 - s}
-	if math.Abs(z.p) < 1e-6 { // so near to 1 the logarithm is the better integral
+	if math.Abs(z.p) < 1e-6 { // this near to 1, the logarithm is the more exact integral
 		z.p = 0
 	} else {
 		z.q = 1 / z.p
