@@ -76,6 +76,7 @@ var layers = []struct {
 	{"workloads/messages", []string{"models/mail", "workloads", "workloads/random"}, nil},
 	{"workloads", []string{"schemas/strict", "workloads/random"}, nil},
 	{"cmd/mailbench", []string{"cmd"}, nil},
+	{"cmd/newmodel", nil, nil},
 	{"cmd", []string{"*", "*/*", "*/*/*"}, nil},
 }
 

@@ -7,10 +7,10 @@ import (
 )
 
 func newModels(known registry) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:     "models",
 		Short:   "List the mailbox data models and their variants",
-		Example: "  mailbench models",
+		Example: "  mailbench models\n  mailbench models new mymail",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var rows [][]string
@@ -24,4 +24,6 @@ func newModels(known registry) *cobra.Command {
 			return table(cmd.OutOrStdout(), []string{"MODEL", "WRITTEN FOR", "SCHEMA", "WHAT IT IS"}, rows)
 		},
 	}
+	c.AddCommand(newModelsNew(known))
+	return c
 }

@@ -53,7 +53,7 @@ func refuseArguments(cmd *cobra.Command) {
 			}
 			return unknownCommand(cmd.Root(), args)
 		}
-	case cmd.HasSubCommands():
+	case cmd.HasSubCommands() && cmd.RunE == nil:
 		cmd.Args = unknownCommand
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	default:

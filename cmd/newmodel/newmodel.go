@@ -1,0 +1,163 @@
+// Package newmodel writes the Go module of a new model, outside of this repository: a
+// schema, the mail logic that runs its patterns, the contract test, and a program that
+// is mailbench with this model beside the bundled ones. What it writes is in the folder
+// files, with the model's name in place of "mymail". It builds and passes the contract
+// as it is, and its owner changes it from there.
+package newmodel
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench"
+)
+
+//go:embed files/*.txt
+var files embed.FS
+
+// placeholder is the name of the model in files.
+const placeholder = "mymail"
+
+const modulePath = "github.com/mailbench/mailbench"
+
+// Module is what is to be written.
+type Module struct {
+	Name string // of the model, its schema and the module; see CheckName
+	// Version is the version of mailbench that the module requires, such as v0.2.0.
+	Version string
+	// Checkout is the folder of mailbench's source that takes the place of that
+	// version, or "".
+	Checkout string
+}
+
+// nameForm is a name that every engine takes in a namespace, and Go as a module.
+var nameForm = regexp.MustCompile(`^[a-z][a-z0-9]{0,19}$`)
+
+// CheckName returns an error if a model cannot have the name.
+func CheckName(name string) error {
+	if !nameForm.MatchString(name) {
+		return fmt.Errorf("model name %q must be a lower-case letter, then lower-case letters and digits, 20 at most", name)
+	}
+	return nil
+}
+
+// Write writes the module into dir, which it makes, and returns the names of the files.
+// It overwrites nothing: if one of the files exists, the error wraps fs.ErrExist and
+// nothing was written.
+func Write(dir string, m Module) ([]string, error) {
+	texts, names, err := m.files()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), fs.ErrExist)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("write module: %w", err)
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("write module: %w", err)
+	}
+	for i, name := range names {
+		if err := write(filepath.Join(dir, name), texts[i]); err != nil {
+			return nil, fmt.Errorf("write module: %w", err)
+		}
+	}
+	return names, nil
+}
+
+// write writes a new file.
+func write(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
+// files returns the files of the module and their names.
+func (m Module) files() (texts [][]byte, names []string, err error) {
+	entries, err := files.ReadDir("files")
+	if err != nil {
+		return nil, nil, fmt.Errorf("read embedded files: %w", err)
+	}
+	for _, e := range entries {
+		text, err := files.ReadFile("files/" + e.Name())
+		if err != nil {
+			return nil, nil, fmt.Errorf("read embedded files: %w", err)
+		}
+		texts = append(texts, bytes.ReplaceAll(text, []byte(placeholder), []byte(m.Name)))
+		names = append(names, strings.TrimSuffix(e.Name(), ".txt"))
+	}
+	texts = append(texts, m.goMod(), mailbench.GoSum)
+	return texts, append(names, "go.mod", "go.sum"), nil
+}
+
+// goMod returns the go.mod: mailbench, and all that it requires in the same versions, so
+// that building needs no network where mailbench was built.
+func (m Module) goMod() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "module %s\n\n", m.Name)
+	inRequire := false
+	var indirect []string
+	for line := range strings.Lines(string(mailbench.GoMod)) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "go "):
+			b.WriteString(line + "\n\n")
+		case line == "require (":
+			inRequire = true
+		case line == ")":
+			inRequire = false
+		case inRequire:
+			indirect = append(indirect, strings.TrimSuffix(line, " // indirect"))
+		}
+	}
+	fmt.Fprintf(&b, "require %s %s\n\n", modulePath, m.Version)
+	if m.Checkout != "" {
+		fmt.Fprintf(&b, "// The source of mailbench on this machine, in place of a released version.\nreplace %s => %s\n\n",
+			modulePath, quoted(m.Checkout))
+	}
+	b.WriteString("require (\n")
+	for _, line := range indirect {
+		b.WriteString("\t" + line + " // indirect\n")
+	}
+	b.WriteString(")\n")
+	return b.Bytes()
+}
+
+// quoted writes a path as go.mod takes it.
+func quoted(path string) string {
+	if strings.ContainsAny(path, " \t\"'`()[]{},;") {
+		return strconv.Quote(path)
+	}
+	return path
+}
+
+// IsCheckout reports whether a folder holds the source of mailbench.
+func IsCheckout(dir string) bool {
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	return err == nil && bytes.HasPrefix(mod, []byte("module "+modulePath+"\n"))
+}
+
+// FindCheckout returns the folder of mailbench's source that a path is in, or "".
+func FindCheckout(path string) string {
+	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
+		if IsCheckout(dir) {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}

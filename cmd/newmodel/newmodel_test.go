@@ -1,0 +1,96 @@
+package newmodel
+
+import (
+	"bytes"
+	"errors"
+	"go/format"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestModule writes a module and does with it what its owner does first: it builds it,
+// runs its contract, and asks its program for the models.
+func TestModule(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, checkout := filepath.Join(t.TempDir(), "own"), FindCheckout(here)
+	if checkout == "" {
+		t.Fatalf("%s is in no checkout", here)
+	}
+	names, err := Write(dir, Module{Name: "mine", Version: "v0.0.0", Checkout: checkout})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, ".go") {
+			if formatted, err := format.Source(text); err != nil || !bytes.Equal(text, formatted) {
+				t.Errorf("%s is not as gofmt writes it, %v", name, err)
+			}
+		}
+		if bytes.Contains(text, []byte(placeholder)) {
+			t.Errorf("%s has the name %s in it", name, placeholder)
+		}
+	}
+	// Without the network: all versions are mailbench's own.
+	run := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly", "GOWORK=off")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	if out := run("run", ".", "models"); !strings.Contains(out, "\nmine ") || !strings.Contains(out, "\njames ") {
+		t.Errorf("models of the new program:\n%s", out)
+	}
+	run("test", "-run", "TestContract$/^(embedded|calls|allocations)$", "-update-contract")
+	if golden, err := os.ReadFile(filepath.Join(dir, "testdata/contract/calls.golden")); err != nil || len(golden) == 0 {
+		t.Errorf("golden file of calls: %d bytes, %v", len(golden), err)
+	}
+}
+
+// TestWriteKeepsFiles: a file that is there stays as it is, and no other is written.
+func TestWriteKeepsFiles(t *testing.T) {
+	dir := t.TempDir()
+	own := filepath.Join(dir, "go.sum") // the last one
+	if err := os.WriteFile(own, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Write(dir, Module{Name: "mine", Version: "v0.2.0"})
+	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), own) {
+		t.Errorf("error %v, want that %s exists", err, own)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, "*"))
+	text, _ := os.ReadFile(own)
+	if !slices.Equal(left, []string{own}) || string(text) != "mine" {
+		t.Errorf("there is %q with %q", left, text)
+	}
+}
+
+func TestGoMod(t *testing.T) {
+	released := string(Module{Name: "mine", Version: "v0.2.0"}.goMod())
+	if !strings.Contains(released, "\nrequire github.com/mailbench/mailbench v0.2.0\n") || strings.Contains(released, "replace") {
+		t.Errorf("of a released version:\n%s", released)
+	}
+	if got := string(Module{Name: "mine", Version: "v0.0.0", Checkout: "/a b"}.goMod()); !strings.Contains(got, `mailbench => "/a b"`) {
+		t.Errorf("of a checkout with a space:\n%s", got)
+	}
+	for _, name := range []string{"", "Mine", "my-mail", "9mail", "mine@x", strings.Repeat("m", 21)} {
+		if CheckName(name) == nil {
+			t.Errorf("the name %q was taken", name)
+		}
+	}
+}
