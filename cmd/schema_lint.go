@@ -12,6 +12,8 @@ import (
 
 // lintFlags are the flags of schema lint as they were given.
 type lintFlags struct {
+	workloadFlags
+	from       string // the workload that gives numbers, or ""
 	format     string
 	engines    []string
 	all, rules bool
@@ -35,6 +37,7 @@ Errors that are not accepted lead to exit status 3.`,
 		Example: `  mailbench schema lint
   mailbench schema lint james --all
   mailbench schema lint mine.yaml -e cassandra,hbase
+  mailbench schema lint datastax --workload workday --set population.users=1000
   mailbench schema lint mine.yaml --format sarif > lint.sarif
   mailbench schema lint --rules`,
 		Args: cobra.ArbitraryArgs,
@@ -45,6 +48,10 @@ Errors that are not accepted lead to exit status 3.`,
 	flags.StringSliceVarP(&f.engines, "engine", "e", nil,
 		"`ENGINES` to check for, separated by commas, or all\n(default: the one that the schema was written for)")
 	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json or sarif (SARIF 2.1.0)")
+	flags.StringVar(&f.from, "workload", "",
+		"check sizes and hot partitions, too, with the mail of this `WORKLOAD` or file")
+	flags.StringArrayVar(&f.set, "set", nil,
+		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
 	flags.BoolVar(&f.all, "all", false, "also show notes, what is accepted, and how each pattern is answered")
 	flags.BoolVar(&f.rules, "rules", false, "print what every rule looks for, why, and what to do")
 	return cmd
@@ -69,9 +76,19 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	if err != nil {
 		return err
 	}
+	mail, err := f.mail(cmd.Context(), known)
+	if err != nil {
+		return err
+	}
 	reports := make([]*lint.Report, len(read))
 	for i, s := range read {
-		if reports[i], err = lint.Check(s, lint.Options{Engines: engines}); err != nil {
+		o := lint.Options{Engines: engines}
+		if mail != nil {
+			if o.Numbers, err = mail.numbers(known, s); err != nil {
+				return err
+			}
+		}
+		if reports[i], err = lint.Check(s, o); err != nil {
 			return usage(err)
 		}
 	}

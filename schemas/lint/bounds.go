@@ -44,6 +44,19 @@ func boundRules() []*Rule {
 			})
 		},
 	}, {
+		ID: "growth-unknown", Severity: Note,
+		Doc: `A partition has many rows, and nothing says of what: the table has no rows section, and its clustering
+			columns are text, int or boolean. They may name folders, of which there are few, or messages.`,
+		Source: "the package comment of schemas, Population",
+		Do:     "Say which rows mail leaves in the table, as in rows: [{each: message, partition: folder}].",
+		check: func(c *checker) {
+			c.tables(func(t *schemas.Table) {
+				if len(t.Rows) == 0 && len(t.Clustering) > 0 && growing(t, 0) == nil {
+					c.atTable(t, "nothing says how many rows a partition (%s) gets by (%s)", names(t.Partition), names(t.Clustering))
+				}
+			})
+		},
+	}, {
 		ID: "unbounded-read", Severity: Warning,
 		Doc: `A slice has no limit, and what it reads grows with each message or event. A call that was fast in a new
 			mailbox times out in an old one.`,

@@ -6,29 +6,32 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
+const cellSources = `HBase Reference Guide, hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize, 10 MiB
+	(https://hbase.apache.org/book.html#hbase_default_configurations);
+	cassandra.yaml, max_mutation_size: half of commitlog_segment_size of 32 MiB
+	(https://cassandra.apache.org/doc/latest/cassandra/managing/configuration/cass_yaml_file.html);
+	DataStax, CQL limits: less than 1 MB is recommended (https://docs.datastax.com/en/cql/hcd/reference/cql-limits.html)`
+
 // cellRules are about single values: how large they can be, and how they grow.
 func cellRules() []*Rule {
 	return []*Rule{{
-		ID: "blob-in-one-cell", Severity: Warning,
-		Doc: `A blob is one cell, and nothing in the table's key numbers its parts. It is as large as what somebody
-			sends, and an engine refuses a cell that is too large: HBase from 10 MiB on, Cassandra a mutation from 16
-			MiB on. Long before that each read and each compaction holds all of it in memory.`,
-		Source: `HBase Reference Guide, hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize, 10 MiB
-			(https://hbase.apache.org/book.html#hbase_default_configurations); cassandra.yaml, max_mutation_size: half
-			of commitlog_segment_size of 32 MiB
-			(https://cassandra.apache.org/doc/latest/cassandra/managing/configuration/cass_yaml_file.html); DataStax,
-			CQL limits: less than 1 MB is recommended (https://docs.datastax.com/en/cql/hcd/reference/cql-limits.html)`,
-		Do: `Store it in chunks of a fixed size, numbered by an int or bigint key column; or accept it if something
-			else bounds it.`,
+		ID: "content-in-one-cell", Severity: Warning,
+		Doc: `A column holds a body, an attachment or a whole message in one cell. It is as large as what somebody sends,
+			and an engine refuses a cell that is too large: HBase from 10 MiB on, Cassandra a mutation from 16 MiB on.
+			Long before that each read and each compaction holds all of it in memory. The rows of a table say what its
+			columns hold. Without them, a blob is taken for content if no int or bigint in the key numbers its parts.`,
+		Source: cellSources,
+		Do: `Store it in chunks of a fixed size, numbered by an int or bigint key column; or accept it if something else
+			bounds it.`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
-				if slices.ContainsFunc(t.Key(), numbersParts) {
-					return
-				}
 				for _, col := range slices.Concat(t.Static, t.Columns) {
-					if col.Type.Kind == schemas.Blob || col.Type.Collection() && col.Type.Elem.Kind == schemas.Blob {
-						const what = "%s %s is one cell of any size: no int or bigint in the key (%s) numbers its parts"
-						c.atColumn(t, col, what, col.Type, col.Name, names(t.Key()))
+					switch what := content[holds(t, col)]; {
+					case what != "":
+						c.atColumn(t, col, "%s %s holds %s in one cell, of any size", col.Type, col.Name, what)
+					case len(t.Rows) == 0 && holdsBlobs(col.Type) && !slices.ContainsFunc(t.Key(), numbersParts):
+						c.atColumn(t, col, "%s %s is one cell of any size: no int or bigint in the key (%s) numbers its parts",
+							col.Type, col.Name, names(t.Key()))
 					}
 				}
 			})
@@ -77,4 +80,8 @@ func cellRules() []*Rule {
 // numbersParts reports whether a key column can be the number of a chunk.
 func numbersParts(c *schemas.Column) bool {
 	return c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint
+}
+
+func holdsBlobs(t schemas.Type) bool {
+	return t.Kind == schemas.Blob || t.Collection() && t.Elem.Kind == schemas.Blob
 }

@@ -19,6 +19,22 @@ func indexRules() []*Rule {
 			})
 		},
 	}, {
+		ID: "index-is-key", Severity: Warning,
+		Doc:    "The columns of an index are the first ones of the primary key, in its order. The key finds the same rows in the same order, and every write keeps the index up to date for nothing.",
+		Source: judgement,
+		Do:     "Remove the index, and let its patterns read by the key.",
+		check: func(c *checker) {
+			c.indexes(func(t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
+				key := t.Key()
+				for i, ic := range x.Columns {
+					if i >= len(key) || ic.Column != key[i] || ic.Desc != key[i].Desc {
+						return
+					}
+				}
+				c.atIndex(t, x, "index %s is over the first columns of the primary key (%s)", x.Name, names(key))
+			})
+		},
+	}, {
 		ID: "index-few-values", Severity: Warning,
 		Doc: `An index finds rows by a boolean, and some pattern reads through it without the partition key. Each node
 			keeps all rows with one of two values in one partition of its index, which grows with the node.`,
@@ -36,18 +52,14 @@ func indexRules() []*Rule {
 	}, {
 		ID: "index-many-values", Severity: Warning,
 		Doc: `An index finds rows by a column that is nearly unique, and some pattern reads through it without the
-			partition key. Every node is asked for the one row that one of them has. (Of text nobody knows how unique
-			it is: with a workload or without, see index-all-nodes.)`,
+			partition key. Every node is asked for the one row that one of them has. The rows of a table say whether
+			a text is unique, as the address in a row for each user is.`,
 		Source: `DataStax, When to use an index (https://docs.datastax.com/en/cql/3.0/cql/ddl/ddl_when_use_index_c.html):
 			problems using a high-cardinality column index`,
 		Do: "Add a table whose partition key is the column, and write it together with this one.",
 		check: func(c *checker) {
 			c.indexes(func(t *schemas.Table, x *schemas.Index, first *schemas.Column) {
-				if first == nil || !c.everyNode(t, x) {
-					return
-				}
-				switch first.Type.Kind {
-				case schemas.UUID, schemas.TimeUUID, schemas.Timestamp, schemas.Blob:
+				if first != nil && unique(t, first) && c.everyNode(t, x) {
 					const what = "nearly every row of %s has a %s %s of its own, and index %s is read without the partition key (%s)"
 					c.atIndex(t, x, what, t.Name, first.Type, first.Name, x.Name, names(t.Partition))
 				}

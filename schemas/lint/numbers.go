@@ -1,6 +1,175 @@
 package lint
 
+import (
+	"fmt"
+	"math"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
 // Numbers are what a workload makes of a schema.
 type Numbers struct {
 	Workload string
+	// Partitions are those of each table, by engine. Engines that nobody knows the sizes
+	// of have none.
+	Partitions map[string][]Partitions
+	// Cells are the bytes of the largest value in each table, among the messages that
+	// were looked at.
+	Cells map[string]float64
+	// Hottest is which share of a phase's operations goes to the one user and to the one
+	// folder that are asked for most.
+	Hottest struct{ User, Folder float64 }
+}
+
+// Partitions are the partitions of a table that hold the rows of one user, one
+// folder, one message and so on. In HBase they are the rows of an HBase table.
+type Partitions struct {
+	Table           string
+	Each            string // user, folder, message, attachment, piece or all
+	Median, Largest Size
+}
+
+// Size is how large a partition is.
+type Size struct{ Bytes, Rows, Cells float64 }
+
+// The sizes that rules compare with.
+const (
+	aimBytes   = 10e6  // aim: keep a partition below
+	largeBytes = 100e6 // and here it begins to hurt
+	largeRows  = 100_000
+	mostCells  = 1 << 31 // of a Cassandra partition
+	mostRow    = 1 << 30 // bytes of an HBase row that is read: hbase.table.max.rowsize
+	hotShare   = 0.1
+)
+
+// copies are how many nodes answer for a partition: the usual replicas, and the one
+// server of an HBase region.
+var copies = map[string]float64{cassandra: 3, hbase: 1, oracle: 3}
+
+// mostCell is the largest cell that an engine takes, in bytes.
+var mostCell = map[string]float64{cassandra: 16 << 20, hbase: 10 << 20}
+
+// sizeRules are about what a workload makes of tables. All need numbers.
+func sizeRules() []*Rule {
+	const partitionSources = `DataStax, Calculating partition size: below 100,000 items and 100 MB
+		(https://docs.datastax.com/en/cassandra_win/2.2/cassandra/planning/planPlanningPartitionSize.html);
+		cassandra.yaml 4.0, compaction_large_partition_warning_threshold 100MiB; 10 MB is the usual aim of Cassandra
+		operators; 2 billion cells: DataStax, CQL limits (https://docs.datastax.com/en/cql/hcd/reference/cql-limits.html)`
+	return []*Rule{{
+		ID: "partition-over-aim", Severity: Note, Engines: []string{cassandra}, Numbers: true,
+		Doc:    "The largest partition of a table passes 10 MB with the mail that the workload begins with.",
+		Source: partitionSources,
+		Do:     `Look with "mailbench schema forecast" when it passes 100 MB.`,
+		check: func(c *checker) {
+			c.partitions(func(t *schemas.Table, p Partitions) {
+				if p.Largest.Bytes > aimBytes && !tooLarge(p.Largest) {
+					c.atTable(t, "%s", p)
+				}
+			})
+		},
+	}, {
+		ID: "large-partition", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
+		Doc: `The largest partition of a table passes 100 MB or 100,000 rows with the mail that the workload begins with.
+			Compactions warn of it, repairs and reads of it take long.`,
+		Source: partitionSources,
+		Do:     "Add a column that begins a new partition to its key: a month, or a number that rises when it is full.",
+		check: func(c *checker) {
+			c.partitions(func(t *schemas.Table, p Partitions) {
+				if tooLarge(p.Largest) && p.Largest.Cells <= mostCells {
+					c.atTable(t, "%s", p)
+				}
+			})
+		},
+	}, {
+		ID: "impossible-partition", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
+		Doc: `The largest partition passes what the engine can hold: 2 billion cells in a Cassandra partition, and 1 GB in
+			an HBase row that is read.`,
+		Source: partitionSources + `; HBase Reference Guide, hbase.table.max.rowsize
+			(https://hbase.apache.org/book.html#hbase_default_configurations)`,
+		Do: "Add a column that begins a new partition to its key.",
+		check: func(c *checker) {
+			c.partitions(func(t *schemas.Table, p Partitions) {
+				if c.engine == cassandra && p.Largest.Cells > mostCells || c.engine == hbase && p.Largest.Bytes > mostRow {
+					c.atTable(t, "%s", p)
+				}
+			})
+		},
+	}, {
+		ID: "cell-too-wide", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
+		Doc: `The largest value that the workload's mail puts into one cell passes what the engine takes. Its write is
+			refused.`,
+		Source: cellSources,
+		Do:     "Store it in chunks of a fixed size, numbered by an int or bigint key column.",
+		check: func(c *checker) {
+			c.tables(func(t *schemas.Table) {
+				if n := c.numbers.Cells[t.Name]; n > mostCell[c.engine] {
+					c.atTable(t, "the largest cell has %s; %s takes %s", inBytes(n), c.engine, inBytes(mostCell[c.engine]))
+				}
+			})
+		},
+	}, {
+		ID: "cell-wide", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
+		Doc:    `The largest value that the workload's mail puts into one cell passes 1 MB. Cassandra takes it, but holds it
+			in memory several times for each read.`,
+		Source: cellSources,
+		Do:     "Store it in chunks of a fixed size, numbered by an int or bigint key column.",
+		check: func(c *checker) {
+			c.tables(func(t *schemas.Table) {
+				if n := c.numbers.Cells[t.Name]; n > 1<<20 && n <= mostCell[c.engine] {
+					c.atTable(t, "the largest cell has %s; less than 1 MB is recommended", inBytes(n))
+				}
+			})
+		},
+	}, {
+		ID: "hot-partition", Severity: Warning, Engines: []string{cassandra, hbase, oracle}, Numbers: true,
+		Doc: `More than a tenth of the workload's operations go to one partition (in HBase, to the region of one user or
+			folder). Its replicas answer them all: nodes beyond the number of replicas divided by that share gain nothing.`,
+		Source: `arithmetic, with 3 replicas on Cassandra and Oracle NoSQL and one region server on HBase; the share of a
+			tenth is mailbench's own judgement`,
+		Do:     "Divide what is asked for most into several partitions, or cache it.",
+		check: func(c *checker) {
+			shares := map[string]float64{"user": c.numbers.Hottest.User, "folder": c.numbers.Hottest.Folder, "all": 1}
+			c.tables(func(t *schemas.Table) {
+				for _, r := range t.Rows {
+					if share := shares[r.Partition]; share > hotShare && gathers(r) {
+						const what = "%.0f%% of the operations of %s go to the partition of one %s; more than %.0f nodes gain nothing"
+						c.atTable(t, what, 100*share, c.numbers.Workload, r.Partition, math.Ceil(copies[c.engine]/share))
+						return
+					}
+				}
+			})
+		},
+	}}
+}
+
+func tooLarge(s Size) bool { return s.Bytes > largeBytes || s.Rows > largeRows }
+
+// partitions calls yield for the partitions of all tables on the checker's engine.
+func (c *checker) partitions(yield func(*schemas.Table, Partitions)) {
+	for _, p := range c.numbers.Partitions[c.engine] {
+		if t := c.schema.Table(p.Table); t != nil {
+			yield(t, p)
+		}
+	}
+}
+
+// String says how large the partitions are.
+func (p Partitions) String() string {
+	return fmt.Sprintf("the largest partition of a %s has %s; the median has %s", p.Each, p.Largest, p.Median)
+}
+
+// String writes a size in words.
+func (s Size) String() string {
+	return fmt.Sprintf("%s, %.0f rows and %.0f cells", inBytes(s.Bytes), s.Rows, s.Cells)
+}
+
+// inBytes writes a size in decimal units, as the limits of this package are.
+func inBytes(n float64) string {
+	for _, unit := range []string{"bytes", "KB", "MB", "GB"} {
+		if n < 1000 {
+			return fmt.Sprintf("%.3g %s", n, unit)
+		}
+		n /= 1000
+	}
+	return fmt.Sprintf("%.4g TB", n)
 }

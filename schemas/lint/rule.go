@@ -42,7 +42,7 @@ type Rule struct {
 func Rules() []*Rule {
 	all := slices.Concat(
 		partitionRules(), orderRules(), boundRules(), cellRules(), columnRules(), indexRules(),
-		writeRules(), tombstoneRules(), hotRules(), fallbackRules(), acceptRules(),
+		writeRules(), tombstoneRules(), hotRules(), fallbackRules(), sizeRules(), acceptRules(),
 	)
 	for _, r := range all {
 		for _, text := range []*string{&r.Doc, &r.Source, &r.Do} {

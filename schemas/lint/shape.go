@@ -7,9 +7,13 @@ import (
 )
 
 // growing returns the first clustering column, from the given one on, that gets a
-// new value for each message or event; nil if there is none. A bigint below such a
-// column numbers the pieces of one message.
+// new value for each message or event; nil if there is none. The table's rows say
+// whether there is one, and types say which: a timeuuid, timestamp, uuid or bigint.
+// A bigint below such a column numbers the pieces of one message.
 func growing(t *schemas.Table, from int) *schemas.Column {
+	if len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, gathers) {
+		return nil
+	}
 	one := false // the columns before name one message
 	for i, c := range t.Clustering {
 		switch c.Type.Kind {
@@ -26,7 +30,52 @@ func growing(t *schemas.Table, from int) *schemas.Column {
 		}
 		one = true
 	}
+	if !one && len(t.Rows) > 0 && from == 0 {
+		return t.Clustering[0]
+	}
 	return nil
+}
+
+// gathers reports whether messages of a user or folder, or rows of all users, come
+// together in one partition.
+func gathers(r *schemas.Rows) bool {
+	ofMany := r.Partition == "user" || r.Partition == "folder"
+	return !r.Static && (r.Partition == "all" || ofMany && (r.Each == "message" || r.Each == "attachment"))
+}
+
+// holds returns what part of a message a column holds in one cell, of any size: a
+// quantity of [schemas.Quantities], or "". The table's rows say that.
+func holds(t *schemas.Table, c *schemas.Column) string {
+	for _, r := range t.Rows {
+		for _, size := range r.Sizes {
+			for _, term := range size.Bytes {
+				if size.Column == c && content[term.Quantity] != "" {
+					return term.Quantity
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// content are the quantities that somebody who sends a message decides on, in words.
+var content = map[string]string{
+	"raw": "a whole message", "body": "a message's body", "attachment": "an attachment",
+	"attachment-bytes": "all attachments of a message", "attachment-text": "all attachments of a message",
+}
+
+// unique reports whether nearly each row has a value of its own of a column: its type
+// says so, or the table's rows do, with the address in a row for each user.
+func unique(t *schemas.Table, c *schemas.Column) bool {
+	switch c.Type.Kind {
+	case schemas.UUID, schemas.TimeUUID, schemas.Timestamp, schemas.Blob:
+		return true
+	}
+	return slices.ContainsFunc(t.Rows, func(r *schemas.Rows) bool {
+		return r.Each == "user" && r.Partition == "user" && slices.ContainsFunc(r.Sizes, func(size schemas.ColumnSize) bool {
+			return size.Column == c && slices.ContainsFunc(size.Bytes, func(t schemas.Term) bool { return t.Quantity == "address" })
+		})
+	})
 }
 
 // bucketed reports whether the partition key has a number or a time beside other

@@ -1,0 +1,79 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/forecast"
+	"github.com/mailbench/mailbench/schemas/lint"
+	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/population"
+)
+
+// lintMail is the mail of a workload, from which lint gets its numbers.
+type lintMail struct {
+	workload     string
+	people       *forecast.Population
+	user, folder float64 // the share of operations that the hottest of each gets
+}
+
+// mail draws the mail of the workload named; nil if none is.
+func (f *lintFlags) mail(ctx context.Context, known registry) (*lintMail, error) {
+	if f.from == "" {
+		if len(f.set) > 0 {
+			return nil, usagef("--set changes a workload; name it with --workload")
+		}
+		return nil, nil
+	}
+	w, err := f.workload(known.engines, f.from)
+	if err != nil {
+		return nil, err
+	}
+	m := &lintMail{workload: w.Name}
+	if m.people, err = population.Of(ctx, w, messages.NewGenerator(w), population.SampleSize); err != nil {
+		return nil, err
+	}
+	c, err := w.Census(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("population: %w", err)
+	}
+	m.user, m.folder, err = w.Hottest(ctx, c)
+	return m, err
+}
+
+// numbers sizes the tables of a schema on every engine that has files.
+func (m *lintMail) numbers(known registry, s *schemas.Schema) (*lint.Numbers, error) {
+	n := &lint.Numbers{
+		Workload: m.workload, Partitions: make(map[string][]lint.Partitions), Cells: make(map[string]float64),
+	}
+	n.Hottest.User, n.Hottest.Folder = m.user, m.folder
+	for _, e := range known.engines {
+		if e.Forecast == nil {
+			continue
+		}
+		engine, err := e.Forecast(s)
+		if err != nil {
+			return nil, usage(fmt.Errorf("schema %s on %s: %w", s.Name, e.Name, err))
+		}
+		made, err := forecast.Make(s, m.people, engine)
+		if err != nil {
+			return nil, usage(err)
+		}
+		for _, t := range made.Tables {
+			n.Cells[t.Name] = t.LargestCell()
+			for _, g := range t.Groups {
+				n.Partitions[e.Name] = append(n.Partitions[e.Name], lint.Partitions{
+					Table: t.Name, Each: g.Each, Median: sizeOf(g, 0.5), Largest: sizeOf(g, 1),
+				})
+			}
+		}
+	}
+	return n, nil
+}
+
+// sizeOf is the size of the partition of a quantile, with the mail of the load.
+func sizeOf(g *forecast.Group, quantile float64) lint.Size {
+	p := g.Quantile(quantile, 0)
+	return lint.Size{Bytes: p.Bytes, Rows: p.Rows, Cells: p.Cells}
+}

@@ -1,0 +1,87 @@
+package lint
+
+import (
+	"testing"
+)
+
+// TestNumbers: each rule that needs numbers finds something from the number on that it
+// names, and nothing below.
+func TestNumbers(t *testing.T) {
+	largest := func(s Size) Numbers {
+		return Numbers{Partitions: map[string][]Partitions{
+			cassandra: {{Table: "t", Each: "folder", Largest: s}}, hbase: {{Table: "t", Each: "folder", Largest: s}},
+		}}
+	}
+	cell := func(n float64) Numbers { return Numbers{Cells: map[string]float64{"t": n}} }
+	hot := func(user, folder float64) (n Numbers) {
+		n.Hottest.User, n.Hottest.Folder = user, folder
+		return n
+	}
+	cases := []struct {
+		rule, engine string
+		found, near  Numbers
+		want         string
+	}{
+		{
+			"partition-over-aim", cassandra, largest(Size{Bytes: 10.1e6, Rows: 99}), largest(Size{Bytes: 9.9e6, Rows: 99}),
+			"the largest partition of a folder has 10.1 MB, 99 rows and 0 cells; the median has 0 bytes, 0 rows and 0 cells",
+		},
+		{
+			"large-partition", cassandra, largest(Size{Bytes: 5e6, Rows: 100_001}), largest(Size{Bytes: 99e6, Rows: 100_000}),
+			"the largest partition of a folder has 5 MB, 100001 rows and 0 cells; the median has 0 bytes, 0 rows and 0 cells",
+		},
+		{
+			"impossible-partition", cassandra, largest(Size{Cells: 1<<31 + 1}), largest(Size{Cells: 1 << 31}),
+			"the largest partition of a folder has 0 bytes, 0 rows and 2147483649 cells; the median has 0 bytes, 0 rows and 0 cells",
+		},
+		{
+			"impossible-partition", hbase, largest(Size{Bytes: 1.1e9}), largest(Size{Bytes: 1e9}),
+			"the largest partition of a folder has 1.1 GB, 0 rows and 0 cells; the median has 0 bytes, 0 rows and 0 cells",
+		},
+		{"cell-too-wide", hbase, cell(11 << 20), cell(10 << 20), "the largest cell has 11.5 MB; hbase takes 10.5 MB"},
+		{"cell-too-wide", cassandra, cell(17 << 20), cell(16 << 20), "the largest cell has 17.8 MB; cassandra takes 16.8 MB"},
+		{"cell-wide", cassandra, cell(2 << 20), cell(1 << 20), "the largest cell has 2.1 MB; less than 1 MB is recommended"},
+		{
+			"hot-partition", cassandra, hot(0, 0.25), hot(0.9, 0.1),
+			"25% of the operations of day go to the partition of one folder; more than 12 nodes gain nothing",
+		},
+		{
+			"hot-partition", hbase, hot(0, 0.25), hot(0.9, 0.1),
+			"25% of the operations of day go to the partition of one folder; more than 4 nodes gain nothing",
+		},
+	}
+	s := parse(t, `schema: 1
+name: mail
+tables:
+  t:
+    partition: [folder uuid]
+    clustering: [id timeuuid]
+    columns: {subject: text, size: int}
+    rows: [{each: message, partition: folder, sizes: {subject: subject}}]
+`)
+	tried := make(map[string]bool)
+	for _, c := range cases {
+		tried[c.rule] = true
+		for _, n := range []*Numbers{&c.found, &c.near} {
+			n.Workload = "day"
+			r, err := Check(s, Options{Engines: []string{c.engine}, Numbers: n})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, f := range r.Findings {
+				if f.Rule.ID == c.rule {
+					got += f.Message
+				}
+			}
+			if n == &c.found && got != c.want || n == &c.near && got != "" {
+				t.Errorf("%s for %s finds %q; want %q for the first numbers and nothing for the second", c.rule, c.engine, got, c.want)
+			}
+		}
+	}
+	for _, r := range Rules() {
+		if r.Numbers && !tried[r.ID] {
+			t.Errorf("no case for %s", r.ID)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package workloads
+
+import "context"
+
+// hottestSample is how many operations Hottest looks at: a share of 1% is then known to
+// within a tenth of itself.
+const hottestSample = 20_000
+
+// Hottest returns which share of a phase's operations goes to the user and to the
+// folder that are asked for most: of the last measured phase, by its first operations.
+// A delivery goes to each of its recipients. Both are 0 if no phase is measured. The
+// error is that of ctx.
+func (w *Workload) Hottest(ctx context.Context, c *Census) (user, folder float64, err error) {
+	var last *Phase
+	for i := range w.Phases {
+		if w.Phases[i].Kind == Measure {
+			last = &w.Phases[i]
+		}
+	}
+	if last == nil || c.Users() == 0 {
+		return 0, 0, nil
+	}
+	type place struct{ user, folder int }
+	users, folders := make(map[int]int), make(map[place]int)
+	plan, all := w.Plan(last, c), 0
+	var o Operation
+	for n := range uint64(hottestSample) {
+		if err := ctx.Err(); err != nil {
+			return 0, 0, err
+		}
+		plan.Next(n, &o)
+		asked := []int{o.User}
+		if o.Op == Deliver {
+			asked = o.Recipients
+		}
+		for _, u := range asked {
+			all++
+			users[u]++
+			user = max(user, float64(users[u]))
+			if o.Op == Folders || o.Op == Login || o.Op == Purge || o.Op == Recount {
+				continue // of the account as a whole
+			}
+			in := place{u, o.Folder}
+			if c.Shared() {
+				in.user = 0
+			}
+			folders[in]++
+			folder = max(folder, float64(folders[in]))
+		}
+	}
+	return user / float64(all), folder / float64(all), nil
+}
