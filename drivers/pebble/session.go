@@ -96,7 +96,7 @@ func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) 
 func (s *session) prepareRow(st *statement) {
 	s.keyVals = plan.Grow(s.keyVals, len(st.table.key))
 	s.vals = plan.Grow(s.vals, len(st.fam.columns))
-	s.statics = plan.Grow(s.statics, len(st.table.statics.cols))
+	s.statics = plan.Grow(s.statics, len(st.table.statics.columns))
 	s.row = plan.Grow(s.row, len(st.out))
 	s.static = s.static[:0]
 }
