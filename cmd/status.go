@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"syscall"
 
 	"github.com/mailbench/mailbench/models/mail"
@@ -62,12 +61,7 @@ func exitStatus(err error) int {
 }
 
 // unknown says that a word is not one of the known, and which one was probably meant.
-func unknown(what, word string, known []string) error {
-	if near := strict.Nearest(word, known); near != "" {
-		return fmt.Errorf("unknown %s %q; did you mean %q?", what, word, near)
-	}
-	return fmt.Errorf("unknown %s %q; expected one of %s", what, word, strings.Join(known, ", "))
-}
+func unknown(what, word string, known []string) error { return strict.Unknown(what, word, known...) }
 
 // parseWord returns the one of the values that is written like word.
 func parseWord[T fmt.Stringer](what, word string, values ...T) (T, error) {

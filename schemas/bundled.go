@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"embed"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -50,10 +49,7 @@ func Bundled(name string) (*Schema, error) {
 		if base := BaseOf(name); slices.Contains(known, base) {
 			known = BundledVariants(base)
 		}
-		if near := strict.Nearest(name, known); near != "" {
-			return nil, fmt.Errorf("unknown schema %q; did you mean %q?", name, near)
-		}
-		return nil, fmt.Errorf("unknown schema %q; expected one of %s", name, strings.Join(known, ", "))
+		return nil, strict.Unknown("schema", name, known...)
 	}
 	return Parse(path.Join("schemas", file), src)
 }

@@ -88,11 +88,7 @@ func (r *patternReader) part(n *yaml.Node, byName map[string]*patternReader, kno
 
 // atomic reads how much of a batch is all or nothing.
 func (r *patternReader) atomic() {
-	e, ok := r.fields["atomic"]
-	if !ok {
-		return
-	}
-	name, ok := r.Text(e.Value, "atomic of "+r.where)
+	e, name, ok := r.word("atomic")
 	if !ok {
 		return
 	}
@@ -106,11 +102,7 @@ func (r *patternReader) atomic() {
 
 // fallback reads what runs in the pattern's place.
 func (r *patternReader) fallback(byName map[string]*patternReader, known []string) {
-	e, ok := r.fields["fallback"]
-	if !ok {
-		return
-	}
-	name, ok := r.Text(e.Value, "fallback of "+r.where)
+	e, name, ok := r.word("fallback")
 	if !ok {
 		return
 	}

@@ -3,6 +3,7 @@ package schemas
 import (
 	"slices"
 
+	"github.com/mailbench/mailbench/schemas/strict"
 	"gopkg.in/yaml.v3"
 )
 
@@ -55,11 +56,7 @@ func (r *patternReader) scope() {
 	default:
 		r.Scope = ScopePrefix
 	}
-	e, ok := r.fields["scope"]
-	if !ok {
-		return
-	}
-	name, ok := r.Text(e.Value, "scope of "+r.where)
+	e, name, ok := r.word("scope")
 	if !ok {
 		return
 	}
@@ -100,6 +97,14 @@ func (r *patternReader) condition() {
 				r.where, c.Name, describe(c))
 		}
 	}
+}
+
+// word reads the text of a key that may be missing.
+func (r *patternReader) word(key string) (e strict.Entry, text string, ok bool) {
+	if e, ok = r.fields[key]; ok {
+		text, ok = r.Text(e.Value, key+" of "+r.where)
+	}
+	return e, text, ok
 }
 
 // returns reads what an add gives back.

@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"embed"
-	"fmt"
 	"path"
 	"strings"
 
@@ -32,12 +31,7 @@ func Bundled(name string, overrides ...string) (*Workload, error) {
 	file := name + ".yaml"
 	src, err := bundled.ReadFile(file)
 	if err != nil {
-		known := BundledNames()
-		if near := strict.Nearest(name, known); near != "" {
-			return nil, fmt.Errorf("unknown workload %q; did you mean %q?", name, near)
-		}
-		return nil, fmt.Errorf("unknown workload %q; expected one of %s, or a file NAME.yaml",
-			name, strings.Join(known, ", "))
+		return nil, strict.Unknown("workload", name, append(BundledNames(), "or a file NAME.yaml")...)
 	}
 	return Parse(path.Join("workloads", file), src, overrides...)
 }

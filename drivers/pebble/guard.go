@@ -149,21 +149,17 @@ type guardFile struct {
 
 // Write implements vfs.File.
 func (f *guardFile) Write(p []byte) (n int, err error) {
-	err = f.fs.try(func() error {
-		n, err = f.File.Write(p)
-		return err
-	})
-	f.fs.written.Add(int64(n))
-	if err != nil {
-		return n, err
-	}
-	return len(p), nil
+	return f.write(p, func() (int, error) { return f.File.Write(p) })
 }
 
 // WriteAt implements vfs.File.
 func (f *guardFile) WriteAt(p []byte, off int64) (n int, err error) {
+	return f.write(p, func() (int, error) { return f.File.WriteAt(p, off) })
+}
+
+func (f *guardFile) write(p []byte, do func() (int, error)) (n int, err error) {
 	err = f.fs.try(func() error {
-		n, err = f.File.WriteAt(p, off)
+		n, err = do()
 		return err
 	})
 	f.fs.written.Add(int64(n))

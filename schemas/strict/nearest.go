@@ -1,6 +1,18 @@
 package strict
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
+
+// Unknown says that a word is not one of the known ones, and which one was probably
+// meant. What is the kind of word.
+func Unknown(what, word string, known ...string) error {
+	if near := Nearest(word, known); near != "" {
+		return fmt.Errorf("unknown %s %q; did you mean %q?", what, word, near)
+	}
+	return fmt.Errorf("unknown %s %q; expected one of %s", what, word, strings.Join(known, ", "))
+}
 
 // Nearest returns the known word that word was probably meant to be: the one
 // with the fewest single-letter edits, if they are at most a third of its

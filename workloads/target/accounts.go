@@ -98,12 +98,11 @@ func (t *Target) createAccount(
 
 // createShared makes user 0 with the folder that all others join.
 func (t *Target) createShared(ctx context.Context) (*Folder, error) {
-	s, err := t.Store.Session()
+	err := t.withMailbox(func(mb models.Mailbox) error {
+		_, err := t.createAccount(ctx, mb, 0, t.folderNames(0))
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("open session: %w", err)
-	}
-	defer s.Close()
-	if _, err := t.createAccount(ctx, t.Bound.Mailbox(s), 0, t.folderNames(0)); err != nil {
 		return nil, err
 	}
 	return &t.Live.Accounts[0].Folders[0], nil
@@ -138,18 +137,14 @@ func (t *Target) eachAccount(ctx context.Context, do func(ctx context.Context, m
 	n := min(max(1, t.Workers), t.Census.Users())
 	for i := range n {
 		g.Go(func() error {
-			s, err := t.Store.Session()
-			if err != nil {
-				return fmt.Errorf("open session: %w", err)
-			}
-			defer s.Close()
-			mb := t.Bound.Mailbox(s)
-			for u := i; u < t.Census.Users() && ctx.Err() == nil; u += n {
-				if err := do(ctx, mb, u); err != nil {
-					return err
+			return t.withMailbox(func(mb models.Mailbox) error {
+				for u := i; u < t.Census.Users() && ctx.Err() == nil; u += n {
+					if err := do(ctx, mb, u); err != nil {
+						return err
+					}
 				}
-			}
-			return ctx.Err()
+				return ctx.Err()
+			})
 		})
 	}
 	return g.Wait()
@@ -159,18 +154,25 @@ func (t *Target) eachAccount(ctx context.Context, do func(ctx context.Context, m
 // exist. A model that keeps them says not found; a model that does not keep them
 // says not offered.
 func (t *Target) findPromise(ctx context.Context) error {
+	return t.withMailbox(func(mb models.Mailbox) error {
+		f := t.Live.Accounts[0].Folders[0].Ref
+		_, rawErr := mb.Raw(ctx, f, models.Handle{}, io.Discard)
+		_, attErr := mb.Attachment(ctx, f, models.Handle{}, "", io.Discard)
+		t.Dataset.Promise = ledger.Promise{
+			Raw: !errors.Is(rawErr, models.ErrNotOffered), Attachments: !errors.Is(attErr, models.ErrNotOffered),
+		}
+		return nil
+	})
+}
+
+// withMailbox calls do with a mailbox on a session of its own.
+func (t *Target) withMailbox(do func(models.Mailbox) error) error {
 	s, err := t.Store.Session()
 	if err != nil {
 		return fmt.Errorf("open session: %w", err)
 	}
 	defer s.Close()
-	mb, f := t.Bound.Mailbox(s), t.Live.Accounts[0].Folders[0].Ref
-	_, rawErr := mb.Raw(ctx, f, models.Handle{}, io.Discard)
-	_, attErr := mb.Attachment(ctx, f, models.Handle{}, "", io.Discard)
-	t.Dataset.Promise = ledger.Promise{
-		Raw: !errors.Is(rawErr, models.ErrNotOffered), Attachments: !errors.Is(attErr, models.ErrNotOffered),
-	}
-	return nil
+	return do(t.Bound.Mailbox(s))
 }
 
 // offersOfPromise says which reads the model offers of what it promises.

@@ -26,18 +26,14 @@ func is[T any](mb models.Mailbox) bool {
 
 // probe finds out what the model lacks, before anything is measured.
 func (t *Target) probe() error {
-	s, err := t.Store.Session()
-	if err != nil {
-		return fmt.Errorf("open session: %w", err)
-	}
-	defer s.Close()
-	mb := t.Bound.Mailbox(s)
-	for i := range t.Offers {
-		has := offered[workloads.Op(i)]
-		t.Offers[i] = has == nil || has(mb)
-	}
-	if _, ok := mb.(models.Poster); t.Census.Shared() && !ok {
-		t.NotOffered = fmt.Sprintf("%s has no folder that several accounts share", t.Model.Name)
-	}
-	return nil
+	return t.withMailbox(func(mb models.Mailbox) error {
+		for i := range t.Offers {
+			has := offered[workloads.Op(i)]
+			t.Offers[i] = has == nil || has(mb)
+		}
+		if _, ok := mb.(models.Poster); t.Census.Shared() && !ok {
+			t.NotOffered = fmt.Sprintf("%s has no folder that several accounts share", t.Model.Name)
+		}
+		return nil
+	})
 }
