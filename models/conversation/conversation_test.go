@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
@@ -19,36 +18,17 @@ import (
 // world is the model on an embedded engine of its own, with a clock that
 // stands still unless a test moves it, and a record of the patterns run.
 type world struct {
-	testing.TB
-	store    drivers.Store
-	now      time.Time
-	meter    *drivers.Meter
+	*modeltest.World
 	patterns []string
 	mb       *mailbox
 }
 
 func start(t testing.TB) *world {
 	t.Helper()
-	w := &world{TB: t, now: time.Date(2013, 4, 3, 7, 3, 20, 0, time.UTC)}
-	s, err := Model().Schema()
-	w.must(err)
-	w.store, err = pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir(), Durability: drivers.Process})
-	w.must(err)
-	t.Cleanup(func() {
-		if err := w.store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w.must(w.store.Apply(t.Context(), s))
-	p, err := drivers.PrepareAll(t.Context(), w.store, s)
-	w.must(err)
-	b, err := Model().Bind(t.Context(), p, models.Options{Now: func() time.Time { return w.now }})
-	w.must(err)
-	session, err := w.store.Session()
-	w.must(err)
-	t.Cleanup(func() { session.Close() })
-	w.meter = drivers.NewMeter(session)
-	w.meter.Trace = func(st drivers.Statement, _ int64) {
+	w := &world{World: modeltest.NewWorld(t, Model())}
+	w.setClock(time.Date(2013, 4, 3, 7, 3, 20, 0, time.UTC))
+	w.mb = w.Mailbox(w.Bind(models.Options{})).(*mailbox)
+	w.Meter.Trace = func(st drivers.Statement, _ int64) {
 		name := st.Pattern().Name
 		switch p := st.Emulates(); {
 		case p == st.Pattern():
@@ -58,21 +38,15 @@ func start(t testing.TB) *world {
 		}
 		w.patterns = append(w.patterns, name)
 	}
-	w.mb = b.Mailbox(w.meter).(*mailbox)
 	return w
 }
 
-func (w *world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
+func (w *world) setClock(to time.Time) { w.Advance(to.Sub(w.Now())) }
 
 func (w *world) user(address string, folders ...string) *models.Account {
 	w.Helper()
 	a, err := w.mb.CreateUser(w.Context(), address, folders)
-	w.must(err)
+	w.Must(err)
 	return a
 }
 
@@ -80,7 +54,7 @@ func (w *world) post(from, text string, to *models.Folder) models.Handle {
 	w.Helper()
 	h := make([]models.Handle, 1)
 	d := modeltest.Draft{From: mail.Address{Address: from}, Text: []byte(text)}
-	w.must(w.mb.Deliver(w.Context(), d.Message(), []*models.Folder{to}, h))
+	w.Must(w.mb.Deliver(w.Context(), d.Message(), []*models.Folder{to}, h))
 	return h[0]
 }
 
@@ -96,7 +70,7 @@ func (w *world) ran(what string, want ...string) {
 func (w *world) entries(list func(yield func(*models.Entry) error) error) []models.Handle {
 	w.Helper()
 	var hs []models.Handle
-	w.must(list(func(e *models.Entry) error {
+	w.Must(list(func(e *models.Entry) error {
 		hs = append(hs, e.Handle)
 		return nil
 	}))
@@ -117,7 +91,7 @@ func TestSlice(t *testing.T) {
 	f := w.user("tom@example.org", "inbox").Folders[0]
 	at := func(s string) time.Time {
 		v, err := time.Parse("15:04:05.999", s)
-		w.must(err)
+		w.Must(err)
 		return time.Date(2013, 4, 3, v.Hour(), v.Minute(), v.Second(), v.Nanosecond(), time.UTC)
 	}
 	posts := map[string]models.Handle{}
@@ -128,7 +102,7 @@ func TestSlice(t *testing.T) {
 		{"07:06:32", "in Istanbul"},
 		{"07:10:00", "wow! how come"},
 	} {
-		w.now = at(p.at)
+		w.setClock(at(p.at))
 		posts[p.at] = w.post("tom@example.org", p.text, f)
 	}
 	for _, x := range []struct {
@@ -175,13 +149,13 @@ func TestSeenBy(t *testing.T) {
 	people := []string{"zoe", "bob", "yan", "amy", "bob"}
 	w.patterns = nil
 	for _, who := range people {
-		w.must(w.mb.Seen(t.Context(), f, h, who))
+		w.Must(w.mb.Seen(t.Context(), f, h, who))
 	}
 	w.ran("seen", slices.Repeat([]string{"exists", "seen"}, len(people))...)
 	seenBy := func(f *models.Folder, h models.Handle) []string {
 		t.Helper()
 		var got []string
-		w.must(w.mb.SeenBy(t.Context(), f, h, func(who string) error {
+		w.Must(w.mb.SeenBy(t.Context(), f, h, func(who string) error {
 			got = append(got, who)
 			return nil
 		}))
@@ -198,18 +172,18 @@ func TestSeenBy(t *testing.T) {
 	}
 	unread(1) // tom has not
 	w.patterns = nil
-	w.must(w.mb.Flag(t.Context(), f, h, models.Seen, true))
+	w.Must(w.mb.Flag(t.Context(), f, h, models.Seen, true))
 	w.ran("flag", "seen_by", "seen")
-	w.must(w.mb.Flag(t.Context(), f, h, models.Seen, true))
+	w.Must(w.mb.Flag(t.Context(), f, h, models.Seen, true))
 	w.ran("flag again", "seen_by")
 	unread(0)
 	// A move takes the list along; the owner's having seen it can be taken back.
-	w.must(w.mb.Move(t.Context(), f, a.Folders[1], []models.Handle{h}, []models.Handle{{}}))
+	w.Must(w.mb.Move(t.Context(), f, a.Folders[1], []models.Handle{h}, []models.Handle{{}}))
 	if got := seenBy(a.Folders[1], h); !slices.Equal(got, append(people, "tom@example.org")) {
 		t.Errorf("after a move, seen by %q", got)
 	}
 	w.patterns = nil
-	w.must(w.mb.Flag(t.Context(), a.Folders[1], h, models.Seen, false))
+	w.Must(w.mb.Flag(t.Context(), a.Folders[1], h, models.Seen, false))
 	w.ran("flag off", "seen_by", "unseen")
 	if got := seenBy(a.Folders[1], h); !slices.Equal(got, people) {
 		t.Errorf("after the flag was taken back, seen by %q, want %q", got, people)
@@ -239,14 +213,14 @@ func TestSender(t *testing.T) {
 	slices.Reverse(want)
 	w.patterns = nil
 	for _, limit := range []int{2, 100} {
-		w.meter.Take()
+		w.Meter.Take()
 		got := w.entries(func(y func(*models.Entry) error) error {
 			return w.mb.BySender(t.Context(), a.Folders[0], "from1@example.org", limit, y)
 		})
 		if want := want[:min(limit, len(want))]; !slices.Equal(got, want) {
 			t.Errorf("of the sender in a folder, at most %d: %d messages, want %d, newest first", limit, len(got), len(want))
 		}
-		if c := w.meter.Take(); c.Calls != 1 || c.Emulated != 1 {
+		if c := w.Meter.Take(); c.Calls != 1 || c.Emulated != 1 {
 			t.Errorf("in a folder takes %d calls, %d emulated, want 1 and 1", c.Calls, c.Emulated)
 		}
 	}
@@ -258,7 +232,7 @@ func TestSender(t *testing.T) {
 		if len(got) != want {
 			t.Errorf("of the sender everywhere, at most %d: %d messages, want %d", limit, len(got), want)
 		}
-		if c := w.meter.Take(); c.Calls != 1 || c.Emulated != 1 {
+		if c := w.Meter.Take(); c.Calls != 1 || c.Emulated != 1 {
 			t.Errorf("everywhere takes %d calls, %d emulated, want 1 and 1", c.Calls, c.Emulated)
 		}
 	}
@@ -271,14 +245,14 @@ func TestJoin(t *testing.T) {
 	a, b := w.user("tom@example.org", "inbox", "Istanbul"), w.user("ann@example.org", "inbox")
 	shared := a.Folder("Istanbul")
 	joined, err := w.mb.Join(t.Context(), b, shared)
-	w.must(err)
+	w.Must(err)
 	if joined.Name != "Istanbul" || joined.Account != b {
 		t.Errorf("joined %q of %s, want the conversation's title", joined.Name, joined.Account.Address)
 	}
 	h := w.post("ann@example.org", "wow!", joined)
-	w.must(w.mb.Flag(t.Context(), joined, h, models.Seen, true))
+	w.Must(w.mb.Flag(t.Context(), joined, h, models.Seen, true))
 	var o models.Opened
-	w.must(w.mb.Open(t.Context(), shared, h, &o))
+	w.Must(w.mb.Open(t.Context(), shared, h, &o))
 	if o.Seen || string(o.Body) != "wow!" {
 		t.Errorf("tom sees %q, seen: %v, want what ann posted, not yet seen", o.Body, o.Seen)
 	}
@@ -300,10 +274,10 @@ func TestText(t *testing.T) {
 	body, file := []byte("\xff\xfe body\x00"), []byte("\x80 file")
 	d := modeltest.Draft{Text: body, Files: []modeltest.File{{Name: "f", Content: file}}}
 	h := make([]models.Handle, 1)
-	w.must(w.mb.Deliver(t.Context(), d.Message(), []*models.Folder{f}, h))
-	w.meter.Take()
+	w.Must(w.mb.Deliver(t.Context(), d.Message(), []*models.Folder{f}, h))
+	w.Meter.Take()
 	var o models.Opened
-	w.must(w.mb.Open(t.Context(), f, h[0], &o))
+	w.Must(w.mb.Open(t.Context(), f, h[0], &o))
 	if !bytes.Equal(o.Body, body) || o.Attachments[0].Size != int64(len(file)) {
 		t.Errorf("open: %q, %v", o.Body, o.Attachments)
 	}
@@ -326,7 +300,7 @@ func TestInterruptedMove(t *testing.T) {
 		t.Errorf("move: error is %v", err)
 	}
 	audit, err := w.mb.Audit(t.Context())
-	w.must(err)
+	w.Must(err)
 	if audit.Messages != 2 || audit.Duplicated != 1 {
 		t.Errorf("audit: %d messages, %d duplicated, want 2 and 1", audit.Messages, audit.Duplicated)
 	}

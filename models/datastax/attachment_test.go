@@ -38,7 +38,7 @@ func (w *world) deliverFile(f *models.Folder, content []byte) models.Handle {
 		Raw: mail.BytesContent(nil), Body: mail.Part{Content: mail.BytesContent("text")},
 		Attachments: []mail.Part{{Name: "f", Content: hidden{mail.BytesContent(content)}}},
 	}
-	w.must(w.mb.Deliver(w.Context(), m, []*models.Folder{f}, h))
+	w.Must(w.mb.Deliver(w.Context(), m, []*models.Folder{f}, h))
 	return h[0]
 }
 
@@ -69,20 +69,20 @@ func TestChunks(t *testing.T) {
 		w := start(t, models.Options{})
 		in := w.user("a@example.org", "inbox").Folders[0]
 		content := pattern(x.size)
-		w.meter.Take()
+		w.Meter.Take()
 		h := w.deliverFile(in, content)
 		// Beside the chunks: the email, what shows it, two counters.
-		if c := w.meter.Take(); int(c.Calls) != len(x.want)+4 {
+		if c := w.Meter.Take(); int(c.Calls) != len(x.want)+4 {
 			t.Errorf("%d bytes: delivered in %d calls, want %d", x.size, c.Calls, len(x.want)+4)
 		}
 		got := make([]int, len(x.want))
-		w.rows("attachments", func(row []drivers.Value) {
+		for _, row := range w.Rows("attachments") {
 			if n := int(row[2].Int64()); n < len(got) {
 				got[n] = len(row[3].Raw())
 			} else {
 				t.Errorf("%d bytes: there is a chunk %d", x.size, n)
 			}
-		})
+		}
 		if !slices.Equal(got, x.want) {
 			t.Errorf("%d bytes: chunks of %v, want %v", x.size, got, x.want)
 		}
@@ -92,7 +92,7 @@ func TestChunks(t *testing.T) {
 			t.Errorf("%d bytes: %d came, %v", x.size, n, err)
 		}
 		// The label's row, the size, and the chunks are read.
-		if c := w.meter.Take(); int(c.Calls) != len(x.want)+2 {
+		if c := w.Meter.Take(); int(c.Calls) != len(x.want)+2 {
 			t.Errorf("%d bytes: read in %d calls, want %d", x.size, c.Calls, len(x.want)+2)
 		}
 	}
@@ -131,17 +131,17 @@ func TestDamagedChunks(t *testing.T) {
 			h := w.deliverFile(in, content)
 			w.whole()
 
-			table := w.schema.Table("attachments")
+			table := w.Schema.Table("attachments")
 			p := &schemas.Pattern{Name: "damage", Kind: d.kind, Table: table, By: table.Key()}
 			args := []drivers.Value{drivers.TimeUUID(idOf(h)), drivers.Text("f"), drivers.Int(chunk)}
 			if d.column != "" {
 				p.Columns = []*schemas.Column{table.Column(d.column)}
 				args = append(args, d.value)
 			}
-			st, err := w.store.Prepare(t.Context(), p)
-			w.must(err)
-			_, err = w.meter.Write(t.Context(), st, args)
-			w.must(err)
+			st, err := w.Store.Prepare(t.Context(), p)
+			w.Must(err)
+			_, err = w.Meter.Write(t.Context(), st, args)
+			w.Must(err)
 
 			var out bytes.Buffer
 			if _, err := w.mb.Attachment(t.Context(), in, h, "f", &out); !errors.Is(err, errBroken) ||
@@ -149,7 +149,7 @@ func TestDamagedChunks(t *testing.T) {
 				t.Errorf("chunk %d %s: error is %v after %d bytes, want %q", chunk, name, err, out.Len(), errBroken)
 			}
 			audit, err := w.mb.Audit(t.Context())
-			w.must(err)
+			w.Must(err)
 			if audit.BrokenBodies != 1 {
 				t.Errorf("chunk %d %s: audit counts %d broken, want 1", chunk, name, audit.BrokenBodies)
 			}
@@ -163,7 +163,7 @@ func TestWindow(t *testing.T) {
 	w := start(t, models.Options{ChunkSize: 10})
 	in := w.user("a@example.org", "inbox").Folders[0]
 	var at []int64
-	w.meter.Trace = func(st drivers.Statement, calls int64) {
+	w.Meter.Trace = func(st drivers.Statement, calls int64) {
 		if p := st.Pattern().Name; p == "put_chunks" || p == "chunks" {
 			at = append(at, calls)
 		}

@@ -5,49 +5,25 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // world is the model on an embedded engine of its own, and a clock that goes
 // on by a second with each delivery.
 type world struct {
-	testing.TB
-	schema *schemas.Schema
-	store  drivers.Store
-	now    atomic.Int64
-	meter  *drivers.Meter
-	mb     *mailbox
+	*modeltest.World
+	mb *mailbox
 }
 
 func start(t testing.TB, o models.Options) *world {
 	t.Helper()
-	w := &world{TB: t}
-	w.now.Store(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).UnixNano())
-	var err error
-	if w.schema, err = Model().Schema(); err != nil {
-		t.Fatal(err)
-	}
-	if w.store, err = pebble.Engine().Open(t.Context(), drivers.Options{
-		Dir:        t.TempDir(),
-		Durability: drivers.Process,
-	}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w.must(w.store.Apply(t.Context(), w.schema))
+	w := &world{World: modeltest.NewWorld(t, Model())}
 	w.mb = w.bind(o)
 	return w
 }
@@ -55,39 +31,18 @@ func start(t testing.TB, o models.Options) *world {
 // bind returns the mailbox of another process.
 func (w *world) bind(o models.Options) *mailbox {
 	w.Helper()
-	o.Now = func() time.Time { return time.Unix(0, w.now.Load()) }
-	return w.worker(w.bound(o))
-}
-
-func (w *world) bound(o models.Options) models.Bound {
-	w.Helper()
-	p, err := drivers.PrepareAll(w.Context(), w.store, w.schema)
-	w.must(err)
-	b, err := Model().Bind(w.Context(), p, o)
-	w.must(err)
-	return b
+	return w.worker(w.Bind(o))
 }
 
 func (w *world) worker(b models.Bound) *mailbox {
 	w.Helper()
-	s, err := w.store.Session()
-	w.must(err)
-	w.Cleanup(func() { s.Close() })
-	w.meter = drivers.NewMeter(s)
-	return b.Mailbox(w.meter).(*mailbox)
-}
-
-func (w *world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	return w.Mailbox(b).(*mailbox)
 }
 
 func (w *world) user(address string, folders ...string) *models.Account {
 	w.Helper()
 	a, err := w.mb.CreateUser(w.Context(), address, folders)
-	w.must(err)
+	w.Must(err)
 	return a
 }
 
@@ -98,13 +53,13 @@ func (w *world) deliver(to ...*models.Folder) []models.Handle {
 
 func (w *world) deliverTo(mb *mailbox, to ...*models.Folder) []models.Handle {
 	w.Helper()
-	w.now.Add(int64(time.Second))
+	w.Advance(time.Second)
 	hs := make([]models.Handle, len(to))
 	d := modeltest.Draft{
 		Date: time.Unix(0, 0), From: mail.Address{Address: "ann@sender.example"}, Subject: "s",
 		Text: []byte("text"),
 	}
-	w.must(mb.Deliver(w.Context(), d.Message(), to, hs))
+	w.Must(mb.Deliver(w.Context(), d.Message(), to, hs))
 	return hs
 }
 
@@ -118,7 +73,7 @@ func (w *world) list(f *models.Folder, n int) []models.Handle {
 		if before > 0 {
 			after = hs[before-1]
 		}
-		w.must(w.mb.List(w.Context(), f, after, n, func(e *models.Entry) error {
+		w.Must(w.mb.List(w.Context(), f, after, n, func(e *models.Entry) error {
 			hs = append(hs, e.Handle)
 			return nil
 		}))
@@ -128,24 +83,12 @@ func (w *world) list(f *models.Folder, n int) []models.Handle {
 	}
 }
 
-// rows yields every row of a table.
-func (w *world) rows(table string, yield func(row []drivers.Value)) {
-	w.Helper()
-	st, err := w.store.Prepare(w.Context(), schemas.ScanOf(w.schema.Table(table)))
-	w.must(err)
-	s, err := w.store.Session()
-	w.must(err)
-	defer s.Close()
-	w.must(s.Read(w.Context(), st, nil, func(row []drivers.Value) error {
-		yield(row)
-		return nil
-	}))
-}
-
 // labels returns how many emails each label of the one account shows.
 func (w *world) labels() map[string]int {
 	n := map[string]int{}
-	w.rows("emails_by_user_folder", func(row []drivers.Value) { n[row[1].Str()]++ })
+	for _, row := range w.Rows("emails_by_user_folder") {
+		n[row[1].Str()]++
+	}
 	return n
 }
 
@@ -153,7 +96,7 @@ func (w *world) labels() map[string]int {
 func (w *world) whole() models.Audit {
 	w.Helper()
 	a, err := w.mb.Audit(w.Context())
-	w.must(err)
+	w.Must(err)
 	if a.Dangling != 0 || a.Duplicated != 0 || a.BrokenBodies != 0 || a.CounterDrift != 0 {
 		w.Errorf("audit: %+v", a)
 	}
@@ -176,9 +119,8 @@ func TestStoredOnce(t *testing.T) {
 	c := w.user("c@example.org", "inbox")
 	hs := w.deliver(a.Folders[0], b.Folders[0], c.Folders[0])
 	labelled, err := w.mb.Label(t.Context(), a.Folders[0], hs[0], a.Folders[1], true)
-	w.must(err)
-	emails := 0
-	w.rows("emails", func([]drivers.Value) { emails++ })
+	w.Must(err)
+	emails := len(w.Rows("emails"))
 	if emails != 1 {
 		t.Errorf("%d emails are stored for one delivery, want 1", emails)
 	}
@@ -186,7 +128,7 @@ func TestStoredOnce(t *testing.T) {
 		t.Errorf("audit: %d messages, %d unreferenced, want 4 and 0", audit.Messages, audit.Unreferenced)
 	}
 	for i, f := range []*models.Folder{a.Folders[0], b.Folders[0], c.Folders[0]} {
-		w.must(w.mb.Delete(t.Context(), f, hs[i:i+1]))
+		w.Must(w.mb.Delete(t.Context(), f, hs[i:i+1]))
 	}
 	var o models.Opened
 	if err := w.mb.Open(t.Context(), a.Folders[1], labelled, &o); err != nil || string(o.Body) != "text" {
@@ -204,7 +146,7 @@ func TestAttachmentsOfAnUnreferencedEmailAreWhole(t *testing.T) {
 	w := start(t, models.Options{ChunkSize: 100})
 	in := w.user("a@example.org", "inbox").Folders[0]
 	h := w.deliverFile(in, make([]byte, 250))
-	w.must(w.mb.Delete(t.Context(), in, []models.Handle{h}))
+	w.Must(w.mb.Delete(t.Context(), in, []models.Handle{h}))
 	if audit := w.whole(); audit.Unreferenced != 1 {
 		t.Errorf("audit: %d unreferenced, want the email, which counts for its attachments", audit.Unreferenced)
 	}
@@ -223,7 +165,7 @@ func TestUncounted(t *testing.T) {
 		t.Errorf("error is %v, want %q with its cause", err, drivers.ErrUnknown)
 	}
 	audit, err := w.mb.Audit(t.Context())
-	w.must(err)
+	w.Must(err)
 	if audit.Messages != 1 || audit.CounterDrift != 2 {
 		t.Errorf("audit: %d messages, drift %d, want 1 and 2 (unread, messages)", audit.Messages, audit.CounterDrift)
 	}

@@ -63,15 +63,15 @@ func TestOverflow(t *testing.T) {
 			t.Errorf("%d messages in pages of %d, want the 100 delivered, newest first", len(got), page)
 		}
 	}
-	w.meter.Take()
+	w.Meter.Take()
 	w.list(in, 200)
-	if c := w.meter.Take(); c.Calls != 3 {
+	if c := w.Meter.Take(); c.Calls != 3 {
 		t.Errorf("a page of three labels takes %d calls, want 3", c.Calls)
 	}
 	// Q1 shows one folder, and counts all of it.
-	w.must(w.mb.Flag(t.Context(), in, want[70], models.Seen, true))
+	w.Must(w.mb.Flag(t.Context(), in, want[70], models.Seen, true))
 	var infos []models.FolderInfo
-	w.must(w.mb.Folders(t.Context(), a, func(i models.FolderInfo) error {
+	w.Must(w.mb.Folders(t.Context(), a, func(i models.FolderInfo) error {
 		infos = append(infos, i)
 		return nil
 	}))
@@ -94,9 +94,9 @@ func TestOneSlice(t *testing.T) {
 	for range 30 {
 		w.deliver(in)
 	}
-	w.meter.Take()
-	w.must(w.mb.List(t.Context(), in, models.Handle{}, 25, func(*models.Entry) error { return nil }))
-	if c := w.meter.Take(); c.Calls != 1 || c.RowsRead != 25 {
+	w.Meter.Take()
+	w.Must(w.mb.List(t.Context(), in, models.Handle{}, 25, func(*models.Entry) error { return nil }))
+	if c := w.Meter.Take(); c.Calls != 1 || c.RowsRead != 25 {
 		t.Errorf("a page takes %d calls and %d rows, want 1 and 25", c.Calls, c.RowsRead)
 	}
 }
@@ -109,7 +109,7 @@ func TestSkew(t *testing.T) {
 	in, work := a.Folders[0], a.Folders[1]
 	var all []models.Handle
 	for i := range 24 {
-		w.now.Add(int64(time.Duration(i%7-5) * time.Minute))
+		w.Advance(time.Duration(i%7-5) * time.Minute)
 		all = append(all, w.deliver(in)[0])
 	}
 	old := w.deliver(work)
@@ -117,7 +117,7 @@ func TestSkew(t *testing.T) {
 		w.deliver(work)
 	}
 	moved := make([]models.Handle, 1)
-	w.must(w.mb.Move(t.Context(), work, in, old, moved))
+	w.Must(w.mb.Move(t.Context(), work, in, old, moved))
 	if overflowOf(moved[0]) == 0 {
 		t.Error("a message moved to a folder with overflow labels is under its first one")
 	}
@@ -129,8 +129,8 @@ func TestSkew(t *testing.T) {
 		}
 	}
 	// Back in the folder that it came from, whichever label that is.
-	w.must(w.mb.Move(t.Context(), in, work, moved, moved))
-	w.must(w.mb.Open(t.Context(), work, moved[0], &models.Opened{}))
+	w.Must(w.mb.Move(t.Context(), in, work, moved, moved))
+	w.Must(w.mb.Open(t.Context(), work, moved[0], &models.Opened{}))
 	w.whole()
 }
 
@@ -143,7 +143,7 @@ func TestEmptiedLabel(t *testing.T) {
 	for range 13 {
 		hs = append(hs, w.deliver(in)[0])
 	}
-	w.must(w.mb.Delete(t.Context(), in, hs[:10]))
+	w.Must(w.mb.Delete(t.Context(), in, hs[:10]))
 	want := slices.Clone(hs[10:])
 	slices.Reverse(want)
 	if got := w.list(in, 25); !slices.Equal(got, want) {
@@ -151,7 +151,7 @@ func TestEmptiedLabel(t *testing.T) {
 	}
 	w.mb = w.bind(models.Options{OverflowAfter: 5})
 	a, err := w.mb.Login(t.Context(), "a@example.org")
-	w.must(err)
+	w.Must(err)
 	if got := w.list(a.Folders[0], 2); !slices.Equal(got, want) {
 		t.Errorf("another process lists %d messages after the first labels were emptied, want 3", len(got))
 	}
@@ -171,9 +171,9 @@ func TestConcurrentRollOver(t *testing.T) {
 	var boxes []*mailbox
 	var folders []*models.Folder
 	for range 2 {
-		b := w.bound(models.Options{OverflowAfter: limit})
+		b := w.Bind(models.Options{OverflowAfter: limit})
 		a, err := w.worker(b).Login(t.Context(), "a@example.org")
-		w.must(err)
+		w.Must(err)
 		for range workers / 2 {
 			boxes, folders = append(boxes, w.worker(b)), append(folders, a.Folders[0])
 		}
@@ -214,20 +214,20 @@ func TestOrder(t *testing.T) {
 		ids = append(ids, g.Next(at.Add(time.Duration(i%7)*time.Hour*24*400)))
 	}
 	w := start(t, models.Options{})
-	table := w.schema.Table("emails_by_user_folder")
+	table := w.Schema.Table("emails_by_user_folder")
 	for _, id := range ids {
-		_, err := w.meter.Write(t.Context(), w.mb.setRead, []drivers.Value{
+		_, err := w.Meter.Write(t.Context(), w.mb.setRead, []drivers.Value{
 			drivers.Text("u"), drivers.Text("l"),
 			drivers.TimeUUID(id), drivers.Boolean(true),
 		})
-		w.must(err)
+		w.Must(err)
 	}
 	slices.SortFunc(ids, func(a, b [16]byte) int { return compareTime(b, a) })
 	i := 0
-	w.rows(table.Name, func(row []drivers.Value) {
+	for _, row := range w.Rows(table.Name) {
 		if got := row[2].UUIDBytes(); !bytes.Equal(got[:], ids[i][:]) {
 			t.Fatalf("id %d is %x in the store, want %x", i, got, ids[i])
 		}
 		i++
-	})
+	}
 }

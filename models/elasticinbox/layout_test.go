@@ -28,16 +28,16 @@ func TestPatterns(t *testing.T) {
 func TestLayout(t *testing.T) {
 	w := newWorld(t, models.Options{})
 	h := w.deliver(draft(0).Message())[0]
-	w.must(w.mb.Flag(t.Context(), w.a.Folders[0], h, models.Seen, true))
+	w.Must(w.mb.Flag(t.Context(), w.a.Folders[0], h, models.Seen, true))
 	id := fmt.Sprintf("%x", h[:16])
 	uuid := string(appendUUID(nil, [16]byte(h[:16])))
 
 	accounts := map[string]string{}
-	for _, r := range w.rows("Accounts") {
+	for _, r := range w.Rows("Accounts") {
 		accounts[r[0].Str()+" "+r[1].Str()] = r[2].Str()
 	}
 	columns := map[string]string{}
-	for _, r := range w.rows("MessageMetadata.columns") {
+	for _, r := range w.Rows("MessageMetadata.columns") {
 		if u := r[1].UUIDBytes(); fmt.Sprintf("%x", u) != id || r[0].Str() != "ann@example.org" {
 			t.Errorf("a super column %x of %s", u, r[0].Str())
 		}
@@ -48,11 +48,11 @@ func TestLayout(t *testing.T) {
 	}
 	delete(columns, "parts")
 	var index []string
-	for _, r := range w.rows("IndexLabels") {
+	for _, r := range w.Rows("IndexLabels") {
 		index = append(index, fmt.Sprintf("%s %x %v", r[0].Str(), r[1].UUIDBytes(), r[2].IsNull()))
 	}
 	counters := map[string]int64{}
-	for _, r := range w.rows("Counters") {
+	for _, r := range w.Rows("Counters") {
 		counters[r[0].Str()+" "+r[1].Str()+":"+r[2].Str()+":"+r[3].Str()] = r[4].Int64()
 	}
 	size := draft(0).Message().Raw.Size()
@@ -90,7 +90,7 @@ func TestBlocks(t *testing.T) {
 	m := d.Message()
 	f, h := w.a.Folders[0], w.deliver(m)[0]
 	var sizes []int
-	for _, r := range w.rows("MessageBlob") {
+	for _, r := range w.Rows("MessageBlob") {
 		if r[1].Int64() != int64(len(sizes)) || r[2].Int64() != 0 {
 			t.Errorf("block %d, sub-block %d is in place %d", r[1].Int64(), r[2].Int64(), len(sizes))
 		}
@@ -114,25 +114,25 @@ func TestBlocks(t *testing.T) {
 		{m.Raw.Size(), 1, 0},
 	} {
 		var got bytes.Buffer
-		w.meter.Take()
+		w.Meter.Take()
 		n, err := w.mb.RawRange(t.Context(), f, h, r.off, r.n, &got)
-		w.must(err)
-		calls := w.meter.Take().Calls
+		w.Must(err)
+		calls := w.Meter.Take().Calls
 		want := raw[r.off:min(r.off+r.n, m.Raw.Size())]
 		if !bytes.Equal(got.Bytes(), want) || n != int64(len(want)) || calls != 1+r.blocks {
 			t.Errorf("%d bytes from %d: %d came in %d calls, want %d in %d", r.n, r.off, n, calls, len(want), 1+r.blocks)
 		}
 	}
 	var o models.Opened
-	w.meter.Take()
-	w.must(w.mb.Open(t.Context(), f, h, &o))
-	if c := w.meter.Take().Calls; c != 2 || string(o.Body) != "text" {
+	w.Meter.Take()
+	w.Must(w.mb.Open(t.Context(), f, h, &o))
+	if c := w.Meter.Take().Calls; c != 2 || string(o.Body) != "text" {
 		t.Errorf("opening took %d calls and shows %q, want metadata, one block and the text", c, o.Body)
 	}
 	var got bytes.Buffer
 	_, err := w.mb.Attachment(t.Context(), f, h, "last", &got)
-	w.must(err)
-	if c := w.meter.Take().Calls; c != 1+4 || !bytes.Equal(got.Bytes(), file) {
+	w.Must(err)
+	if c := w.Meter.Take().Calls; c != 1+4 || !bytes.Equal(got.Bytes(), file) {
 		t.Errorf("the last attachment took %d calls, want metadata and the 4 blocks that it lies in", c)
 	}
 }
@@ -146,23 +146,23 @@ func TestFailedDelivery(t *testing.T) {
 		for nth := 1; nth <= 2; nth++ {
 			w := newWorld(t, models.Options{ChunkSize: 1000})
 			b, err := w.mb.CreateUser(t.Context(), "bob@example.org", []string{"INBOX"})
-			w.must(err)
+			w.Must(err)
 			w.deliver(draft(0).Message())
 			before := w.audit()
-			session := w.meter.Session
+			session := w.Meter.Session
 			deliver := func() error {
 				return w.mb.Deliver(t.Context(), d.Message(), []*models.Folder{w.a.Folders[0], b.Folders[0]},
 					make([]models.Handle, 2))
 			}
-			w.meter.Session = &failing{Session: session, pattern: step, nth: nth}
+			w.Meter.Session = &failing{Session: session, pattern: step, nth: nth}
 			if err := deliver(); !errors.Is(err, errDown) || errors.Is(err, drivers.ErrUnknown) {
 				t.Errorf("%s fails: error is %v", step, err)
 			}
-			w.meter.Session = session
+			w.Meter.Session = session
 			if diff := cmp.Diff(before, w.audit()); diff != "" {
 				t.Errorf("%s %d fails: the delivery left something (-before +after):\n%s", step, nth, diff)
 			}
-			w.meter.Session = &failing{Session: &failing{Session: session, pattern: step, nth: nth}, pattern: "erase"}
+			w.Meter.Session = &failing{Session: &failing{Session: session, pattern: step, nth: nth}, pattern: "erase"}
 			if err := deliver(); !errors.Is(err, drivers.ErrUnknown) {
 				t.Errorf("%s %d fails and cannot be taken back: error is %v, want %q", step, nth, err, drivers.ErrUnknown)
 			}

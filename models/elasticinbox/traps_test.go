@@ -27,9 +27,9 @@ func TestNotQuadratic(t *testing.T) {
 			func() error { return w.mb.Move(t.Context(), in, work, hs, hs) },
 			func() error { return w.mb.Delete(t.Context(), work, hs) },
 		} {
-			w.meter.Take()
-			w.must(op())
-			cost[n] = append(cost[n], w.meter.Take())
+			w.Meter.Take()
+			w.Must(op())
+			cost[n] = append(cost[n], w.Meter.Take())
 		}
 	}
 	for i, op := range []string{"move", "delete"} {
@@ -49,10 +49,10 @@ func TestListReads(t *testing.T) {
 	for i := range 30 {
 		w.deliver(draft(i).Message())
 	}
-	w.meter.Take()
+	w.Meter.Take()
 	n := 0
-	w.must(w.mb.List(t.Context(), w.a.Folders[0], models.Handle{}, 25, func(*models.Entry) error { n++; return nil }))
-	if c := w.meter.Take().Calls; c != 2 || n != 25 {
+	w.Must(w.mb.List(t.Context(), w.a.Folders[0], models.Handle{}, 25, func(*models.Entry) error { n++; return nil }))
+	if c := w.Meter.Take().Calls; c != 2 || n != 25 {
 		t.Errorf("%d entries in %d calls, want 25 in 2", n, c)
 	}
 }
@@ -71,7 +71,7 @@ func TestListFillsPages(t *testing.T) {
 		}})
 	}
 	n := 0
-	w.must(w.mb.List(t.Context(), w.a.Folders[0], models.Handle{}, 8, func(*models.Entry) error { n++; return nil }))
+	w.Must(w.mb.List(t.Context(), w.a.Folders[0], models.Handle{}, 8, func(*models.Entry) error { n++; return nil }))
 	if n != 8 {
 		t.Errorf("%d entries, want 8", n)
 	}
@@ -85,7 +85,7 @@ func TestDeleteTwice(t *testing.T) {
 	w := newWorld(t, models.Options{})
 	hs := w.deliver(draft(0).Message(), draft(1).Message(), draft(2).Message())
 	in := w.a.Folders[0]
-	w.must(w.mb.Delete(t.Context(), in, hs[:1]))
+	w.Must(w.mb.Delete(t.Context(), in, hs[:1]))
 	for _, again := range [][]models.Handle{hs[:1], hs[:2], {hs[1], hs[1]}, {hs[1], hs[2], hs[1]}} {
 		if err := w.mb.Delete(t.Context(), in, again); !errors.Is(err, models.ErrNotFound) {
 			t.Errorf("delete of a message that is gone or named twice: error is %v", err)
@@ -104,8 +104,8 @@ func TestDeleteTwice(t *testing.T) {
 func TestPurgeIndexRepeats(t *testing.T) {
 	w := newWorld(t, models.Options{})
 	hs := w.deliver(draft(0).Message(), draft(1).Message())
-	w.must(w.mb.Delete(t.Context(), w.a.Folders[0], hs[:1]))
-	old := w.now.Add(-time.Hour)
+	w.Must(w.mb.Delete(t.Context(), w.a.Folders[0], hs[:1]))
+	old := w.Now().Add(-time.Hour)
 	for range 2 {
 		w.run(w.mb.discard, drivers.Call{Part: discardPurge, Args: []drivers.Value{
 			drivers.Text("ann@example.org:purge"),
@@ -119,11 +119,11 @@ func TestPurgeIndexRepeats(t *testing.T) {
 		before time.Time
 		want   int
 		left   int
-	}{{old, 0, 3}, {w.now, 0, 1}, {w.now.Add(100), 1, 0}} { // 100 ns: a tick
+	}{{old, 0, 3}, {w.Now(), 0, 1}, {w.Now().Add(100), 1, 0}} { // 100 ns: a tick
 		n, err := w.mb.Purge(t.Context(), w.a, step.before)
-		w.must(err)
+		w.Must(err)
 		left := 0
-		for _, r := range w.rows("IndexLabels") {
+		for _, r := range w.Rows("IndexLabels") {
 			if r[0].Str() == "ann@example.org:purge" {
 				left++
 			}
@@ -133,7 +133,7 @@ func TestPurgeIndexRepeats(t *testing.T) {
 				step.want, step.left)
 		}
 	}
-	if blocks, columns := len(w.rows("MessageBlob")), len(w.rows("MessageMetadata.columns")); blocks != 1 || columns != 9 {
+	if blocks, columns := len(w.Rows("MessageBlob")), len(w.Rows("MessageMetadata.columns")); blocks != 1 || columns != 9 {
 		t.Errorf("%d blocks and %d sub-columns are left, want those of the other message: 1 and 9", blocks, columns)
 	}
 }
@@ -144,7 +144,7 @@ func TestAudit(t *testing.T) {
 	d := draft(0)
 	d.Text = content(700)
 	h := w.deliver(d.Message(), draft(1).Message(), draft(2).Message())
-	w.must(w.mb.Delete(t.Context(), w.a.Folders[0], h[2:]))
+	w.Must(w.mb.Delete(t.Context(), w.a.Folders[0], h[2:]))
 	id, key := messageOf(h[0]), drivers.Text("ann@example.org")
 	clean := w.audit()
 	if want := (models.Audit{Accounts: 1, Folders: 2, Messages: 2, Deleted: 1}); !cmpAudit(clean, want) {

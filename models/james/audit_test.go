@@ -36,25 +36,25 @@ func TestFailure(t *testing.T) {
 			w := newWorld(t, models.Options{ChunkSize: 1000}, nil)
 			in, work := w.a.Folders[0], w.a.Folders[1]
 			hs := append(w.deliver(message(3000), in), w.deliver(message(3000), in)...)
-			before, session := w.audit(), w.meter.Session
+			before, session := w.audit(), w.Meter.Session
 			run := func() error {
 				if x.op == "move" {
 					return w.mb.Move(t.Context(), in, work, hs, make([]models.Handle, 2))
 				}
 				return w.mb.Deliver(t.Context(), message(x.text), []*models.Folder{in, work}, make([]models.Handle, 2))
 			}
-			w.meter.Session = &failing{Session: session, pattern: x.step, nth: nth}
+			w.Meter.Session = &failing{Session: session, pattern: x.step, nth: nth}
 			if err := run(); !errors.Is(err, errDown) || errors.Is(err, drivers.ErrUnknown) {
 				t.Errorf("%s %d of a %s fails: error is %v", x.step, nth, x.op, err)
 			}
-			w.meter.Session = session
+			w.Meter.Session = session
 			if diff := cmp.Diff(before, w.audit()); diff != "" {
 				t.Errorf("%s %d of a %s fails: something changed (-before +after):\n%s", x.step, nth, x.op, diff)
 			}
 			if x.step == "next_uid" {
 				continue // there is nothing to take back from the first
 			}
-			w.meter.Session = &failing{Session: &failing{Session: session, pattern: x.step, nth: nth}, pattern: "remove"}
+			w.Meter.Session = &failing{Session: &failing{Session: session, pattern: x.step, nth: nth}, pattern: "remove"}
 			if err := run(); !errors.Is(err, drivers.ErrUnknown) {
 				t.Errorf("%s %d of a %s fails and cannot be taken back: error is %v, want %q", x.step, nth, x.op, err,
 					drivers.ErrUnknown)
@@ -112,7 +112,7 @@ func TestAudit(t *testing.T) {
 			drivers.Blob([]byte("short")),
 		}, drivers.Value{}, models.Audit{}}, // already broken
 	} {
-		if _, err := w.meter.Session.Write(t.Context(), x.stmt, x.args); err != nil {
+		if _, err := w.Meter.Session.Write(t.Context(), x.stmt, x.args); err != nil {
 			t.Fatalf("%s: %v", x.name, err)
 		}
 		want := clean
@@ -128,7 +128,7 @@ func TestAudit(t *testing.T) {
 			{Part: removeMessage, Args: []drivers.Value{x.mailbox, drivers.Bigint(99)}},
 			{Part: removeData, Args: []drivers.Value{x.mailbox, drivers.Bigint(99)}},
 		}
-		w.must(w.meter.Session.Batch(t.Context(), w.mb.remove, remove))
+		w.Must(w.Meter.Session.Batch(t.Context(), w.mb.remove, remove))
 	}
 	var o models.Opened
 	if err := w.mb.Open(t.Context(), in, h[0], &o); !errors.Is(err, models.ErrBroken) {

@@ -13,15 +13,15 @@ import (
 // put writes one column of a message behind the model's back.
 func (w *world) put(f *models.Folder, h models.Handle, column string, v drivers.Value) {
 	w.Helper()
-	table := w.schema.Table("JAMES_MESSAGES")
+	table := w.Schema.Table("JAMES_MESSAGES")
 	p := &schemas.Pattern{
 		Name: "damage", Kind: schemas.Put, Table: table, By: table.Key(),
 		Columns: []*schemas.Column{table.Column(column)},
 	}
-	st, err := w.store.Prepare(w.Context(), p)
-	w.must(err)
-	_, err = w.session().Write(w.Context(), st, []drivers.Value{key(f), drivers.Bigint(uidOf(h)), v})
-	w.must(err)
+	st, err := w.Store.Prepare(w.Context(), p)
+	w.Must(err)
+	_, err = w.Session().Write(w.Context(), st, []drivers.Value{key(f), drivers.Bigint(uidOf(h)), v})
+	w.Must(err)
 }
 
 // TestHollow: an engine whose put-if is a plain put leaves a row of one flag
@@ -31,7 +31,7 @@ func TestHollow(t *testing.T) {
 	w := newWorld(t, models.Options{}, nil)
 	in, work := w.a.Folders[0], w.a.Folders[1]
 	gone, broken := w.deliver(message(700), in), w.deliver(message(700), in)
-	w.must(w.mb.Delete(t.Context(), in, gone))
+	w.Must(w.mb.Delete(t.Context(), in, gone))
 	w.put(in, gone[0], "seen", drivers.Boolean(true))
 	w.put(in, broken[0], "chunk_size", drivers.Value{})
 	if a := w.audit(); a.Messages != 1 || a.Dangling != 1 || a.BrokenBodies != 1 || a.CounterDrift != 0 ||
@@ -56,7 +56,7 @@ func TestHollow(t *testing.T) {
 	if err := w.mb.Delete(t.Context(), in, gone); !errors.Is(err, models.ErrNotFound) {
 		t.Errorf("delete of a hollow message: error is %v, want %q", err, models.ErrNotFound)
 	}
-	w.must(w.mb.Delete(t.Context(), in, broken))
+	w.Must(w.mb.Delete(t.Context(), in, broken))
 	if a := w.audit(); a.Messages != 0 || a.CounterDrift != 0 || a.Unreferenced != 0 {
 		t.Errorf("audit once the broken one is deleted: %+v", a)
 	}

@@ -28,9 +28,9 @@ func TestRows(t *testing.T) {
 	m := message(1100)
 	w.deliver(message(0), in)
 	h := w.deliver(m, in)[0]
-	w.must(w.mb.Flag(t.Context(), in, h, models.Answered, true))
+	w.Must(w.mb.Flag(t.Context(), in, h, models.Answered, true))
 
-	rows := w.rows("JAMES_MESSAGES")
+	rows := w.Rows("JAMES_MESSAGES")
 	if len(rows) != 2 || rows[0][1].Int64() != 2 || rows[1][1].Int64() != 1 {
 		t.Fatalf("%d messages, want UID 2 and then 1", len(rows))
 	}
@@ -40,7 +40,7 @@ func TestRows(t *testing.T) {
 	}
 	var numbers []int64
 	var data []byte
-	for _, r := range w.rows("JAMES_MESSAGES.data") {
+	for _, r := range w.Rows("JAMES_MESSAGES.data") {
 		if r[1].Int64() == 2 {
 			numbers = append(numbers, r[2].Int64())
 			data = append(data, r[3].Raw()...)
@@ -64,9 +64,9 @@ func TestAppendCalls(t *testing.T) {
 	w := newWorld(t, models.Options{ChunkSize: 1000}, nil)
 	head := message(0).Raw.Size()
 	for _, x := range []struct{ text, calls int64 }{{0, 3}, {1000 - head, 3}, {1001 - head, 5}, {3000 - head, 6}} {
-		w.meter.Take()
+		w.Meter.Take()
 		w.deliver(message(int(x.text)), w.a.Folders[0])
-		if c := w.meter.Take().Calls; c != x.calls {
+		if c := w.Meter.Take().Calls; c != x.calls {
 			t.Errorf("a message of %d bytes is appended in %d calls, want %d", head+x.text, c, x.calls)
 		}
 	}
@@ -98,19 +98,19 @@ func TestRangeReads(t *testing.T) {
 		{m.Raw.Size(), 1, 0},
 	} {
 		var got bytes.Buffer
-		w.meter.Take()
+		w.Meter.Take()
 		n, err := w.mb.RawRange(t.Context(), f, h, r.off, r.n, &got)
-		w.must(err)
-		calls := w.meter.Take().Calls
+		w.Must(err)
+		calls := w.Meter.Take().Calls
 		want := raw[r.off:min(r.off+r.n, m.Raw.Size())]
 		if !bytes.Equal(got.Bytes(), want) || n != int64(len(want)) || calls != 1+r.chunks {
 			t.Errorf("%d bytes from %d: %d came in %d calls, want %d in %d", r.n, r.off, n, calls, len(want), 1+r.chunks)
 		}
 	}
 	// A message keeps the chunk size it was written with.
-	b := w.bind(models.Options{ChunkSize: 7})
+	b := w.Bind(models.Options{ChunkSize: 7})
 	var got bytes.Buffer
-	if _, err := b.Mailbox(w.meter).Raw(t.Context(), f, h, &got); err != nil || !bytes.Equal(got.Bytes(), raw) {
+	if _, err := b.Mailbox(w.Meter).Raw(t.Context(), f, h, &got); err != nil || !bytes.Equal(got.Bytes(), raw) {
 		t.Errorf("with another chunk size the message does not come back: %v", err)
 	}
 }

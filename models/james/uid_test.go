@@ -42,7 +42,7 @@ func TestConcurrentUIDs(t *testing.T) {
 			got := make([][]uint64, workers)
 			var wg sync.WaitGroup
 			for i := range workers {
-				mb := w.bound.Mailbox(drivers.NewMeter(w.session()))
+				mb := w.bound.Mailbox(drivers.NewMeter(w.Session()))
 				wg.Go(func() {
 					h := make([]models.Handle, 1)
 					for range each {
@@ -69,9 +69,9 @@ func TestConcurrentUIDs(t *testing.T) {
 			if n := w.stats(in)[0]; n != workers*each {
 				t.Errorf("%d messages are counted, want %d", n, workers*each)
 			}
-			w.meter.Take()
+			w.Meter.Take()
 			w.deliver(message(10), in)
-			if c := w.meter.Take(); (c.Emulated > 0) != (wrap != nil) {
+			if c := w.Meter.Take(); (c.Emulated > 0) != (wrap != nil) {
 				t.Errorf("%d of %d calls are emulated", c.Emulated, c.Calls)
 			}
 		})
@@ -113,18 +113,18 @@ func TestFlagOfNone(t *testing.T) {
 	w := newWorld(t, models.Options{}, nil)
 	in := w.a.Folders[0]
 	h := w.deliver(message(10), in)[0]
-	w.meter.Take()
-	w.must(w.mb.Flag(t.Context(), in, h, models.Flagged, true))
-	if c := w.meter.Take(); c.Calls != 1 || c.RowsWritten != 1 {
+	w.Meter.Take()
+	w.Must(w.mb.Flag(t.Context(), in, h, models.Flagged, true))
+	if c := w.Meter.Take(); c.Calls != 1 || c.RowsWritten != 1 {
 		t.Errorf("a flag update costs %+v, want one put", c)
 	}
-	w.must(w.mb.Delete(t.Context(), in, []models.Handle{h}))
+	w.Must(w.mb.Delete(t.Context(), in, []models.Handle{h}))
 	for _, flag := range []models.Flag{models.Seen, models.Answered, models.Flagged} {
 		if err := w.mb.Flag(t.Context(), in, h, flag, true); !errors.Is(err, models.ErrNotFound) {
 			t.Errorf("flag of a message that is gone: error is %v", err)
 		}
 	}
-	if rows := w.rows("JAMES_MESSAGES"); len(rows) != 0 {
+	if rows := w.Rows("JAMES_MESSAGES"); len(rows) != 0 {
 		t.Errorf("%d rows of metadata are there, want none", len(rows))
 	}
 }
@@ -137,17 +137,17 @@ func TestMoveCopies(t *testing.T) {
 	for i := range 3 {
 		hs = append(hs, w.deliver(message(100*i), in)...)
 	}
-	w.must(w.mb.Flag(t.Context(), in, hs[1], models.Seen, true))
+	w.Must(w.mb.Flag(t.Context(), in, hs[1], models.Seen, true))
 	w.deliver(message(0), work)
 	var bytes int64
-	for _, r := range w.rows("JAMES_MESSAGES.data") {
+	for _, r := range w.Rows("JAMES_MESSAGES.data") {
 		bytes += int64(len(r[3].Raw()))
 	}
 	bytes -= message(0).Raw.Size() // of the one in Work
-	w.meter.Take()
+	w.Meter.Take()
 	moved := make([]models.Handle, 3)
-	w.must(w.mb.Move(t.Context(), in, work, hs, moved))
-	if c := w.meter.Take(); c.BytesRead < bytes || c.BytesWritten < bytes {
+	w.Must(w.mb.Move(t.Context(), in, work, hs, moved))
+	if c := w.Meter.Take(); c.BytesRead < bytes || c.BytesWritten < bytes {
 		t.Errorf("moving bodies of %d bytes read %d and wrote %d", bytes, c.BytesRead, c.BytesWritten)
 	}
 	for i, h := range moved {

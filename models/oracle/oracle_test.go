@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/modeltest"
 	"github.com/mailbench/mailbench/schemas"
@@ -20,70 +19,35 @@ import (
 // world is the model on an embedded engine of its own, with a clock that
 // stands still unless a test moves it.
 type world struct {
-	testing.TB
-	schema *schemas.Schema
-	store  drivers.Store
-	now    time.Time
-	meter  *drivers.Meter
-	mb     *mailbox
+	*modeltest.World
+	mb *mailbox
 }
 
 func start(t testing.TB) *world {
 	t.Helper()
-	w := &world{TB: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
-	var err error
-	if w.schema, err = Model().Schema(); err != nil {
-		t.Fatal(err)
-	}
-	if w.store, err = pebble.Engine().Open(t.Context(), drivers.Options{
-		Dir:        t.TempDir(),
-		Durability: drivers.Process,
-	}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w.must(w.store.Apply(t.Context(), w.schema))
-	p, err := drivers.PrepareAll(t.Context(), w.store, w.schema)
-	w.must(err)
-	b, err := Model().Bind(t.Context(), p, models.Options{Now: func() time.Time { return w.now }})
-	w.must(err)
-	s, err := w.store.Session()
-	w.must(err)
-	t.Cleanup(func() { s.Close() })
-	w.meter = drivers.NewMeter(s)
-	w.mb = b.Mailbox(w.meter).(*mailbox)
+	w := &world{World: modeltest.NewWorld(t, Model())}
+	w.mb = w.Mailbox(w.Bind(models.Options{})).(*mailbox)
 	return w
-}
-
-func (w *world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
 }
 
 func (w *world) user(address string, folders ...string) *models.Account {
 	w.Helper()
 	a, err := w.mb.CreateUser(w.Context(), address, folders)
-	w.must(err)
+	w.Must(err)
 	return a
 }
 
 func (w *world) deliver(f *models.Folder, d modeltest.Draft) models.Handle {
 	w.Helper()
 	h := make([]models.Handle, 1)
-	w.must(w.mb.Deliver(w.Context(), d.Message(), []*models.Folder{f}, h))
+	w.Must(w.mb.Deliver(w.Context(), d.Message(), []*models.Folder{f}, h))
 	return h[0]
 }
 
 func (w *world) list(f *models.Folder, after models.Handle, limit int) []models.Handle {
 	w.Helper()
 	var hs []models.Handle
-	w.must(w.mb.List(w.Context(), f, after, limit, func(e *models.Entry) error {
+	w.Must(w.mb.List(w.Context(), f, after, limit, func(e *models.Entry) error {
 		hs = append(hs, e.Handle)
 		return nil
 	}))
@@ -93,14 +57,7 @@ func (w *world) list(f *models.Folder, after models.Handle, limit int) []models.
 // rows counts the rows of the message table.
 func (w *world) rows() int {
 	w.Helper()
-	n := 0
-	st, err := w.store.Prepare(w.Context(), schemas.ScanOf(w.schema.Table("users.folder.message")))
-	w.must(err)
-	w.must(w.meter.Read(w.Context(), st, nil, func([]drivers.Value) error {
-		n++
-		return nil
-	}))
-	return n
+	return len(w.Rows("users.folder.message"))
 }
 
 func TestPatterns(t *testing.T) {
@@ -123,16 +80,16 @@ func TestPageReadsBodies(t *testing.T) {
 			Files: []modeltest.File{{Name: "f", Content: make([]byte, file)}},
 		})
 	}
-	w.meter.Take()
+	w.Meter.Take()
 	w.list(in, models.Handle{}, 25)
-	c := w.meter.Take()
+	c := w.Meter.Take()
 	if c.Calls != 1 || c.RowsRead != 25 || c.BytesRead < 25*body || c.BytesRead > 25*(body+500) {
 		t.Errorf("a page takes %d calls, %d rows and %d bytes; want 1 call, 25 rows with their bodies of %d bytes", c.Calls,
 			c.RowsRead, c.BytesRead, body)
 	}
 	// Opening reads no attachment either.
-	w.must(w.mb.Open(t.Context(), in, w.list(in, models.Handle{}, 1)[0], &models.Opened{}))
-	if c := w.meter.Take(); c.BytesRead > 26*(body+500) {
+	w.Must(w.mb.Open(t.Context(), in, w.list(in, models.Handle{}, 1)[0], &models.Opened{}))
+	if c := w.Meter.Take(); c.BytesRead > 26*(body+500) {
 		t.Errorf("open reads %d bytes", c.BytesRead)
 	}
 }
@@ -157,7 +114,7 @@ func TestTies(t *testing.T) {
 	}
 	moved := make([]models.Handle, 3)
 	hs := []models.Handle{want[9], want[2], want[15]}
-	w.must(w.mb.Move(t.Context(), in, work, hs, moved))
+	w.Must(w.mb.Move(t.Context(), in, work, hs, moved))
 	if got, want := w.list(work, models.Handle{}, 25), []models.Handle{
 		moved[1], moved[0],
 		moved[2],
@@ -223,8 +180,8 @@ func TestAtomic(t *testing.T) {
 		t.Errorf("after a move and a delete that failed %d messages are listed of %d, want 5", len(got), w.rows())
 	}
 	b.err = nil
-	w.must(w.mb.Move(t.Context(), in, work, before[:3], moved))
-	w.must(w.mb.Delete(t.Context(), work, moved[:2]))
+	w.Must(w.mb.Move(t.Context(), in, work, before[:3], moved))
+	w.Must(w.mb.Delete(t.Context(), work, moved[:2]))
 	var parts []int
 	for i, p := range b.patterns {
 		parts = append(parts, b.parts[i])
@@ -261,16 +218,16 @@ func TestFlagMakesNoRow(t *testing.T) {
 	w := start(t)
 	in := w.user("a@example.org", "inbox").Folders[0]
 	h := w.deliver(in, modeltest.Draft{})
-	w.meter.Take()
-	w.must(w.mb.Flag(t.Context(), in, h, models.Seen, true))
-	if c := w.meter.Take(); c.Calls != 1 {
+	w.Meter.Take()
+	w.Must(w.mb.Flag(t.Context(), in, h, models.Seen, true))
+	if c := w.Meter.Take(); c.Calls != 1 {
 		t.Errorf("a flag that changes takes %d calls, want 1", c.Calls)
 	}
-	w.must(w.mb.Flag(t.Context(), in, h, models.Seen, true))
-	if c := w.meter.Take(); c.Calls != 2 {
+	w.Must(w.mb.Flag(t.Context(), in, h, models.Seen, true))
+	if c := w.Meter.Take(); c.Calls != 2 {
 		t.Errorf("a flag that is set already takes %d calls, want 2", c.Calls)
 	}
-	w.must(w.mb.Delete(t.Context(), in, []models.Handle{h}))
+	w.Must(w.mb.Delete(t.Context(), in, []models.Handle{h}))
 	if err := w.mb.Flag(t.Context(), in, h, models.Seen, false); !errors.Is(err, models.ErrNotFound) || w.rows() != 0 {
 		t.Errorf("flag a message that is gone: error is %v, %d rows; want %q and none", err, w.rows(), models.ErrNotFound)
 	}
@@ -289,10 +246,10 @@ func TestLogin(t *testing.T) {
 	if _, err := w.mb.CreateFolder(t.Context(), a, names[11]); err != nil {
 		t.Fatal(err)
 	}
-	w.meter.Take()
+	w.Meter.Take()
 	a, err := w.mb.Login(t.Context(), "a@example.org")
-	w.must(err)
-	if c := w.meter.Take(); c.Calls != 2 || c.Emulated != 1 {
+	w.Must(err)
+	if c := w.Meter.Take(); c.Calls != 2 || c.Emulated != 1 {
 		t.Errorf("login takes %d calls, %d emulated; want 2 and 1: no engine index over plain columns here", c.Calls,
 			c.Emulated)
 	}
@@ -304,9 +261,9 @@ func TestLogin(t *testing.T) {
 		t.Errorf("folders are %q, want %q", got, names)
 	}
 	h := w.deliver(a.Folders[11], modeltest.Draft{})
-	w.meter.Take()
+	w.Meter.Take()
 	if err := w.mb.Open(t.Context(), a.Folders[1], h, &models.Opened{}); !errors.Is(err, models.ErrNotFound) ||
-		w.meter.Take().Calls != 0 {
+		w.Meter.Take().Calls != 0 {
 		t.Errorf("open a handle in another folder: error is %v; want %q, and no call: the handle says so", err,
 			models.ErrNotFound)
 	}
@@ -322,9 +279,9 @@ func TestDuplicated(t *testing.T) {
 	}
 	hs := w.list(a.Folders[0], models.Handle{}, 25)
 	w.mb.S = halfway{w.mb.S}
-	w.must(w.mb.Move(t.Context(), a.Folders[0], a.Folders[1], hs[:2], make([]models.Handle, 2)))
+	w.Must(w.mb.Move(t.Context(), a.Folders[0], a.Folders[1], hs[:2], make([]models.Handle, 2)))
 	audit, err := w.mb.Audit(t.Context())
-	w.must(err)
+	w.Must(err)
 	if audit.Duplicated != 1 || audit.Messages != 4 {
 		t.Errorf("audit: %d duplicated of %d, want 1 of 4", audit.Duplicated, audit.Messages)
 	}
