@@ -143,6 +143,7 @@ func counted(r *reports.Run) map[string]reports.Op {
 	for _, c := range r.Cells {
 		for name, o := range c.Ops {
 			o.Rate, o.Response, o.Service, o.Lag = 0, reports.Latency{}, reports.Latency{}, reports.Latency{}
+			o.Undelayed = nil
 			all[c.Key.String()+"/"+name] = o
 		}
 	}

@@ -16,7 +16,7 @@ const (
 	exitOK          = 0
 	exitFailed      = 1 // it could not be done: engine unreachable, I/O
 	exitUsage       = 2 // wrong usage or input
-	exitBroken      = 3 // done, and a promise was broken: a run overloaded or empty
+	exitBroken      = 3 // done, and a promise was broken: a run invalid, overloaded or empty, a schema with errors
 	exitData        = 4 // data wrong or lost
 	exitInterrupted = 130
 )

@@ -32,12 +32,7 @@ func verdict(r *reports.Run, noFail bool) error {
 	if noFail {
 		return nil
 	}
-	unusable := append(empty(r), cellsOf(r, reports.Overloaded)...)
-	for _, c := range cellsOf(r, reports.Invalid) {
-		if judge.Overloaded(c) { // most of what was offered may be missing
-			unusable = append(unusable, c)
-		}
-	}
+	unusable := slices.Concat(empty(r), cellsOf(r, reports.Overloaded), cellsOf(r, reports.Invalid))
 	if len(unusable) > 0 {
 		return cellError(unusable, exitBroken)
 	}

@@ -41,7 +41,7 @@ func TestVerdict(t *testing.T) {
 		{"one model has the population", reports.Run{Cells: []reports.Cell{notOffered, ok}}, exitOK, exitOK},
 		{"overloaded, and another failed", reports.Run{Cells: append(failed, overloaded)}, exitFailed, exitFailed},
 		{"invalid, and overloaded", reports.Run{Cells: []reports.Cell{both}}, exitBroken, exitOK},
-		{"invalid", reports.Run{Cells: []reports.Cell{cell(reports.Invalid, judge.CodeClientDelays)}}, exitOK, exitOK},
+		{"invalid", reports.Run{Cells: []reports.Cell{cell(reports.Invalid, judge.CodeClientDelays)}}, exitBroken, exitOK},
 	} {
 		if got := exitStatus(verdict(&c.run, false)); got != c.want {
 			t.Errorf("%s: status %d, want %d", c.name, got, c.want)
