@@ -100,6 +100,9 @@ var verdicts = []judged{
 	{"the same in a closed loop", func(c *reports.Cell) {
 		c.Arrivals, c.Evidence.Own, c.Evidence.Service = "closed", 50000*ms, 10000*ms
 	}, reports.Invalid, CodeClientBusy, nil, "making and recording"},
+	{"the same, in a moment that tells nothing", func(c *reports.Cell) {
+		c.Arrivals, c.Evidence.Own, c.Evidence.Service, c.Evidence.Started = "closed", 50000*ms, 10000*ms, 99
+	}, reports.OK, "", nil, ""},
 	{
 		"processors full, engine elsewhere", func(c *reports.Cell) { c.Client.CPUShare = 0.95 },
 		reports.Invalid, CodeClientCPU, nil, "client saturated: the generator used 95% of the processors that it may use (2)",
