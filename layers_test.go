@@ -27,6 +27,7 @@ var layers = []struct {
 	{"schemas/strict", nil, nil},
 	{"schemas/lint", []string{"schemas", "schemas/strict"}, []string{"drivers", "drivers/*", "drivers/launch/live"}},
 	{"schemas/forecast", []string{"schemas"}, nil},
+	{"schemas/diagram", []string{"schemas"}, nil},
 	{"schemas", []string{"schemas/strict"}, nil},
 	{"drivers/launch/live", []string{"drivers/launch"}, nil},
 	{"drivers/launch", nil, []string{"drivers/launch/live"}},

@@ -26,6 +26,7 @@ code, so a model can be checked before it is written.`,
 		newSchemaValidate(known),
 		newSchemaRender(known),
 		newSchemaForecast(known),
+		newSchemaDiagram(known),
 	)
 	return c
 }

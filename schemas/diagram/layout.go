@@ -1,0 +1,220 @@
+package diagram
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Distances in px. Boxes lie on a grid of 10. Arrows leave boxes between the
+// lines of the grid and reach boxes on them, so that no two of them meet.
+const (
+	grid    = 10
+	gap     = 30 // between boxes one below the other
+	lane    = 10 // between arrows side by side
+	portGap = 30 // between labels one below the other
+	tip     = 20 // from a label to its box
+	stub    = 30 // of an arrow that begins the workflow
+)
+
+// node is a box with the arrows that lead to it.
+type node struct {
+	x, y, w, h int
+	rank       int // its column
+	ports      []*port
+	outs       int
+	draw       func(sc *scene, n *node)
+}
+
+// port is where arrows reach a box, from other boxes or from outside of the
+// diagram.
+type port struct {
+	label string
+	from  []*node
+}
+
+// y returns the height at which arrows reach port i.
+func (n *node) portY(i int) int { return n.y + 2*grid + i*portGap }
+
+// edge is one arrow on its way from box to box. An arrow to the next column has
+// one lane, in the gutter between both. Any other goes by a channel above all
+// boxes, with a lane on each side.
+type edge struct {
+	from, to     *node
+	port         int
+	fromY        int
+	leave, reach int // lanes
+	channel      int
+}
+
+func (e *edge) next() bool { return e.to.rank == e.from.rank+1 }
+
+// straight reports whether the arrow needs no lane: its port is beside its box.
+func (e *edge) straight() bool {
+	y := e.to.portY(e.port)
+	return e.next() && y > e.from.y && y < e.from.y+e.from.h
+}
+
+// pass is the part of an edge that goes up or down in a gutter.
+type pass struct {
+	from, to int
+	at       *int
+}
+
+// arrange places nodes in columns by their ranks, below top, and draws the arrows.
+// labelW is the width of the labels that arrows have, or 0. It returns the width
+// and the lower end of what it has drawn. Ranks must have no gaps.
+func arrange(sc *scene, nodes []*node, top, labelW int) (right, bottom int) {
+	var edges []*edge
+	columns := make([][]*node, 0, len(nodes))
+	for _, n := range nodes {
+		for len(columns) <= n.rank {
+			columns = append(columns, nil)
+		}
+		columns[n.rank] = append(columns[n.rank], n)
+		for i, p := range n.ports {
+			for _, from := range p.from {
+				if from != n {
+					edges = append(edges, &edge{from: from, to: n, port: i})
+				}
+			}
+		}
+	}
+	for _, e := range edges {
+		if !e.next() {
+			e.channel, top = top+lane/2, top+lane
+		}
+	}
+	stack(columns, edges, top)
+	right = spread(columns, edges, labelW)
+	for _, n := range nodes {
+		n.draw(sc, n)
+		for i := range n.ports {
+			n.arrows(sc, i, labelW)
+		}
+		bottom = max(bottom, n.y+n.h)
+	}
+	for _, e := range edges {
+		sc.path(e.way(labelW))
+	}
+	return right, bottom
+}
+
+// stack sets the heights of the boxes and where arrows leave them.
+func stack(columns [][]*node, edges []*edge, top int) {
+	order := slices.Clone(edges) // arrows by the channel leave at the top
+	slices.SortStableFunc(order, func(a, b *edge) int { return cmp.Compare(b.channel, a.channel) })
+	for _, e := range order {
+		e.fromY = grid + grid/2 + e.from.outs*lane
+		e.from.outs++
+	}
+	for _, column := range columns {
+		y := ceil(top) + grid
+		for _, n := range column {
+			n.y = y
+			n.h = ceil(max(n.h, len(n.ports)*portGap+grid, n.outs*lane+2*grid))
+			y += n.h + gap
+		}
+	}
+	for _, e := range edges {
+		e.fromY += e.from.y
+	}
+}
+
+func ceil(px int) int { return (px + grid - 1) / grid * grid }
+
+// spread sets the places of columns from left to right with the lanes between
+// them, and returns where the last one ends.
+func spread(columns [][]*node, edges []*edge, labelW int) int {
+	gutters := make([][]pass, len(columns)+1)
+	for _, e := range edges {
+		reach := e.to.portY(e.port)
+		if e.straight() {
+			e.fromY = reach
+			continue
+		}
+		if e.next() {
+			gutters[e.to.rank] = append(gutters[e.to.rank], pass{e.fromY, reach, &e.leave})
+			continue
+		}
+		gutters[e.from.rank+1] = append(gutters[e.from.rank+1], pass{e.fromY, e.channel, &e.leave})
+		gutters[e.to.rank] = append(gutters[e.to.rank], pass{e.channel, reach, &e.reach})
+	}
+	x := 0
+	for i, passes := range gutters {
+		slices.SortStableFunc(passes, fewerCrossings)
+		for _, p := range passes {
+			x += lane
+			*p.at = x
+		}
+		if i == len(columns) {
+			break
+		}
+		x += stub
+		if labelW > 0 {
+			x += labelW + tip
+		}
+		widest := 0
+		for _, n := range columns[i] {
+			n.x = x
+			widest = max(widest, n.w)
+		}
+		x += widest
+	}
+	return x + grid
+}
+
+// fewerCrossings orders lanes from left to right. Of arrows that go down, the one
+// that begins lowest comes first; of those that go up, the one that begins highest.
+func fewerCrossings(a, b pass) int {
+	downA, downB := a.to >= a.from, b.to >= b.from
+	switch {
+	case downA != downB && downA:
+		return -1
+	case downA != downB:
+		return 1
+	case downA:
+		return cmp.Or(cmp.Compare(b.from, a.from), cmp.Compare(b.to, a.to))
+	}
+	return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+}
+
+// end returns where arrows to a port end: at its label if it has one.
+func (n *node) end(labelW int) int {
+	if labelW == 0 {
+		return n.x
+	}
+	return n.x - tip - labelW
+}
+
+// way returns the points of an arrow.
+func (e *edge) way(labelW int) polyline {
+	y := e.to.portY(e.port)
+	points := []point{{e.from.x + e.from.w, e.fromY}}
+	switch {
+	case e.straight():
+	case e.next():
+		points = append(points, point{e.leave, e.fromY}, point{e.leave, y})
+	default:
+		points = append(points, point{e.leave, e.fromY}, point{e.leave, e.channel}, point{e.reach, e.channel}, point{e.reach, y})
+	}
+	return polyline{points: append(points, point{e.to.end(labelW), y}), head: labelW == 0}
+}
+
+// arrows draws the label of a port, its arrow into the box, and the arrows that
+// come from outside or from the box itself.
+func (n *node) arrows(sc *scene, i, labelW int) {
+	p, y, x := n.ports[i], n.portY(i), n.end(labelW)
+	if labelW > 0 {
+		sc.rect(rect{x, y - grid, labelW, 2 * grid, "pill", grid})
+		sc.text(text{x: x + labelW/2, y: y + 4, room: labelW - 8, font: pillFont, middle: true, s: p.label})
+		sc.path(polyline{points: []point{{n.x - tip, y}, {n.x, y}}, head: true})
+	}
+	if len(p.from) == 0 {
+		sc.dots = append(sc.dots, point{x - stub/2 - 1, y})
+		sc.path(polyline{points: []point{{x - stub/2 - 1, y}, {x, y}}, head: labelW == 0})
+	}
+	if slices.Contains(p.from, n) {
+		low := y + grid + grid/2
+		sc.path(polyline{points: []point{{n.x, low}, {x - stub/2, low}, {x - stub/2, y}, {x, y}}, head: labelW == 0})
+	}
+}

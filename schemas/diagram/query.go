@@ -1,0 +1,151 @@
+package diagram
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Query is a read that a diagram shows.
+type Query struct {
+	Label   string // "Q1"
+	Pattern *schemas.Pattern
+	Before  []*Query // the reads that yield its arguments; none begins the workflow
+	Depth   int      // the most reads that come one after another before it
+}
+
+// ownLabel is a label that the source document gives: the pattern's doc begins
+// with it. Several patterns may share one.
+var ownLabel = regexp.MustCompile(`^Q[1-9][0-9]{0,2}\b`)
+
+// Queries returns the reads of the schema's workflow, in the order of their
+// depth. A schema without a workflow has all its reads except fallbacks and scans
+// of whole tables, each by itself.
+//
+// A read has the label that its documentation begins with, else the next free
+// number in this order.
+func Queries(s *schemas.Schema) []*Query {
+	qs := declared(s)
+	if len(s.Workflow) == 0 {
+		qs = apart(s)
+	}
+	slices.SortStableFunc(qs, func(a, b *Query) int { return cmp.Compare(a.Depth, b.Depth) })
+	taken := make(map[string]bool)
+	for _, q := range qs {
+		q.Label = ownLabel.FindString(q.Pattern.Doc)
+		taken[q.Label] = true
+	}
+	n := 0
+	for _, q := range qs {
+		for q.Label == "" {
+			n++
+			if label := "Q" + strconv.Itoa(n); !taken[label] {
+				q.Label = label
+			}
+		}
+	}
+	slices.SortStableFunc(qs, func(a, b *Query) int {
+		return cmp.Or(cmp.Compare(a.Depth, b.Depth), cmp.Compare(len(a.Label), len(b.Label)), strings.Compare(a.Label, b.Label))
+	})
+	return qs
+}
+
+// declared returns the queries of the workflow in file order.
+func declared(s *schemas.Schema) []*Query {
+	var qs []*Query
+	of := func(p *schemas.Pattern) *Query {
+		if i := slices.IndexFunc(qs, func(q *Query) bool { return q.Pattern == p }); i >= 0 {
+			return qs[i]
+		}
+		qs = append(qs, &Query{Pattern: p})
+		return qs[len(qs)-1]
+	}
+	for _, step := range s.Workflow {
+		before := of(step.Pattern)
+		for _, next := range step.Next {
+			q := of(next)
+			q.Before = append(q.Before, before)
+		}
+	}
+	for moved := true; moved; { // no step leads back, so this ends
+		moved = false
+		for _, q := range qs {
+			for _, b := range q.Before {
+				if q.Depth <= b.Depth {
+					q.Depth, moved = b.Depth+1, true
+				}
+			}
+		}
+	}
+	return qs
+}
+
+func apart(s *schemas.Schema) []*Query {
+	var qs []*Query
+	for _, p := range s.Patterns {
+		whole := p.Kind == schemas.Scan && len(p.Filter) == 0
+		instead := slices.ContainsFunc(s.Patterns, func(o *schemas.Pattern) bool { return o.Fallback == p })
+		if p.Kind.Reads() && !whole && !instead {
+			qs = append(qs, &Query{Pattern: p})
+		}
+	}
+	return qs
+}
+
+// Predicate says what a read asks of its table: "label = ?, after id, at most ? rows".
+func Predicate(p *schemas.Pattern) string {
+	var words []string
+	for _, c := range p.By {
+		words = append(words, c.Name+" = ?")
+	}
+	if p.In != nil {
+		words = append(words, p.In.Name+" in (?, …)")
+	}
+	if p.Element != nil {
+		words = append(words, p.Element.Name+"[?]")
+	}
+	for _, b := range []struct {
+		end *schemas.Bound
+		op  string
+	}{{p.From, " >"}, {p.To, " <"}} {
+		switch {
+		case b.end == nil:
+		case b.end.Open:
+			words = append(words, b.end.Column.Name+b.op+" ?")
+		default:
+			words = append(words, b.end.Column.Name+b.op+"= ?")
+		}
+	}
+	if len(p.After) > 0 {
+		names := make([]string, len(p.After))
+		for i, c := range p.After {
+			names[i] = c.Name
+		}
+		words = append(words, "after "+strings.Join(names, ", "))
+	}
+	for _, c := range p.Filter {
+		words = append(words, "filtered by "+c.Name+" = ?")
+	}
+	if p.Index != nil {
+		words = append(words, "through "+p.Index.Name)
+	}
+	if p.Reverse {
+		words = append(words, "in reverse")
+	}
+	switch {
+	case p.LimitArg:
+		words = append(words, "at most ? rows")
+	case p.Limit == 1:
+		words = append(words, "at most 1 row")
+	case p.Limit > 0:
+		words = append(words, "at most "+strconv.Itoa(p.Limit)+" rows")
+	}
+	if len(words) == 0 {
+		return "every row"
+	}
+	return strings.Join(words, ", ")
+}

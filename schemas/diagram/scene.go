@@ -1,0 +1,140 @@
+package diagram
+
+import (
+	"bufio"
+	_ "embed"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+)
+
+//go:embed style.css
+var style string
+
+type point struct{ x, y int }
+
+// rect is a rectangle of a class of the style sheet.
+type rect struct {
+	x, y, w, h int
+	class      string
+	round      int // radius of its corners
+}
+
+// text is one line of text on the base line y. It has room px.
+type text struct {
+	x, y, room int
+	font       font
+	middle     bool // x is its middle; otherwise its left end
+	end        bool // x is its right end
+	class      string
+	s          string
+}
+
+// polyline is a line with rounded corners. It has an arrow head at its end or none.
+type polyline struct {
+	points []point
+	head   bool
+	rule   bool // a thin line inside a box
+}
+
+// scene is a diagram as shapes in px. Tests look at it.
+type scene struct {
+	title, desc string
+	w, h        int
+	rects       []rect
+	texts       []text
+	lines       []polyline
+	dots        []point
+}
+
+func (sc *scene) rect(r rect)     { sc.rects = append(sc.rects, r) }
+func (sc *scene) text(t text)     { t.s = plain(t.s); sc.texts = append(sc.texts, t) }
+func (sc *scene) path(p polyline) { sc.lines = append(sc.lines, p) }
+
+// paragraph writes text from the base line y on, wrapped into room px, and
+// returns the base line after it.
+func (sc *scene) paragraph(x, y, room int, f font, class, s string) int {
+	for _, l := range f.wrap(s, room) {
+		sc.text(text{x: x, y: y, room: room, font: f, class: class, s: l})
+		y += leading(f)
+	}
+	return y
+}
+
+// leading is the distance of base lines.
+func leading(f font) int { return f.size * 4 / 3 }
+
+// write writes the scene as SVG.
+func (sc *scene) write(out io.Writer) error {
+	w := bufio.NewWriter(out)
+	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`+"\n", sc.w, sc.h, sc.w, sc.h)
+	fmt.Fprintf(w, "<title>%s</title>\n<desc>%s</desc>\n", escape(sc.title), escape(sc.desc))
+	fmt.Fprintf(w, "<style>\n%s</style>\n", style)
+	fmt.Fprintln(w, `<marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path class="head" d="M0,0.5 L8,4 L0,7.5 Z"/></marker>`)
+	fmt.Fprintf(w, `<rect class="page" width="%d" height="%d"/>`+"\n", sc.w, sc.h)
+	for _, r := range sc.rects {
+		fmt.Fprintf(w, `<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="%d"/>`+"\n", r.class, r.x, r.y, r.w, r.h, r.round)
+	}
+	for _, l := range sc.lines {
+		l.write(w)
+	}
+	for _, d := range sc.dots {
+		fmt.Fprintf(w, `<circle class="dot" cx="%d" cy="%d" r="4"/>`+"\n", d.x, d.y)
+	}
+	for _, t := range sc.texts {
+		t.write(w)
+	}
+	fmt.Fprintln(w, "</svg>")
+	return w.Flush()
+}
+
+func (l *polyline) write(w io.Writer) {
+	class, end := "line", ""
+	if l.rule {
+		class = "rule"
+	}
+	if l.head {
+		end = ` marker-end="url(#head)"`
+	}
+	fmt.Fprintf(w, `<path class="%s" d="M%d,%d`, class, l.points[0].x, l.points[0].y)
+	for i := 1; i < len(l.points); i++ {
+		p := l.points[i]
+		if i == len(l.points)-1 {
+			fmt.Fprintf(w, " L%d,%d", p.x, p.y)
+			break
+		}
+		before, after := toward(p, l.points[i-1]), toward(p, l.points[i+1])
+		fmt.Fprintf(w, " L%d,%d Q%d,%d %d,%d", before.x, before.y, p.x, p.y, after.x, after.y)
+	}
+	fmt.Fprintf(w, `"%s/>`+"\n", end)
+}
+
+// toward returns the point up to 4 px from p on the way to q, which is level with
+// it or plumb.
+func toward(p, q point) point {
+	step := func(d int) int { return max(min(d/2, 4), -4) }
+	return point{p.x + step(q.x-p.x), p.y + step(q.y-p.y)}
+}
+
+func (t *text) write(w io.Writer) {
+	class := t.font.class
+	if t.class != "" {
+		class += " " + t.class
+	}
+	anchor := ""
+	switch {
+	case t.middle:
+		anchor = ` text-anchor="middle"`
+	case t.end:
+		anchor = ` text-anchor="end"`
+	}
+	fmt.Fprintf(w, `<text class="%s" x="%d" y="%d"%s>%s</text>`+"\n", class, t.x, t.y, anchor, escape(t.s))
+}
+
+// escape writes any text as XML.
+func escape(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(plain(s))) // a Builder takes all
+	return b.String()
+}
