@@ -91,7 +91,9 @@ func (r *tableReader) mapKeys(n *yaml.Node, c *Count, where string) {
 
 // join reads the other table and which rows belong together. It reports whether
 // all of it could be read.
-func (r *tableReader) join(t *Table, j *Join, e strict.Entry, toKey string, f map[string]strict.Entry, where string) bool {
+func (r *tableReader) join(t *Table, j *Join, e strict.Entry, toKey string, f map[string]strict.Entry,
+	where string,
+) bool {
 	before := len(r.Errs)
 	to, ok := f[toKey]
 	if !ok {

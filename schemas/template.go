@@ -132,7 +132,8 @@ func is(k Kind, text []byte) bool {
 	switch k {
 	case Int, Bigint:
 		digits := bytes.TrimPrefix(text, []byte("-"))
-		return len(digits) > 0 && len(digits) < 20 && !bytes.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' })
+		return len(digits) > 0 && len(digits) < 20 && !bytes.ContainsFunc(digits,
+			func(r rune) bool { return r < '0' || r > '9' })
 	case UUID, TimeUUID:
 		if len(text) != 36 {
 			return false

@@ -46,7 +46,8 @@ func (p *parser) variant(root, of *yaml.Node, find func(name string) (*Schema, e
 	}
 	base, err := find(name)
 	if err == nil && BaseOf(base.Name) != "" {
-		err = fmt.Errorf("%s is a variant itself; expected the schema %s or another that is none", base.Name, BaseOf(base.Name))
+		err = fmt.Errorf("%s is a variant itself; expected the schema %s or another that is none", base.Name,
+			BaseOf(base.Name))
 	}
 	if err != nil {
 		p.Fail(of, "%v", err)
@@ -160,7 +161,8 @@ func (p *parser) runsAs(base *Schema, of *yaml.Node) {
 	}
 	for _, now := range p.schema.Patterns {
 		if base.Pattern(now.Name) == nil && !p.schema.inside(now) {
-			p.failAt(now.Pos, "no model runs pattern %s: %s has none of that name, and it is no fallback or part of a batch", now.Name, base.Name)
+			p.failAt(now.Pos, "no model runs pattern %s: %s has none of that name, and it is no fallback or part of a batch",
+				now.Name, base.Name)
 		}
 	}
 }

@@ -148,7 +148,8 @@ func (w word) check(engine string, words *EngineWords) *strict.Error {
 		return w.fault("", "engine %s runs in this process; there is nobody to contact", engine)
 	}
 	if v := w.variable(words.Environment); v != "" {
-		f := w.fault("", "%s of engine %s must not be in a workload or a flag; set the environment variable %s", w.text, engine, v)
+		f := w.fault("", "%s of engine %s must not be in a workload or a flag; set the environment variable %s", w.text,
+			engine, v)
 		if key, _, overridden := strings.Cut(f.File, "="); overridden {
 			f.File = key + `=…"` // nor is it shown in a message
 		}

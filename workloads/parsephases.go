@@ -159,7 +159,8 @@ func (d *decoder) mix(n *yaml.Node, where string) (m Mix) {
 		sum += w
 	}
 	if sum == 0 && len(d.Errs) == faults {
-		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in {list: 50, open: 25, deliver: 10}", where)
+		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in {list: 50, open: 25, deliver: 10}",
+			where)
 	}
 	return m
 }

@@ -27,7 +27,8 @@ func batches(t testing.TB, open Open) {
 	for _, b := range atomicBatches {
 		offered := s.offers(b.pattern)
 		if offered != (s.caps.Atomic >= b.needs) {
-			t.Errorf("the engine's widest atomic batch is %q; a batch with atomic: %s can be prepared: %v", s.caps.Atomic, b.needs, offered)
+			t.Errorf("the engine's widest atomic batch is %q; a batch with atomic: %s can be prepared: %v", s.caps.Atomic,
+				b.needs, offered)
 		}
 		if offered {
 			refusedWhole(c, b.pattern)
@@ -245,7 +246,9 @@ func isolation(t testing.TB, open Open) {
 
 // watch writes values one after another while others read. They must read whole(v) of
 // some value v, or nothing yet.
-func watch(s *suite, name string, write func(*client, string) error, read func(*client) ([]string, error), whole func(string) []string) {
+func watch(s *suite, name string, write func(*client, string) error, read func(*client) ([]string, error),
+	whole func(string) []string,
+) {
 	s.Helper()
 	const values = 60
 	done := make(chan struct{})

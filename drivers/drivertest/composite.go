@@ -97,7 +97,8 @@ func composite(t testing.TB, open Open) {
 		backwards(func(l cell) bool { return l.x > -2 && l.x <= k.x }, "range_x_back", -2, k.x)
 		expect(func(l cell) bool { return l.x == k.x && l.y > k.y && l.y <= "aa" }, "range_y", k.x, k.y, "aa")
 		expect(func(l cell) bool { return l.x == k.x && l.y == k.y && l.z >= 0 && l.z <= 1 }, "range_z", k.x, k.y, 0, 1)
-		expect(func(l cell) bool { return l.x >= -1 && l.x <= 1 && l.compare(k) > 0 }, "range_page", -1, 1, k.x, k.y, k.z, 1000)
+		expect(func(l cell) bool { return l.x >= -1 && l.x <= 1 && l.compare(k) > 0 }, "range_page", -1, 1, k.x, k.y, k.z,
+			1000)
 	}
 	expect(everywhere, "page", nil, nil, nil, 1000)
 	backwards(everywhere, "page_back", nil, nil, nil, 1000)

@@ -32,7 +32,8 @@ func deletes(t testing.TB, open Open) {
 		stays := where(a, 0, func(k cell) bool { return !d.goes(k) })
 		c.expect(stays, "all", a, 0)
 		for j := 0; j < len(neighbours); j += 2 {
-			c.expect([]string{row(neighbours[j], neighbours[j+1], 0, "a", 0, "neighbour", nil)}, "all", neighbours[j], neighbours[j+1])
+			c.expect([]string{row(neighbours[j], neighbours[j+1], 0, "a", 0, "neighbour", nil)}, "all", neighbours[j],
+				neighbours[j+1])
 		}
 		c.write(d.pattern, append([]any{a, 0}, d.vals...)...) // again: nothing is there any more
 		c.expect(stays, "all", a, 0)

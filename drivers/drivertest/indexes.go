@@ -114,7 +114,8 @@ func fallbacks(t testing.TB, open Open) {
 	c.same([]string{"u a 2"}, "sent", "x")
 	c.expect(nil, "sent", "y")
 	bare := 0 // a session runs a fallback by itself too, not only below a meter
-	err := c.session.Session.Read(c.ctx, c.statement("sent"), c.args("sent", []any{"x"}), func([]drivers.Value) error { bare++; return nil })
+	err := c.session.Session.Read(c.ctx, c.statement("sent"), c.args("sent", []any{"x"}),
+		func([]drivers.Value) error { bare++; return nil })
 	if err != nil || bare != 1 {
 		t.Errorf("sent (x) without a meter yields %d rows and %v, expected 1", bare, err)
 	}

@@ -63,5 +63,6 @@ func meter(t testing.TB, open Open) {
 	if r, err := c.try("create", "p", 1, "a", 2, true); err != nil || r.Applied {
 		t.Fatalf("a second creation: applied %v, %v", r.Applied, err)
 	}
-	cost("a put-if that is applied and one that is not", drivers.Cost{Calls: 2, RowsWritten: 1, BytesWritten: 1 + 4 + 1 + 8 + 1})
+	cost("a put-if that is applied and one that is not",
+		drivers.Cost{Calls: 2, RowsWritten: 1, BytesWritten: 1 + 4 + 1 + 8 + 1})
 }

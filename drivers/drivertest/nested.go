@@ -28,10 +28,12 @@ func nested(t testing.TB, open Open) {
 	c.expect([]string{"im T", "in T", `"in\x00" T`, "inbox T"}, "folders", "u")
 	c.expect([]string{"2 s2", "1 s1"}, "messages", "u", "in")
 	c.expect([]string{"1"}, "messages_back", "u", "in")
-	c.expect([]string{"im 2", "im 1", "in 2", "in 1", `"in\x00" 2`, `"in\x00" 1`, "inbox 2", "inbox 1"}, "messages_of_user", "u")
+	c.expect([]string{"im 2", "im 1", "in 2", "in 1", `"in\x00" 2`, `"in\x00" 1`, "inbox 2", "inbox 1"},
+		"messages_of_user", "u")
 	c.expect([]string{"s1 1"}, "message", "u", "in", 1)
 	c.expect([]string{"0 0x0a", "1 0x0b", "2 0x0c"}, "chunks", "u", "in", 1)
-	c.expect([]string{"2 0 0x14", "2 1 0x15", "2 2 0x16", "1 0 0x0a", "1 1 0x0b", "1 2 0x0c"}, "chunks_of_folder", "u", "in")
+	c.expect([]string{"2 0 0x14", "2 1 0x15", "2 2 0x16", "1 0 0x0a", "1 1 0x0b", "1 2 0x0c"}, "chunks_of_folder", "u",
+		"in")
 	c.expect([]string{"1 0", "1 1", "1 2"}, "chunks_of_two", "u", "in", list{1, 7, 2})
 	c.expect([]string{"1", "2"}, "chunk_range", "u", "in", 1, 1)
 	if got := c.read("all_chunks"); len(got) != 30 {

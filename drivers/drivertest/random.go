@@ -149,7 +149,8 @@ func (m *model) compare(t *rapid.T) {
 	m.expect(m.lines(func(l cell) bool { return l == k }, false), "get", m.a, 0, k.x, k.y, k.z)
 	m.expect(m.lines(func(l cell) bool { return l.x == k.x }, false), "at_x", m.a, 0, k.x)
 	m.expect(first(m.lines(func(l cell) bool { return l.compare(k) > 0 }, false)), "page", m.a, 0, k.x, k.y, k.z, limit)
-	m.expect(first(m.lines(func(l cell) bool { return l.compare(k) < 0 }, true)), "page_back", m.a, 0, k.x, k.y, k.z, limit)
+	m.expect(first(m.lines(func(l cell) bool { return l.compare(k) < 0 }, true)), "page_back", m.a, 0, k.x, k.y, k.z,
+		limit)
 	m.expect(m.lines(func(l cell) bool { return l.x >= k.x && l.x < to }, false), "range_x", m.a, 0, k.x, to)
 	m.expect(m.lines(func(l cell) bool { return l.x > k.x && l.x <= to }, true), "range_x_back", m.a, 0, k.x, to)
 }

@@ -136,7 +136,8 @@ func multiget(t testing.TB, open Open) {
 		c.write("put_single", "p", []byte{byte(i)}, fmt.Sprint("v", i), nil)
 	}
 	c.write("put_single", "q", []byte{77}, "neighbour", nil)
-	c.expect([]string{"0x08 v8", "0x00 v0", "0x03 v3"}, "get_singles", "p", list{[]byte{8}, []byte{77}, []byte{0}, []byte{3}})
+	c.expect([]string{"0x08 v8", "0x00 v0", "0x03 v3"}, "get_singles", "p",
+		list{[]byte{8}, []byte{77}, []byte{0}, []byte{3}})
 
 	g := begin(t, open, "composite.yaml").client()
 	fillGrid(g, "p", 0)

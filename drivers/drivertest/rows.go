@@ -31,8 +31,10 @@ func rows(t testing.TB, open Open) {
 	c.expect([]string{row(append([]any{"p", 1}, full...)...)}, "get", "p", 1)
 	c.expect([]string{row("p", 2, "", []byte{}, 0, 0, false, [16]byte{}, [16]byte{6: 0x10}, 0)}, "get", "p", 2)
 	c.expect([]string{row("p", 3, nil, nil, nil, nil, nil, nil, nil, nil)}, "get", "p", 3)
-	c.expect([]string{row("p", math.MinInt32, "min", nil, math.MinInt32, math.MinInt64, nil, nil, nil, -62_135_596_800_000_000)}, "get", "p", math.MinInt32)
-	c.expect([]string{row("p", math.MaxInt32, "max", nil, math.MaxInt32, math.MaxInt64, nil, nil, nil, 253_402_300_799_999_999)}, "get", "p", math.MaxInt32)
+	c.expect([]string{row("p", math.MinInt32, "min", nil, math.MinInt32, math.MinInt64, nil, nil, nil,
+		-62_135_596_800_000_000)}, "get", "p", math.MinInt32)
+	c.expect([]string{row("p", math.MaxInt32, "max", nil, math.MaxInt32, math.MaxInt64, nil, nil, nil,
+		253_402_300_799_999_999)}, "get", "p", math.MaxInt32)
 	c.expect([]string{"0x00ff 1 text p"}, "get_shuffled", "p", 1)
 	c.expectCount(5, "all", "p")
 

@@ -145,7 +145,8 @@ func contexts(t testing.TB, open Open) {
 		})
 		cancel()
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%s of %d rows, cancelled at the first: %d rows and %v, expected %v", pattern, n, rows, err, context.Canceled)
+			t.Errorf("%s of %d rows, cancelled at the first: %d rows and %v, expected %v", pattern, n, rows, err,
+				context.Canceled)
 		}
 	}
 	c.expectCount(n, "all", "p") // the session goes on

@@ -248,7 +248,8 @@ func (c *client) read(pattern string, vals ...any) []string {
 func (c *client) expect(want []string, pattern string, vals ...any) {
 	c.fail.Helper()
 	if got := c.read(pattern, vals...); !slices.Equal(got, want) {
-		c.fail.Fatalf("%s %v yields\n  %s\nexpected\n  %s", pattern, clip(vals), strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+		c.fail.Fatalf("%s %v yields\n  %s\nexpected\n  %s", pattern, clip(vals), strings.Join(got, "\n  "),
+			strings.Join(want, "\n  "))
 	}
 }
 
@@ -266,6 +267,7 @@ func (c *client) same(want []string, pattern string, vals ...any) {
 	got := slices.Sorted(slices.Values(c.read(pattern, vals...)))
 	want = slices.Sorted(slices.Values(want))
 	if !slices.Equal(got, want) {
-		c.fail.Fatalf("%s %v yields, sorted,\n  %s\nexpected\n  %s", pattern, clip(vals), strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+		c.fail.Fatalf("%s %v yields, sorted,\n  %s\nexpected\n  %s", pattern, clip(vals), strings.Join(got, "\n  "),
+			strings.Join(want, "\n  "))
 	}
 }

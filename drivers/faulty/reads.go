@@ -126,7 +126,9 @@ func (s *ignoresContexts) Read(ctx context.Context, st drivers.Statement, args [
 	return s.session.Read(context.WithoutCancel(ctx), st, args, next)
 }
 
-func (s *ignoresContexts) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+func (s *ignoresContexts) Write(ctx context.Context, st drivers.Statement,
+	args []drivers.Value,
+) (drivers.Result, error) {
 	return s.session.Write(context.WithoutCancel(ctx), st, args)
 }
 

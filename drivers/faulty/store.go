@@ -126,7 +126,9 @@ func (s *store) Session() (drivers.Session, error) {
 // fault has made superfluous.
 type session struct{ drivers.Session }
 
-func (s *session) Read(ctx context.Context, st drivers.Statement, args []drivers.Value, yield func([]drivers.Value) error) error {
+func (s *session) Read(ctx context.Context, st drivers.Statement, args []drivers.Value,
+	yield func([]drivers.Value) error,
+) error {
 	own, args := inner(st, args)
 	return s.Session.Read(ctx, own, args, yield)
 }

@@ -108,7 +108,9 @@ func (s *keepsArguments) Read(ctx context.Context, st drivers.Statement, args []
 	return s.session.Read(ctx, st, args, next)
 }
 
-func (s *keepsArguments) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+func (s *keepsArguments) Write(ctx context.Context, st drivers.Statement,
+	args []drivers.Value,
+) (drivers.Result, error) {
 	if err := s.flush(); err != nil {
 		return drivers.Result{}, err
 	}

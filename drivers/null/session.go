@@ -25,7 +25,9 @@ func enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, 
 }
 
 // Read implements drivers.Session.
-func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error) error {
+func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value,
+	yield func(row []drivers.Value) error,
+) error {
 	st, err := enter(ctx, stmt, len(args))
 	if err != nil {
 		return err
@@ -70,7 +72,9 @@ func (s *session) get(st *statement, rows []sample, args []drivers.Value, yield 
 }
 
 // getElement yields the value of the element asked for, or the first one.
-func (s *session) getElement(st *statement, rows []sample, args []drivers.Value, yield func([]drivers.Value) error) error {
+func (s *session) getElement(st *statement, rows []sample, args []drivers.Value,
+	yield func([]drivers.Value) error,
+) error {
 	pairs := rows[0].vals[st.element].Elems()
 	if len(pairs) < 2 {
 		return nil
@@ -127,7 +131,9 @@ func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yiel
 }
 
 // pass yields the samples of a slice once. N rows came before; it stops at limit rows.
-func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem *drivers.Value, n, limit int, yield func([]drivers.Value) error) (int, error) {
+func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem *drivers.Value, n, limit int,
+	yield func([]drivers.Value) error,
+) (int, error) {
 	if len(st.Pattern().After) > 0 {
 		limit = min(limit, most)
 	}

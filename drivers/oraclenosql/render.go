@@ -104,7 +104,8 @@ func (t *table) indexes(text *render.Text, namespace string) {
 		if desc > 0 {
 			text.Comment(fmt.Sprintf("Index %s ascends: reads go backwards.", x.Name))
 		}
-		text.Statement(fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s:%s (%s);", identifier(x.Name), namespace, t.path, names(cs)))
+		text.Statement(fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s:%s (%s);", identifier(x.Name), namespace, t.path,
+			names(cs)))
 	}
 }
 

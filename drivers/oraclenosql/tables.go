@@ -26,7 +26,8 @@ func layout(s *schemas.Schema) ([]*table, error) {
 	paths := make(map[string]string) // in lower case: Oracle's names have no case
 	add := func(t *table) error {
 		if other, taken := paths[strings.ToLower(t.path)]; taken {
-			return fmt.Errorf("tables %s and %s would both be %s, as case does not matter to Oracle: rename one", other, t.of.Name, t.path)
+			return fmt.Errorf("tables %s and %s would both be %s, as case does not matter to Oracle: rename one", other,
+				t.of.Name, t.path)
 		}
 		paths[strings.ToLower(t.path)] = t.of.Name
 		all = append(all, t)

@@ -20,8 +20,10 @@ func (r *Report) WriteText(to io.Writer) error {
 	w.limits(r)
 	if c := r.Compressed; c != nil {
 		w.line("")
-		w.line("Compression, not counted above: %s in blocks of %s leaves %s of raw", c.Compressor, bytes(float64(c.Block)), share(c.Raw))
-		w.line("messages, %s of text bodies and %s of attachments (%d messages sampled).", share(c.Bodies), share(c.Attachments), c.Messages)
+		w.line("Compression, not counted above: %s in blocks of %s leaves %s of raw", c.Compressor, bytes(float64(c.Block)),
+			share(c.Raw))
+		w.line("messages, %s of text bodies and %s of attachments (%d messages sampled).", share(c.Bodies),
+			share(c.Attachments), c.Messages)
 	}
 	return w.err
 }

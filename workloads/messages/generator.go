@@ -210,7 +210,8 @@ func (w *writer) attachment(i, size int) {
 	w.buf = appendNumber(w.buf, i+1)
 	w.buf = append(w.buf, kind.ext...)
 	name := text(w.buf[at:])
-	w.put("Content-Type: ", kind.typ, "\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment;\r\n ", kind.parameter)
+	w.put("Content-Type: ", kind.typ, "\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment;\r\n ",
+		kind.parameter)
 	from := len(w.buf)
 	if kind.encoded == "" {
 		w.buf = append(w.buf, '"')

@@ -133,7 +133,8 @@ func (r reader) empirical(n *yaml.Node) Dist {
 		d = append(d, Point{v, f})
 	}
 	if first, last := d[0], d[len(d)-1]; first.Fraction != 0 || last.Fraction != 1 {
-		r.Fail(n, "points of %s must go from fraction 0 to fraction 1, found %s to %s", r.what, number(first.Fraction), number(last.Fraction))
+		r.Fail(n, "points of %s must go from fraction 0 to fraction 1, found %s to %s", r.what, number(first.Fraction),
+			number(last.Fraction))
 	}
 	return d
 }
