@@ -192,7 +192,7 @@ func filterBits(t *schemas.Table) float64 {
 
 // fileBytes is what the files of an SSTable take that hold no rows: Statistics.db
 // with its histograms, Summary.db, TOC.txt, Digest.crc32.
-const fileBytes = 5600
+const fileBytes = 5000
 
 // Table implements forecast.Engine. CRC.db has 4 bytes for 64 KiB.
 func (forecastEngine) Table(t *schemas.Table, total forecast.Size) float64 {

@@ -1,0 +1,268 @@
+package population
+
+import (
+	"context"
+	"crypto/rand"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra"
+	"github.com/mailbench/mailbench/drivers/hbase"
+	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// engineFiles is where the engines that the environment names keep their files. The
+// sizes of files are what a forecast is compared with, and no engine tells them as
+// exactly.
+var engineFiles = flag.String("files", "", "folder of the files of Cassandra and HBase; make forecast-check sets it")
+
+// plain are the hints that switch compression and encoding off.
+var plain = map[string]map[string]string{
+	"cassandra": {"compression": "none", "compaction": "SizeTieredCompactionStrategy min_threshold=2"},
+	"hbase":     {"data_block_encoding": "none", "compression": "none"},
+}
+
+// uncompressed returns a model whose tables are not compressed.
+func uncompressed(m models.Model, engine string) models.Model {
+	schema := m.Schema
+	m.Schema = func() (*schemas.Schema, error) {
+		s, err := schema()
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range s.Tables {
+			if t.Header() {
+				continue
+			}
+			if t.Hints == nil {
+				t.Hints = make(map[string]map[string]string)
+			}
+			if t.Hints[engine] == nil {
+				t.Hints[engine] = make(map[string]string)
+			}
+			for name, value := range plain[engine] {
+				t.Hints[engine][name] = value
+			}
+		}
+		return s, nil
+	}
+	return m
+}
+
+// TestLive compares forecasts with what real engines keep of a population.
+func TestLive(t *testing.T) {
+	if *engineFiles == "" {
+		t.Skip("-files is not set; make forecast-check sets it")
+	}
+	w := parse(t)
+	p := everything(t, w)
+	for _, e := range []struct {
+		drivers.Engine
+		contact func(testing.TB) string
+		tables  func(t *testing.T, contact, namespace string, st drivers.Store, s *schemas.Schema) map[string]measured
+	}{
+		{cassandra.Engine(), live.Cassandra, cassandraTables},
+		{hbase.Engine(), live.HBase, hbaseTables},
+	} {
+		for _, m := range all() {
+			t.Run(e.Name+"/"+m.Name, func(t *testing.T) {
+				contact, namespace := e.contact(t), "f"+strings.ToLower(rand.Text()[:15])
+				m := uncompressed(m, e.Name)
+				s, err := m.Schema()
+				if err != nil {
+					t.Fatal(err)
+				}
+				st, err := e.Open(t.Context(), drivers.Options{Contact: []string{contact}, Namespace: namespace})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() {
+					if err := drivers.Drop(context.Background(), st); err != nil {
+						t.Errorf("drop the namespace: %v", err)
+					}
+					st.Close()
+				})
+				p.Span = load(t, w, m, st, s).Seconds()
+				compare(t, s, p, e.Engine, e.tables(t, contact, namespace, st, s))
+			})
+		}
+	}
+}
+
+// quiet waits until the sizes of files do not change any more.
+func quiet(t *testing.T, measure func() map[string]measured, complete func(map[string]measured) bool) map[string]measured {
+	t.Helper()
+	var last map[string]measured
+	same := 0
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+		have := measure()
+		if same++; fmt.Sprint(have) != fmt.Sprint(last) || !complete(have) {
+			same = 0
+		}
+		if same == 8 {
+			return have
+		}
+		last = have
+	}
+	t.Fatalf("files did not come to rest: %v", last)
+	return nil
+}
+
+// cassandraTables has Cassandra flush the tables of a keyspace, by the option that
+// flushes memtables after some time, and measures their files.
+func cassandraTables(t *testing.T, contact, namespace string, st drivers.Store, s *schemas.Schema) map[string]measured {
+	t.Helper()
+	keyspace, err := cassandra.Keyspace(namespace, s.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := gocql.NewCluster(contact)
+	c.Timeout = 30 * time.Second
+	session, err := c.CreateSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	names := make(map[string]string) // in CQL → in the schema
+	for _, tb := range s.Tables {
+		if tb.Header() {
+			continue
+		}
+		name := tb.Name
+		if tb.Parent != nil && tb.Parent.Header() {
+			name = tb.Parent.Name
+		}
+		name = strings.ReplaceAll(name, ".", "_")
+		names[name] = tb.Name
+		if err := session.Query(fmt.Sprintf("ALTER TABLE %s.%q WITH memtable_flush_period_in_ms = 1000", keyspace, name)).Exec(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := find(t, keyspace)
+	if err := st.(drivers.Settler).Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return quiet(t, func() map[string]measured {
+		have := make(map[string]measured)
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range entries {
+			name, _, _ := strings.Cut(d.Name(), "-")
+			have[names[name]] = measured{-1, filesOf(filepath.Join(dir, d.Name()))}
+		}
+		return have
+	}, declaredThere(s))
+}
+
+// declaredThere reports whether every table with rows has files.
+func declaredThere(s *schemas.Schema) func(map[string]measured) bool {
+	return func(have map[string]measured) bool {
+		return !slices.ContainsFunc(s.Tables, func(t *schemas.Table) bool { return len(t.Rows) > 0 && have[t.Name].bytes == 0 })
+	}
+}
+
+// hbaseTables measures the files of each family. Settle flushed them three times, so
+// that HBase has compacted what was written all the time, such as counters.
+func hbaseTables(t *testing.T, _, namespace string, _ drivers.Store, s *schemas.Schema) map[string]measured {
+	t.Helper()
+	return quiet(t, func() map[string]measured {
+		have := make(map[string]measured)
+		for _, tb := range s.Tables {
+			if tb.Header() {
+				continue
+			}
+			families := []string{"m"}
+			if tb.Parent != nil {
+				families = []string{tb.Name[strings.LastIndexByte(tb.Name, '.')+1:]}
+			}
+			if len(tb.Static) > 0 {
+				families = append(families, "s")
+			}
+			dir := find(t, drivers.Prefix+namespace+"_"+s.Name+"."+tb.Root().Name)
+			m := measured{rows: -1}
+			regions, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range regions {
+				for _, f := range families {
+					n, ok := compacted(filepath.Join(dir, r.Name(), f))
+					if m.bytes += n; !ok {
+						m.bytes = 0
+					}
+				}
+			}
+			have[tb.Name] = m
+		}
+		return have
+	}, declaredThere(s))
+}
+
+// compacted returns the size of a family's file. HBase compacts three flushed files
+// into one, and removes the three only minutes later: the youngest of four is that
+// of the compaction. Any other number of files above one is not at rest.
+func compacted(dir string) (bytes float64, ok bool) {
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) == 0 {
+		return 0, true // no such family, or nothing in it
+	}
+	var youngest time.Time
+	n := 0
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			return 0, false
+		}
+		if f.IsDir() || strings.HasSuffix(f.Name(), ".crc") {
+			continue
+		}
+		if n++; info.ModTime().After(youngest) {
+			youngest, bytes = info.ModTime(), float64(info.Size())
+		}
+	}
+	return bytes, n == 1 || n >= 4
+}
+
+// find returns the folder of that name below the engines' files.
+func find(t *testing.T, name string) (dir string) {
+	t.Helper()
+	err := filepath.WalkDir(*engineFiles, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == name && !strings.Contains(path, "/archive/") {
+			dir = path
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if err != nil || dir == "" {
+		t.Fatalf("no folder %s below %s: %v", name, *engineFiles, err)
+	}
+	return dir
+}
+
+// filesOf sums up the files of a folder, some of which the engine may just remove.
+func filesOf(dir string) (bytes float64) {
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".crc") {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			bytes += float64(info.Size())
+		}
+		return nil
+	})
+	return bytes
+}
