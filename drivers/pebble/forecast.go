@@ -30,17 +30,29 @@ func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 	if r.Static {
 		keyed = t.Partition
 	}
-	key, shared := float64(spaceLen), float64(spaceLen)
+	key, shared, begin := float64(spaceLen), 0.0, 0.0
 	for i, c := range keyed {
 		n := keyBytes(c.Type.Kind, r.Key[i])
 		key += n
-		if i < len(t.Partition) && !r.Static {
+		switch {
+		case i >= len(t.Partition):
+			shared += alike(c.Type.Kind)
+		case c.Type.Kind == schemas.Text:
+			begin += begins * n
+			shared += n
+		default:
 			shared += n
 		}
 	}
-	// Neighbours in a partition share its key; those of times share the high bytes, too.
-	neighbours := min(bundle, r.Beside)
-	rest := key - shared*(1-1/neighbours)
+	// A bundle of keys in one partition stores once what they share. One that goes on
+	// into another partition of the user stores the beginning once; one that goes on
+	// further, the space alone.
+	inside, near := within(r.Beside), within(r.Around)
+	if r.Static {
+		inside, near = 0, 0
+	}
+	common := spaceLen + inside*shared + (near-inside)*begin
+	rest := key - common*(1-1.0/bundle)
 
 	value := 1.0
 	for i, c := range r.Cells {
@@ -52,9 +64,8 @@ func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 		}
 		n := c.Bytes
 		switch c.Column.Type.Kind {
-		case schemas.Text, schemas.Blob, schemas.UUID, schemas.TimeUUID:
-		default:
-			n = min(n, 3) // a varint
+		case schemas.Int, schemas.Bigint, schemas.Counter:
+			n = 3 // a varint; a timestamp is one of 8 bytes
 		}
 		value += uvarint(float64(i)*4) + uvarint(n) + n
 		s.Cells++
@@ -66,6 +77,27 @@ func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 		}
 	}
 	return s
+}
+
+// begins is which share of a text partition key a user's partitions have in common: the
+// address, and not the label.
+const begins = 0.8
+
+// within returns which share of bundles lies inside a run of so many rows.
+func within(rows float64) float64 { return max(0, 1-(bundle-1)/max(1, rows)) }
+
+// alike is how many bytes of a clustering column keys in a row share: the high ones of
+// times and of numbers.
+func alike(k schemas.Kind) float64 {
+	switch k {
+	case schemas.TimeUUID, schemas.Timestamp:
+		return 2
+	case schemas.Bigint:
+		return 6
+	case schemas.Int:
+		return 2
+	}
+	return 0
 }
 
 // pair sizes a key and a value in tables and blob files.

@@ -38,9 +38,13 @@ type Row struct {
 	Static bool      // the static columns of a partition
 	Key    []float64 // bytes of each column of the primary key (static: of the partition key)
 	Cells  []Cell    // of the columns that have a value
-	// Beside is how many rows its partition has, on average. Engines that leave out
-	// what a key shares with the one before it save more with more of them.
+	// Beside is how many rows the partition of a row has, on average over all rows: most
+	// rows are in large partitions. Engines that leave out what a key shares with the
+	// one before it save more with more of them.
 	Beside float64
+	// Around is the same of the rows of its user, if its partition is that of a folder:
+	// the keys of a user's partitions may begin alike.
+	Around float64
 	// Span is the time in seconds in which the rows of a file were written. Engines
 	// that store times as differences take less for shorter spans.
 	Span float64

@@ -54,12 +54,14 @@ type Group struct {
 
 func newTable(t *schemas.Table, p *Population, e Engine) *Table {
 	tb := &Table{Table: t, population: p, engine: e}
-	total := p.totals()
 	for _, r := range t.Rows {
-		// Rows beside each other are counted first with sizes that do not know it.
-		k := p.measure(t, r, e, 1)
-		partitions := k.count(p, total, k.unit)
-		k = p.measure(t, r, e, max(1, k.count(p, total, r.Each)*k.each.Rows/max(1, partitions)))
+		k := p.measure(t, r, e, 1, 1) // how many rows there are does not depend on how many are beside them
+		beside := p.beside(t, k, k.Partition)
+		around := beside
+		if k.Partition == "folder" {
+			around = p.beside(t, k, "user")
+		}
+		k = p.measure(t, r, e, beside, around)
 		g := tb.group(k.unit)
 		g.kinds = append(g.kinds, k)
 	}
@@ -69,17 +71,36 @@ func newTable(t *schemas.Table, p *Population, e Engine) *Table {
 	return tb
 }
 
-// count returns how many of an entity there are at the start.
-func (k *kind) count(p *Population, total owner, entity string) float64 {
-	switch entity {
-	case "user":
-		return float64(len(p.Users))
-	case "folder":
-		return total.folders
-	case "all":
-		return 1
+// beside returns how many rows the user, folder or partition of a row of the kind has, on
+// average over the rows, if all such kinds of the table have as many as this one.
+func (p *Population) beside(t *schemas.Table, k *kind, of string) float64 {
+	alike := 0.0
+	for _, r := range t.Rows {
+		if r.Partition == k.Partition && r.Each == k.Each {
+			alike += float64(r.Times)
+		}
 	}
-	return total.messages
+	each := k.each.Rows * alike / float64(k.Times)
+	switch of {
+	case "all":
+		return max(1, p.totals().messages*each)
+	case "user", "folder":
+	default:
+		return max(1, each)
+	}
+	var sum, squares float64
+	for _, o := range p.owners(of) {
+		n := 1.0
+		switch k.Each {
+		case "folder":
+			n = o.folders
+		case "message", "attachment":
+			n = o.messages
+		}
+		sum += n * each
+		squares += n * each * n * each
+	}
+	return max(1, squares/max(1, sum))
 }
 
 func (t *Table) group(each string) *Group {

@@ -34,7 +34,7 @@ type unit struct {
 }
 
 // measure sizes a kind over the sample of a population.
-func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e Engine, beside float64) *kind {
+func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e Engine, beside, around float64) *kind {
 	k := &kind{Rows: r, table: t, unit: r.Partition}
 	if n := e.Unit(t); !r.Static && n > len(t.Partition) {
 		k.unit = r.Each
@@ -42,7 +42,7 @@ func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e Engine, beside
 			k.unit = "piece"
 		}
 	}
-	m := measurer{kind: k, engine: e, beside: beside, span: p.Span}
+	m := measurer{kind: k, engine: e, beside: beside, around: around, span: p.Span}
 	times := float64(r.Times)
 	switch r.Each {
 	case "user", "folder":
@@ -74,6 +74,7 @@ type measurer struct {
 	*kind
 	engine Engine
 	beside float64
+	around float64
 	span   float64
 	rows   float64
 }
@@ -108,7 +109,7 @@ func (m *measurer) pieces(of entity) (s Size) {
 
 // row sizes one row.
 func (m *measurer) row(of entity) Size {
-	r := Row{Table: m.table, Static: m.Static, Beside: m.beside, Span: m.span}
+	r := Row{Table: m.table, Static: m.Static, Beside: m.beside, Around: m.around, Span: m.span}
 	for _, c := range m.ColumnsOf(m.table) {
 		at := slices.IndexFunc(m.Sizes, func(s schemas.ColumnSize) bool { return s.Column == c })
 		cell := Cell{Column: c, Count: 1, Bytes: Bytes(c.Type.Kind)}

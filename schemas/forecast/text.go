@@ -5,7 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // WriteText writes a report in lines of at most 80 columns.
@@ -39,29 +39,33 @@ func (w *writer) line(format string, args ...any) {
 	}
 }
 
-// table writes rows in columns; all but the first few are numbers, at the right.
+// table writes rows in columns; all but the first few are numbers, at the right. A row
+// of one cell goes over all columns.
 func (w *writer) table(left int, rows [][]string) {
-	if w.err != nil {
-		return
-	}
-	w.line("")
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], len([]rune(cell)))
-		}
-	}
-	t := tabwriter.NewWriter(w.to, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			if cells[i] = cell; i >= left {
-				cells[i] = strings.Repeat(" ", widths[i]-len([]rune(cell))) + cell
+			if len(row) > 1 {
+				widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 			}
 		}
-		fmt.Fprintln(t, strings.TrimRight(strings.Join(cells, "\t"), " \t"))
 	}
-	w.err = t.Flush()
+	w.line("")
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			gap := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
+			switch {
+			case i == 0:
+				b.WriteString(cell + gap)
+			case i < left:
+				b.WriteString("  " + cell + gap)
+			default:
+				b.WriteString("  " + gap + cell)
+			}
+		}
+		w.line("%s", strings.TrimRight(b.String(), " "))
+	}
 }
 
 func (w *writer) tables(r *Report) {
@@ -135,7 +139,7 @@ func (w *writer) limits(r *Report) {
 			if l.Hard {
 				what = "refused"
 			}
-			rows = append(rows, []string{limit + " (" + what + ")", "", "", ""})
+			rows = append(rows, []string{limit + " (" + what + ")"})
 		}
 		name := "  " + l.Table
 		if l.Each != "" {

@@ -32,9 +32,9 @@ name: checked
 mail:
   body: {lognormal: {median: 3KB, p99: 40KB}}
   html: 0.3
-  attachments: {share: 0.1, size: {pareto: {min: 16KB, alpha: 1, max: 400KB}}}
+  attachments: {share: 0.05, size: {pareto: {min: 16KB, alpha: 1, max: 400KB}}}
   recipients: {zipf: {s: 2, max: 5}}
-population: {users: 30, folders: {uniform: {min: 2, max: 6}}, messages: {lognormal: {median: 12, p99: 100}}}
+population: {users: 30, folders: {uniform: {min: 2, max: 6}}, messages: {lognormal: {median: 10, p99: 60}}}
 phases: [{load: {}}, {measure: {duration: 1s, rate: 1/s, mix: {deliver: 1}}}]
 `
 
@@ -117,13 +117,9 @@ func everything(t *testing.T, w *workloads.Workload) *forecast.Population {
 // measured is what a table really has.
 type measured struct{ rows, bytes float64 }
 
-// within is how far a forecast may be from what is measured, as a share of it. A
-// table's files of a few KB are not held to it one by one: they are mostly what
-// every file has.
-const (
-	within = 0.15
-	small  = 64 << 10
-)
+// off is how far a forecast may be from what is measured, as a share of it. Issue 10
+// asks for 0.15.
+const off = 0.10
 
 // compare holds a forecast to what is measured.
 func compare(t *testing.T, s *schemas.Schema, p *forecast.Population, e drivers.Engine, have map[string]measured) {
@@ -137,14 +133,10 @@ func compare(t *testing.T, s *schemas.Schema, p *forecast.Population, e drivers.
 		t.Fatal(err)
 	}
 	var want, got float64
-	line := func(name string, forecast, measured float64, held bool) {
-		off := forecast/measured - 1
-		mark := ""
-		if math.Abs(off) > within {
-			mark = " beyond"
-		}
-		t.Logf("%-10s %-12s %-24s %12.0f %12.0f %+6.1f%%%s", e.Name, s.Name, name, forecast, measured, 100*off, mark)
-		if held && mark != "" {
+	line := func(name string, forecast, measured float64) {
+		by := forecast/measured - 1
+		t.Logf("%-12s %-23s %-9s %12.0f %12.0f %+5.1f%%", s.Name, name, e.Name, forecast, measured, 100*by)
+		if math.Abs(by) > off {
 			t.Errorf("%s of %s on %s: forecast %.0f bytes, measured %.0f", name, s.Name, e.Name, forecast, measured)
 		}
 	}
@@ -155,10 +147,10 @@ func compare(t *testing.T, s *schemas.Schema, p *forecast.Population, e drivers.
 		}
 		want, got = want+at.Bytes, got+real.bytes
 		if real.bytes > 0 {
-			line(tb.Name, at.Bytes, real.bytes, real.bytes > small)
+			line(tb.Name, at.Bytes, real.bytes)
 		}
 	}
-	line("all", want, got, true)
+	line("all", want, got)
 }
 
 // TestPebble compares forecasts with what the embedded engine keeps of a population.
@@ -193,6 +185,7 @@ func pebbleTables(t *testing.T, dir string, s *schemas.Schema) map[string]measur
 	db := openPebble(t, dir)
 	defer db.Close()
 	have := make(map[string]measured)
+	file := onePair(t)
 	space := 1
 	for _, tb := range schemas.Canonical(s).Tables { // the catalog's order
 		tb := s.Table(tb.Name)
@@ -202,7 +195,11 @@ func pebbleTables(t *testing.T, dir string, s *schemas.Schema) map[string]measur
 				spaces++
 			}
 		}
-		have[tb.Name] = copyPebble(t, db, space, spaces)
+		m := copyPebble(t, db, space, spaces)
+		if m.rows > 0 {
+			m.bytes -= file
+		}
+		have[tb.Name] = m
 		space += spaces
 	}
 	return have
@@ -217,6 +214,24 @@ func openPebble(t *testing.T, dir string) *pebbledb.DB {
 		t.Fatal(err)
 	}
 	return db
+}
+
+// onePair is what a file takes with a single pair in it.
+func onePair(t *testing.T) float64 {
+	t.Helper()
+	dir := t.TempDir()
+	db := openPebble(t, dir)
+	err := db.Set([]byte{0, 1}, nil, pebbledb.NoSync)
+	if err == nil {
+		err = db.Flush()
+	}
+	if err == nil {
+		err = db.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files(t, dir, ".sst")
 }
 
 func copyPebble(t *testing.T, from *pebbledb.DB, space, spaces int) (m measured) {

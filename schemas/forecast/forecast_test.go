@@ -1,0 +1,228 @@
+package forecast
+
+import (
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden file in testdata")
+
+// bare is an engine whose rows are their keys and values, whose partitions take 10
+// bytes more and whose files 100.
+type bare struct{ unit int }
+
+func (bare) Row(r *Row) Size {
+	s := Size{Rows: 1}
+	for _, n := range r.Key {
+		s.Bytes += n
+	}
+	for _, c := range r.Cells {
+		s.Bytes += c.Bytes
+		s.Cells += c.Count
+	}
+	return s
+}
+
+func (bare) Partition(*Partition) float64       { return 10 }
+func (bare) Table(*schemas.Table, Size) float64 { return 100 }
+func (b bare) Unit(t *schemas.Table) int        { return max(b.unit, len(t.Partition)) }
+func (bare) Space() Space {
+	return Space{Replicas: 2, Compaction: 0.5, Why: "a test says so", Tombstones: 73}
+}
+func (bare) Compression() *Compression { return nil }
+func (bare) Limits() []Limit {
+	return []Limit{
+		{Name: "partition over 1 KB", Of: PartitionBytes, Most: 1000, Source: "a test"},
+		{Name: "partition over 30 rows", Of: PartitionRows, Most: 30, Hard: true},
+		{Name: "partition over 5 tombstones", Of: PartitionTombstones, Most: 5},
+		{Name: "value over 25 bytes", Of: CellBytes, Most: 25},
+		{Name: "table over 10 KB", Of: TableBytes, Most: 10_000},
+		{Name: "partition over 1 million cells", Of: PartitionCells, Most: 1e6},
+	}
+}
+
+const schema = `
+schema: 1
+name: s
+tables:
+  inbox:
+    partition: [user text, folder text]
+    clustering: [id bigint]
+    static: {title: text}
+    columns: {subject: text, tags: set<text>}
+    rows:
+      - {each: folder, static: true, sizes: {user: address, folder: folder, title: 3}}
+      - each: message
+        partition: folder
+        sizes: {user: address, folder: folder, subject: 2 + subject, tags: {cells: 2, bytes: 8}}
+        ends: [move, delete]
+  blocks:
+    partition: [id bigint, n int]
+    columns: {data: blob}
+    rows: [{each: message, shared: true, pieces: {of: raw, bytes: 20}, sizes: {data: piece}}]
+  users: {partition: [user text], rows: [{each: user, times: 2, sizes: {user: address}}]}
+  later: {partition: [user text]}
+`
+
+// people are two users: one folder of 10 messages, and folders of 20 and of none.
+func people() *Population {
+	message := func(subject, raw float64) Message {
+		return Message{Quantities: map[string]float64{"subject": subject, "raw": raw}}
+	}
+	return &Population{
+		Users: [][]int32{{10}, {20, 0}}, Address: 5, Folder: 4,
+		Sample: []Message{message(2, 50), message(4, 30)},
+		Growth: Growth{Yearly: 1, Recipients: 2, Operations: map[string]float64{"delete": 0.25, "move": 0.25}},
+	}
+}
+
+func parsed(t *testing.T, text string) *schemas.Schema {
+	t.Helper()
+	s, err := schemas.Parse("s.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func made(t *testing.T, e Engine) *Forecast {
+	t.Helper()
+	f, err := Make(parsed(t, schema), people(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestTotals compares sums with those made by hand.
+func TestTotals(t *testing.T) {
+	f := made(t, bare{})
+	// A message's row: key 5+4+8, subject 2+3 on average, tags 8: 30 bytes in 3 cells. A
+	// folder's static row: 5+4+3 bytes in 1 cell, and its partition 10.
+	check := func(table int, years float64, rows, cells, bytes float64) {
+		t.Helper()
+		at := f.Tables[table].At(years)
+		if diff := cmp.Diff(Size{bytes, rows, cells}, at.Size); diff != "" {
+			t.Errorf("%s after %g years (-want +got):\n%s", f.Tables[table].Name, years, diff)
+		}
+	}
+	check(0, 0, 33, 93, 30*30+3*(12+10)+100)
+	// A quarter of what comes is deleted: 22.5 messages more a year.
+	check(0, 2, 3+30+45, 3+3*75, 75*30+3*(12+10)+100)
+	// Blocks of 50 bytes: 20, 20 and 10; of 30: 20 and 10. On average 2.5 rows and 40 bytes.
+	// What comes is shared by two.
+	check(1, 0, 75, 75, 30*40+75*(12+10)+100)
+	check(1, 2, 150, 150, 60*40+150*(12+10)+100)
+	check(2, 2, 4, 0, 4*5+2*10+100)
+	check(3, 2, 0, 0, 0)
+}
+
+// TestQuantiles: partitions in order of size, each with what it has.
+func TestQuantiles(t *testing.T) {
+	g := made(t, bare{}).Tables[0].Groups[0]
+	for q, want := range map[float64]Part{
+		0: {Size{22, 1, 1}, 0}, 0.5: {Size{322, 11, 31}, 10 * 0.5 * 73 / 365}, 1: {Size{622, 21, 61}, 20 * 0.5 * 73 / 365},
+	} {
+		if diff := cmp.Diff(want, g.Quantile(q, 0)); diff != "" {
+			t.Errorf("quantile %g (-want +got):\n%s", q, diff)
+		}
+	}
+	blocks := made(t, bare{}).Tables[1].Groups[0]
+	if n, most := blocks.Count(0), blocks.Quantile(1, 0).Bytes; n != 75 || most != 20+12+10 {
+		t.Errorf("%g blocks, the largest of %g bytes", n, most)
+	}
+	if median, least := blocks.Quantile(0.5, 0).Bytes, blocks.Quantile(0.1, 0).Bytes; median != 42 || least != 32 {
+		t.Errorf("median block %g, small one %g bytes", median, least)
+	}
+}
+
+// TestUnit: an engine that keeps each row by itself has no larger partitions.
+func TestUnit(t *testing.T) {
+	f := made(t, bare{unit: 3})
+	for _, g := range f.Tables[0].Groups {
+		if g.Each == "message" {
+			if p := g.Quantile(1, 0); p.Rows != 1 || p.Bytes != 31+10 || g.Count(0) != 30 {
+				t.Errorf("%g rows, the largest of %g bytes with %g rows", g.Count(0), p.Bytes, p.Rows)
+			}
+			return
+		}
+	}
+	t.Error("no rows of single messages")
+}
+
+// TestLimits: the day on which each limit is passed, by whom.
+func TestLimits(t *testing.T) {
+	day := 1.0 / 365
+	// The largest folder has 22 + 20 × 30 bytes in 21 rows at the start, and in each year
+	// 15 × 30 bytes in 15 rows more; the median half of that. Nobody else passes a limit.
+	type passing struct {
+		Limit, Table          string
+		Median, P999, Largest float64
+	}
+	var got []passing
+	for _, p := range made(t, bare{}).Limits(3) {
+		got = append(got, passing{p.Limit.Name, p.Table.Name, p.Median, p.P999, p.Largest})
+	}
+	want := []passing{
+		{"partition over 1 KB", "inbox", Never, 378.0 / 450, 378.0 / 450},
+		{"partition over 30 rows", "inbox", 19 / 7.5, 9.0 / 15, 9.0 / 15},
+	}
+	near := cmp.Comparer(func(a, b float64) bool { return a == b || math.Abs(a-b) <= 2*day })
+	if diff := cmp.Diff(want, got, near); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestReport holds the text, and the JSON, of a forecast to the written ones.
+func TestReport(t *testing.T) {
+	p := people()
+	r := made(t, bare{}).Report(p, 2, []float64{0, 1, 3})
+	r.Engine, r.Workload = "bare", "people"
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	e := json.NewEncoder(&b)
+	e.SetIndent("", " ")
+	if err := e.Encode(r); err != nil {
+		t.Fatal(err)
+	}
+	const file = "testdata/report.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("the report differs from %s (-want +got); rewrite it with -update if it is right:\n%s", file, diff)
+	}
+}
+
+// TestImpossible: what a forecast cannot be made from is said.
+func TestImpossible(t *testing.T) {
+	s := parsed(t, schema)
+	for want, make := range map[string]func() error{
+		"no users":  func() error { _, err := Make(s, &Population{}, bare{}); return err },
+		"no sample": func() error { _, err := Make(s, &Population{Users: [][]int32{{1}}}, bare{}); return err },
+		"s.yaml:5:3: no table of schema s says which rows": func() error {
+			_, err := Make(parsed(t, "\nschema: 1\nname: s\ntables:\n  t: {partition: [k text]}\n"), people(), bare{})
+			return err
+		},
+	} {
+		if err := make(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want an error with %q", err, want)
+		}
+	}
+}
