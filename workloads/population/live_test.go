@@ -70,15 +70,14 @@ func TestLive(t *testing.T) {
 	p := everything(t, w)
 	for _, e := range []struct {
 		drivers.Engine
-		contact func(testing.TB) string
-		tables  func(t *testing.T, contact, namespace string, st drivers.Store, s *schemas.Schema) map[string]measured
+		tables func(t *testing.T, contact, namespace string, st drivers.Store, s *schemas.Schema) map[string]measured
 	}{
-		{cassandra.Engine(), live.Cassandra, cassandraTables},
-		{hbase.Engine(), live.HBase, hbaseTables},
+		{cassandra.Engine(), cassandraTables},
+		{hbase.Engine(), hbaseTables},
 	} {
 		for _, m := range all() {
 			t.Run(e.Name+"/"+m.Name, func(t *testing.T) {
-				contact, namespace := e.contact(t), "f"+strings.ToLower(rand.Text()[:15])
+				contact, namespace := live.Contact(t, e.Name), "f"+strings.ToLower(rand.Text()[:15])
 				m := uncompressed(m, e.Name)
 				s, err := m.Schema()
 				if err != nil {
