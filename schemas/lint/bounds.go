@@ -44,15 +44,24 @@ func boundRules() []*Rule {
 			})
 		},
 	}, {
-		ID: "growth-unknown", Severity: Note,
-		Doc: `A partition has many rows, and nothing says of what: the table has no rows section, and its clustering
-			columns are text, int or boolean. They may name folders, of which there are few, or messages.`,
-		Source: "the package comment of schemas, Population",
-		Do:     "Say which rows mail leaves in the table, as in rows: [{each: message, partition: folder}].",
+		ID: "growth-unknown", Severity: Warning, Engines: []string{cassandra},
+		Doc: `A pattern reads a partition in pages, so that many rows are expected, and nothing says of what: the table
+			has no rows section, and its clustering columns are text, int or boolean. If they name messages, the
+			partition grows without an end.`,
+		Source: "the package comment of schemas, Population; limits as for unbounded-partition",
+		Do: `Say which rows mail leaves in the table, as in rows: [{each: message, partition: folder}]. If they are many,
+			add a column that begins a new partition to its key.`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
-				if len(t.Rows) == 0 && len(t.Clustering) > 0 && growing(t, 0) == nil {
-					c.atTable(t, "nothing says how many rows a partition (%s) gets by (%s)", names(t.Partition), names(t.Clustering))
+				if len(t.Rows) > 0 || len(t.Clustering) == 0 || growing(t, 0) != nil || bucketed(t) {
+					return
+				}
+				for _, p := range c.of(t, schemas.Slice) {
+					if p.LimitArg || p.Limit > 1 {
+						c.atTable(t, "%s reads pages of it, and nothing says how many rows a partition (%s) gets by (%s)",
+							p.Name, names(t.Partition), names(t.Clustering))
+						return
+					}
 				}
 			})
 		},

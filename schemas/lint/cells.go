@@ -29,12 +29,31 @@ func cellRules() []*Rule {
 					switch what := content[holds(t, col)]; {
 					case what != "":
 						c.atColumn(t, col, "%s %s holds %s in one cell, of any size", col.Type, col.Name, what)
-					case len(t.Rows) == 0 && holdsBlobs(col.Type) && !slices.ContainsFunc(t.Key(), numbersParts):
+					case unnumbered(t, col):
 						c.atColumn(t, col, "%s %s is one cell of any size: no int or bigint in the key (%s) numbers its parts",
 							col.Type, col.Name, names(t.Key()))
 					}
 				}
 			})
+		},
+	}, {
+		ID: "list-reads-content", Severity: Warning,
+		Doc: `A slice of many messages also reads what is in them: bodies, attachments or whole messages. A page of 25
+			then costs as much as the opening of 25 messages.`,
+		Source: `Cassandra and HBase read and send whole cells (https://hbase.apache.org/book.html#client.filter); the
+			Oracle document's inbox, whose whole rows a run of mailbench measures`,
+		Do: "Name the columns that a list shows (columns: […]), and keep content in a table or family of its own.",
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				for _, col := range p.Columns {
+					if leftToGrow(p) == nil && !limited(p) || c.onlyFallback(p) {
+						return
+					}
+					if holds(p.Table, col) != "" || unnumbered(p.Table, col) {
+						c.atPattern(p, "reads %s %s of every row that it lists", col.Type, col.Name)
+					}
+				}
+			}, schemas.Slice)
 		},
 	}, {
 		ID: "collection-grows", Severity: Warning,
@@ -82,6 +101,10 @@ func numbersParts(c *schemas.Column) bool {
 	return c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint
 }
 
-func holdsBlobs(t schemas.Type) bool {
-	return t.Kind == schemas.Blob || t.Collection() && t.Elem.Kind == schemas.Blob
+// unnumbered reports whether a column can hold content as far as is known: it is a blob,
+// the table does not say what its columns hold, and its key numbers no parts.
+func unnumbered(t *schemas.Table, c *schemas.Column) bool {
+	blobs := c.Type.Kind == schemas.Blob || c.Type.Collection() && c.Type.Elem.Kind == schemas.Blob
+	return blobs && c.Role != schemas.Partition && c.Role != schemas.Clustering && len(t.Rows) == 0 &&
+		!slices.ContainsFunc(t.Key(), numbersParts)
 }

@@ -3,8 +3,10 @@ package lint
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -187,8 +189,9 @@ func TestInheritedAcceptance(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := s.Pattern("inbox")
+	own := p.Accept
 	for file, unused := range map[string]int{"schemas/oracle.yaml": 0, "": 1} {
-		p.Accept = append(p.Accept[:1], schemas.Acceptance{
+		p.Accept = append(slices.Clone(own), schemas.Acceptance{
 			Rule: "order-by-index", Reason: "it was one", Pos: schemas.Pos{Line: 1, Column: 1, File: file},
 		})
 		r, err := Check(s, Options{})
@@ -199,4 +202,47 @@ func TestInheritedAcceptance(t *testing.T) {
 			t.Errorf("acceptance in file %q: %+v, want %d warnings", file, r.Counts(), unused)
 		}
 	}
+}
+
+// FuzzCheck looks for a schema that makes a rule panic, or place a finding outside of
+// the file.
+func FuzzCheck(f *testing.F) {
+	files, err := filepath.Glob("testdata/rules/*.txtar")
+	if err != nil || len(files) == 0 {
+		f.Fatal(files, err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(archive.Files[0].Data)
+	}
+	for _, name := range schemas.BundledNames() {
+		s, err := schemas.Bundled(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(s.Source)
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		s, err := schemas.Parse("mail.yaml", src)
+		if err != nil {
+			return
+		}
+		n := &Numbers{Workload: "day"}
+		n.Hottest.User, n.Hottest.Folder = 0.5, 0.5
+		r, err := Check(s, Options{Engines: EngineNames(), Numbers: n})
+		if err != nil {
+			return
+		}
+		for _, f := range r.Findings {
+			if f.Pos.Line < 1 || f.Pos.Column < 1 || f.Message == "" || f.Table == "" && f.Pattern == "" {
+				t.Errorf("finding without its place: %+v", f)
+			}
+		}
+		if err := r.WriteText(io.Discard, true); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -109,7 +109,7 @@ func sizeRules() []*Rule {
 		},
 	}, {
 		ID: "cell-wide", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
-		Doc:    `The largest value that the workload's mail puts into one cell passes 1 MB. Cassandra takes it, but holds it
+		Doc: `The largest value that the workload's mail puts into one cell passes 1 MB. Cassandra takes it, but holds it
 			in memory several times for each read.`,
 		Source: cellSources,
 		Do:     "Store it in chunks of a fixed size, numbered by an int or bigint key column.",
@@ -126,7 +126,7 @@ func sizeRules() []*Rule {
 			folder). Its replicas answer them all: nodes beyond the number of replicas divided by that share gain nothing.`,
 		Source: `arithmetic, with 3 replicas on Cassandra and Oracle NoSQL and one region server on HBase; the share of a
 			tenth is mailbench's own judgement`,
-		Do:     "Divide what is asked for most into several partitions, or cache it.",
+		Do: "Divide what is asked for most into several partitions, or cache it.",
 		check: func(c *checker) {
 			shares := map[string]float64{"user": c.numbers.Hottest.User, "folder": c.numbers.Hottest.Folder, "all": 1}
 			c.tables(func(t *schemas.Table) {
