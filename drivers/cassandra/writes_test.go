@@ -156,10 +156,12 @@ func TestFits(t *testing.T) {
 			parts = append(parts, drivers.Call{Args: args})
 		}
 		if err := r.session.Batch(t.Context(), r.stmt("logged"), parts); err != nil {
-			t.Errorf("%d rows with values of %d bytes, counted as less than the %d that the cluster takes: %v", len(parts), size, st.limits.batch, err)
+			t.Errorf("%d rows with values of %d bytes, counted as less than the %d that the cluster takes: %v", len(parts),
+				size, st.limits.batch, err)
 		}
 		if got := int64(len(parts) * (size + 48)); got < st.limits.batch/3 {
-			t.Errorf("no more than %d rows with values of %d bytes are let into a batch of %d", len(parts), size, st.limits.batch)
+			t.Errorf("no more than %d rows with values of %d bytes are let into a batch of %d", len(parts), size,
+				st.limits.batch)
 		}
 	}
 	// A value that does not pass is not sent.
@@ -180,7 +182,8 @@ func TestFits(t *testing.T) {
 		t.Errorf("80 KiB over two partitions, refused by the cluster: %v, want ErrTooLarge", err)
 	}
 	for _, size := range []int{16<<20 - 1, 17 << 20} {
-		_, err = r.session.Write(t.Context(), r.stmt("log"), []drivers.Value{drivers.Text("a"), drivers.Int(1), drivers.Blob(make([]byte, size))})
+		_, err = r.session.Write(t.Context(), r.stmt("log"),
+			[]drivers.Value{drivers.Text("a"), drivers.Int(1), drivers.Blob(make([]byte, size))})
 		if !errors.Is(err, drivers.ErrTooLarge) {
 			t.Errorf("a mutation of %d bytes, refused by the cluster: %v, want ErrTooLarge", size, err)
 		}
@@ -198,7 +201,8 @@ func TestAbandoned(t *testing.T) {
 	large := strings.Repeat("v", 1<<20)
 	r.write("log", drivers.Text("p"), drivers.Int(0), drivers.Blob([]byte("before")))
 	abandoned := giveUp(t, func(ctx context.Context) error {
-		_, err := r.session.Write(ctx, r.stmt("log"), []drivers.Value{drivers.Text("p"), drivers.Int(1), drivers.Blob([]byte(large))})
+		_, err := r.session.Write(ctx, r.stmt("log"),
+			[]drivers.Value{drivers.Text("p"), drivers.Int(1), drivers.Blob([]byte(large))})
 		if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, drivers.ErrUnknown) {
 			return nil // its time was up before it was sent
 		}
@@ -317,7 +321,8 @@ func TestClose(t *testing.T) {
 	st := openLive(t, nil)
 	r := run(t, st, schemaOf(t, "flags", flagsBody))
 	r.write("log", drivers.Text("p"), drivers.Int(1), drivers.Value{})
-	other, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Namespace: st.namespace})
+	other, err := Engine().Open(t.Context(),
+		drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Namespace: st.namespace})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,7 +139,8 @@ func TestValues(t *testing.T) {
 	} {
 		got := appendValue(nil, c.v)
 		if hex.EncodeToString(got) != c.want || len(got) != valueLen(c.v) {
-			t.Errorf("%v %q is written as %x, of %d bytes by valueLen; expected %s", c.v.Kind(), c.v.Str(), got, valueLen(c.v), c.want)
+			t.Errorf("%v %q is written as %x, of %d bytes by valueLen; expected %s", c.v.Kind(), c.v.Str(), got, valueLen(c.v),
+				c.want)
 		}
 		kind := c.v.Kind()
 		if c.v.IsNull() {

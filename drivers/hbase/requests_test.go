@@ -38,7 +38,8 @@ func TestRequests(t *testing.T) {
 	read := func(s *schemas.Schema, pattern string, rows int, args ...drivers.Value) func() error {
 		return func() error {
 			n := 0
-			err := w.session.Read(t.Context(), statementOf(t, st, s, pattern), args, func([]drivers.Value) error { n++; return nil })
+			err := w.session.Read(t.Context(), statementOf(t, st, s, pattern), args,
+				func([]drivers.Value) error { n++; return nil })
 			if n != rows {
 				t.Errorf("%s yields %d rows, expected %d", pattern, n, rows)
 			}

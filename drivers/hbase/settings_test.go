@@ -23,7 +23,10 @@ func TestSettings(t *testing.T) {
 	if got := s.effective(); !maps.Equal(got, want) || strings.Join(s.contact, " ") != "a:2181 b:1" {
 		t.Errorf("contact %v, effective %v; expected %v", s.contact, got, want)
 	}
-	s, err = newSettings(drivers.Options{Durability: drivers.Power, Settings: map[string]string{"batching": "50/5ms", "timeout": "1m", "pre_split": "8"}})
+	s, err = newSettings(drivers.Options{
+		Durability: drivers.Power,
+		Settings:   map[string]string{"batching": "50/5ms", "timeout": "1m", "pre_split": "8"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,8 @@ func TestTimeout(t *testing.T) {
 		sl.request(c.method, []byte("t"), []byte("r"))
 		err := sl.send(t.Context())
 		if !errors.Is(err, errTimeout) || errors.Is(err, drivers.ErrUnknown) != c.unknown {
-			t.Errorf("%s that was sent (%v) and not answered: %v; outcome unknown should be %v", c.method, c.send, err, c.unknown)
+			t.Errorf("%s that was sent (%v) and not answered: %v; outcome unknown should be %v", c.method, c.send, err,
+				c.unknown)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -101,7 +102,8 @@ func TestTimeout(t *testing.T) {
 // TestErrors tells apart what HBase answers.
 func TestErrors(t *testing.T) {
 	java := func(class, message string) error {
-		return fmt.Errorf("HBase Java exception %s:\n%s: %s\n\tat org.apache.hadoop.hbase.X(X.java:1)\n", class, class, message)
+		return fmt.Errorf("HBase Java exception %s:\n%s: %s\n\tat org.apache.hadoop.hbase.X(X.java:1)\n", class, class,
+			message)
 	}
 	const pkg = "org.apache.hadoop.hbase."
 	for _, c := range []struct {

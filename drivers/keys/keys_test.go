@@ -175,7 +175,8 @@ func TestUnfit(t *testing.T) {
 func TestCorrupt(t *testing.T) {
 	for _, k := range kinds {
 		for _, desc := range []bool{false, true} {
-			enc := mustAppend(t, nil, rapid.Custom(func(t *rapid.T) drivers.Value { return drawValue(t, k, "v") }).Example(1), desc)
+			enc := mustAppend(t, nil, rapid.Custom(func(t *rapid.T) drivers.Value { return drawValue(t, k, "v") }).Example(1),
+				desc)
 			for n := range enc {
 				if _, _, _, err := Decode(enc[:n], k, desc, nil); err == nil {
 					t.Errorf("%s desc=%v: %d of %d bytes decoded", k, desc, n, len(enc))

@@ -233,7 +233,8 @@ func TestRules(t *testing.T) {
 	f.write("put_part", text("u"), text("c"), text("d"))
 	stop := errors.New("stop")
 	n := 0
-	err := f.session.Read(ctx, f.statement("parts"), []drivers.Value{text("u")}, func([]drivers.Value) error { n++; return stop })
+	err := f.session.Read(ctx, f.statement("parts"), []drivers.Value{text("u")},
+		func([]drivers.Value) error { n++; return stop })
 	if err != stop || n != 1 {
 		t.Errorf("a read stopped at its first row yields %d rows and returns %v", n, err)
 	}

@@ -148,14 +148,16 @@ func TestCollections(t *testing.T) {
 func TestBatches(t *testing.T) {
 	e := newEnv(t, drivers.Options{Durability: drivers.Memory})
 	e.fill()
-	e.batch("move", call(0, "b", "in", 3, 1), call(1, "b", "out", 3, 1, "m", 1, true), call(2, "b", "out", 1), call(2, "b", "out", 1))
+	e.batch("move", call(0, "b", "in", 3, 1), call(1, "b", "out", 3, 1, "m", 1, true), call(2, "b", "out", 1),
+		call(2, "b", "out", 1))
 	e.want("3 2 s", "page", "b", "in", nil, nil, 1)
 	e.want("3 1 m", "page", "b", "out", nil, nil, 9)
 	e.want("out 2", "tallies", "b")
 	e.write("post", "r", 1, "old", set("a"), list("x"), nil)
 	e.batch("repost", call(0, "r", 1), call(1, "r", 1, "new", set("b"), nil, nil))
 	e.want("r 1 new (b) - -", "posts", "r")
-	e.batch("postrepost", call(0, "r", 1, "p", set("c"), list("y"), nil), call(1, "r", 1), call(2, "r", 1, "q", nil, list("z"), nil))
+	e.batch("postrepost", call(0, "r", 1, "p", set("c"), list("y"), nil), call(1, "r", 1),
+		call(2, "r", 1, "q", nil, list("z"), nil))
 	e.want("r 1 q - (z) -", "posts", "r")
 }
 

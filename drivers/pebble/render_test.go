@@ -51,6 +51,7 @@ func TestRender(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !maps.Equal(shown, written) {
-		t.Errorf("shown are the key spaces %v, and written %v:\n%s", slices.Sorted(maps.Keys(shown)), slices.Sorted(maps.Keys(written)), text)
+		t.Errorf("shown are the key spaces %v, and written %v:\n%s", slices.Sorted(maps.Keys(shown)),
+			slices.Sorted(maps.Keys(written)), text)
 	}
 }

@@ -64,7 +64,8 @@ func TestBytesOnDisk(t *testing.T) {
 	e.sess = e.session()
 	cold := check("cold")
 	if loaded.WrittenBytes < parts*size || cold.WrittenBytes < loaded.WrittenBytes {
-		t.Errorf("%d bytes were written, after Cool %d; expected %d and more", loaded.WrittenBytes, cold.WrittenBytes, parts*size)
+		t.Errorf("%d bytes were written, after Cool %d; expected %d and more", loaded.WrittenBytes, cold.WrittenBytes,
+			parts*size)
 	}
 	e.read("parts", "u", "f", 0, 1)
 	read := e.store.Observe().ReadBytes - cold.ReadBytes

@@ -51,7 +51,8 @@ func check(t *testing.T, m *Message) {
 			t.Fatalf("part %d: %v", i, err)
 		}
 		if want := undone(t, raw[p.Offset:p.Offset+p.Length], p.Encoding); !bytes.Equal(got, want) {
-			t.Errorf("part %d (%s, encoding %d) holds %d bytes, its range of the raw message %d others", i, p.Name, p.Encoding, len(got), len(want))
+			t.Errorf("part %d (%s, encoding %d) holds %d bytes, its range of the raw message %d others", i, p.Name, p.Encoding,
+				len(got), len(want))
 		}
 	}
 }

@@ -118,14 +118,16 @@ func TestHostileNames(t *testing.T) {
 	})
 	check(t, m)
 	if len(m.Attachments) != maxParts || allocs > 100*maxParts {
-		t.Errorf("%d attachments with %.0f allocations; want %d with at most %d", len(m.Attachments), allocs, maxParts, 100*maxParts)
+		t.Errorf("%d attachments with %.0f allocations; want %d with at most %d", len(m.Attachments), allocs, maxParts,
+			100*maxParts)
 	}
 }
 
 func TestHeader(t *testing.T) {
 	m := parseText(t, "From: \"B, A\" <a@x.example>\nTo: =?iso-8859-1?q?Bj=F6rn?= <b@x.example>,\n\tc@x.example\nCC: undisclosed-recipients:;\n"+
 		"Subject: =?utf-8?q?one_?=\n =?utf-8?b?dHdv?= three\nSubject: second\nDate: Fri, 02 Jan 2026 03:04:05 +0100\nMessage-Id: <1@x>\n\n")
-	got := fmt.Sprintf("%q %q %q %q %s %s %q", m.From, m.To, m.Cc, m.Subject, m.Date.UTC().Format(time.RFC3339), m.MessageID, m.Malformed)
+	got := fmt.Sprintf("%q %q %q %q %s %s %q", m.From, m.To, m.Cc, m.Subject, m.Date.UTC().Format(time.RFC3339),
+		m.MessageID, m.Malformed)
 	want := `{"B, A" "a@x.example"} [{"Björn" "b@x.example"} {"" "c@x.example"}] [] "one two three" 2026-01-02T02:04:05Z <1@x> ""`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

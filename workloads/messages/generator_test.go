@@ -218,7 +218,8 @@ func TestLargeMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.Body.Content.Size() != 10e6 || m.Attachments[0].Content.Size() != 25e6 || len(m.Raw.(*rope).pieces) > 40 {
-		t.Errorf("body %d, attachment %d bytes, %d pieces", m.Body.Content.Size(), m.Attachments[0].Content.Size(), len(m.Raw.(*rope).pieces))
+		t.Errorf("body %d, attachment %d bytes, %d pieces", m.Body.Content.Size(), m.Attachments[0].Content.Size(),
+			len(m.Raw.(*rope).pieces))
 	}
 	raw, err := mail.AppendContent(nil, m.Raw)
 	if err != nil {
