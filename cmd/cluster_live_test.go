@@ -50,6 +50,9 @@ func TestClusterLive(t *testing.T) {
 			if err != nil || !slices.Contains(namespaces(), noted.Namespace) {
 				t.Fatalf("namespace %q of %v, err = %v", noted.Namespace, namespaces(), err)
 			}
+			if out := mailbench(exitOK, "schema", "diff", "conversation", "-e", engine, "--data", data); !strings.Contains(out, "no difference") {
+				t.Errorf("the tables that the run made: %s", out)
+			}
 			kept[6] = filepath.Join(t.TempDir(), "again")
 			if out := mailbench(exitOK, append(kept, "--audit")...); !strings.Contains(out, "nothing lost") || strings.Contains(out, "LOAD") {
 				t.Errorf("used again:\n%s", out)

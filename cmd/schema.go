@@ -27,6 +27,7 @@ code, so a model can be checked before it is written.`,
 		newSchemaRender(known),
 		newSchemaForecast(known),
 		newSchemaDiagram(known),
+		newSchemaDiff(known),
 	)
 	return c
 }

@@ -72,6 +72,8 @@ func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
 	}
 	e = engines[0]
 	switch {
+	case e.Name == known.floor.Name:
+		return e, usagef("--engine %s keeps nothing that could be read", e.Name)
 	case f.keyspace != "" && e.Name != "cassandra":
 		return e, usagef("--keyspace %s: only cassandra has keyspaces", f.keyspace)
 	case f.namespace != "" && e.Name != "hbase":

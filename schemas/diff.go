@@ -45,7 +45,7 @@ const ExpirySetting = "ttl"
 // Difference is one way in which tables are not as they should be.
 type Difference struct {
 	Kind  DifferenceKind
-	Table string
+	Table string // "" is all of them, such as a keyspace
 	// Part is the column or index; of a setting it is "engine.setting"; and ""
 	// where the whole table differs.
 	Part string
@@ -76,8 +76,11 @@ func (d Difference) String() string {
 	case DifferentOrder:
 		return fmt.Sprintf("column %s of table %s is %s; it should be %s", d.Part, d.Table, d.Have, d.Want)
 	case DifferentSetting, DifferentExpiry:
-		return fmt.Sprintf("setting %s of table %s is %s; it should be %s",
-			d.Part, d.Table, orNothing(d.Have), orNothing(d.Want))
+		of := ""
+		if d.Table != "" {
+			of = " of table " + d.Table
+		}
+		return fmt.Sprintf("setting %s%s is %s; it should be %s", d.Part, of, orNothing(d.Have), orNothing(d.Want))
 	}
 	return fmt.Sprintf("column %s of table %s is %s; it should be %s", d.Part, d.Table, d.Have, d.Want)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -73,6 +74,9 @@ func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 // of the schema's indexes that are there.
 func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
 	d, there, err := s.find(ctx, sch)
+	if err == nil && there == nil {
+		err = fmt.Errorf("there is no keyspace %s", d.keyspace)
+	}
 	if err != nil {
 		return err
 	}
@@ -89,10 +93,17 @@ func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
 	return nil
 }
 
-// find reads the keyspace of a schema, which need not be mailbench's if it was named
-// in full. A table without a mark gets the one that Apply would have left with it.
+// find reads the keyspace of a schema, which need not be mailbench's, and returns nil
+// if there is none. A table without a mark gets the one that Apply would have left
+// with it.
 func (s *Store) find(ctx context.Context, sch *schemas.Schema) (*definition, *liveKeyspace, error) {
-	d, err := define(sch, s.namespace, s.replication)
+	namespace := s.namespace
+	if own, ok := strings.CutPrefix(s.keyspace, drivers.Prefix); ok { // mailbench_NAMESPACE_SCHEMA
+		if before, ok := strings.CutSuffix(own, "_"+cqlName(sch.Name)); ok {
+			namespace = before
+		}
+	}
+	d, err := define(sch, namespace, s.replication)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,13 +114,9 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (*definition, *li
 	if err != nil {
 		return nil, nil, fmt.Errorf("read keyspace %s: %w", d.keyspace, err)
 	}
-	if there == nil {
-		return nil, nil, fmt.Errorf("there is no keyspace %s", d.keyspace)
+	if there != nil {
+		there.markAs(d.tables)
 	}
-	if s.keyspace == "" {
-		return d, there, there.owned(d.namespace, sch.Name)
-	}
-	there.markAs(d.tables)
 	return d, there, nil
 }
 

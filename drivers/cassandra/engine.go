@@ -42,6 +42,7 @@ var (
 	_ drivers.Settler  = (*Store)(nil)
 	_ drivers.Observer = (*Store)(nil)
 	_ drivers.Admin    = (*Store)(nil)
+	_ drivers.Comparer = (*Store)(nil)
 )
 
 // Engine returns the engine's entry for the list of engines.

@@ -15,6 +15,7 @@ import (
 type liveKeyspace struct {
 	name        string
 	replication map[string]string
+	durable     bool                  // writes go into the commit log
 	tables      map[string]*liveTable // by name
 }
 
@@ -40,9 +41,9 @@ type liveColumn struct {
 // readKeyspace reads a keyspace. It returns nil if the keyspace does not exist.
 func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, error) {
 	k := &liveKeyspace{name: name, tables: make(map[string]*liveTable)}
-	it := s.session.Query("SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?", name).
+	it := s.session.Query("SELECT replication, durable_writes FROM system_schema.keyspaces WHERE keyspace_name = ?", name).
 		WithContext(ctx).Iter()
-	there := it.Scan(&k.replication)
+	there := it.Scan(&k.replication, &k.durable)
 	if err := it.Close(); err != nil || !there {
 		return nil, err
 	}
@@ -123,10 +124,14 @@ func (k *liveKeyspace) owned(namespace, schema string) error {
 }
 
 // markAs gives each table without a mark the one that Apply would have left with the
-// definition of that name. Other tables keep the name that they have in CQL.
+// definition of that name. Other tables keep the name that they have in CQL, and so
+// does a copy of a table with the original's mark.
 func (k *liveKeyspace) markAs(definitions []tableDefinition) {
 	for name, t := range k.tables {
-		if t.marked {
+		copied := slices.ContainsFunc(definitions, func(td tableDefinition) bool {
+			return td.table.Name == t.mark.Table && td.name != name
+		})
+		if t.marked && !copied {
 			continue
 		}
 		t.mark = mark{Table: name}

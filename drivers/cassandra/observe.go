@@ -21,7 +21,7 @@ const observeTimeout = 2 * time.Second
 // serverSettingNames are the settings of a node that matter to results.
 var serverSettingNames = []string{
 	"batch_size_fail_threshold", "commitlog_segment_size", "commitlog_sync", "commitlog_sync_period",
-	"compaction_throughput", "concurrent_reads", "concurrent_writes", "key_cache_size", "max_mutation_size",
+	"compaction_throughput", "concurrent_reads", "concurrent_writes", "default_compaction.class_name", "key_cache_size", "max_mutation_size",
 	"memtable_allocation_type",
 	"native_transport_max_frame_size", "num_tokens", "paxos_variant", "row_cache_size",
 }

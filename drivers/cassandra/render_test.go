@@ -14,13 +14,6 @@ import (
 func TestRender(t *testing.T) {
 	st := openLive(t, nil)
 	all := []*schemas.Schema{schemaOf(t, "mail", withHints)}
-	for _, name := range []string{"oracle"} { // the others differ in nothing that matters here
-		s, err := schemas.Bundled(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, s)
-	}
 	for _, s := range all {
 		text, err := Engine().Render(s, drivers.Options{Namespace: st.namespace, Settings: map[string]string{
 			"local_dc": st.datacenter, "replication": fmt.Sprint(st.replication.Factor),

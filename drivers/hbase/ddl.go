@@ -55,11 +55,11 @@ func (s *Store) attach(ctx context.Context, l *layout) error {
 	if err != nil {
 		return err
 	}
-	if err := drivers.Readable(l.stored(), there); err != nil {
+	if err := drivers.Readable(l.stored(), there.schema); err != nil {
 		return err
 	}
 	// Rows of another layout cannot be read, though their columns are the same.
-	return drivers.Conflict(slices.DeleteFunc(schemas.Diff(l.stored(), there), func(d schemas.Difference) bool {
+	return drivers.Conflict(slices.DeleteFunc(schemas.Diff(l.stored(), there.schema), func(d schemas.Difference) bool {
 		return d.Kind != schemas.DifferentSetting || !slices.Contains(layoutSettings, d.Part)
 	}))
 }
@@ -131,7 +131,20 @@ func (s *Store) await(ctx context.Context, name string) error {
 
 // createTable makes one table, whose regions but the first begin at splits.
 func (s *Store) createTable(ctx context.Context, l *layout, r *root, splits [][]byte) error {
-	d := l.descriptor(r, s.namespace)
+	var answer pb.CreateTableResponse
+	request := &pb.CreateTableRequest{TableSchema: l.descriptor(r, s.namespace).message(), SplitKeys: splits}
+	err := s.askMaster(ctx, "CreateTable", request, &answer)
+	if err == nil {
+		err = s.procedure(ctx, answer.GetProcId())
+	}
+	if err != nil {
+		return fmt.Errorf("create table %s: %w", r.name, err)
+	}
+	return nil
+}
+
+// message returns the descriptor as HBase's master takes it.
+func (d TableDescription) message() *pb.TableSchema {
 	t := &pb.TableSchema{TableName: tableName(d.Name)}
 	for name, value := range d.Attributes {
 		t.Attributes = append(t.Attributes, pair(name, value))
@@ -143,16 +156,7 @@ func (s *Store) createTable(ctx context.Context, l *layout, r *root, splits [][]
 		}
 		t.ColumnFamilies = append(t.ColumnFamilies, f)
 	}
-	var answer pb.CreateTableResponse
-	request := &pb.CreateTableRequest{TableSchema: t, SplitKeys: splits}
-	err := s.askMaster(ctx, "CreateTable", request, &answer)
-	if err == nil {
-		err = s.procedure(ctx, answer.GetProcId())
-	}
-	if err != nil {
-		return fmt.Errorf("create table %s: %w", r.name, err)
-	}
-	return nil
+	return t
 }
 
 // splitKeys returns the row keys at which the regions of a new table begin, without

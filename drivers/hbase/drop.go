@@ -57,11 +57,7 @@ func (s *Store) Drop(ctx context.Context) error {
 // dropTable disables and deletes one table. That it is disabled or gone already,
 // as an interrupted or another client's drop leaves it, is no error.
 func (s *Store) dropTable(ctx context.Context, name string) error {
-	var disabled pb.DisableTableResponse
-	err := s.askMaster(ctx, "DisableTable", &pb.DisableTableRequest{TableName: tableName(name)}, &disabled)
-	if err == nil {
-		err = s.procedure(ctx, disabled.GetProcId())
-	}
+	err := s.disable(ctx, name)
 	if isClass(err, "TableNotFoundException") {
 		return nil
 	}
@@ -75,6 +71,15 @@ func (s *Store) dropTable(ctx context.Context, name string) error {
 	}
 	if isClass(err, "TableNotFoundException") {
 		return nil
+	}
+	return err
+}
+
+func (s *Store) disable(ctx context.Context, name string) error {
+	var disabled pb.DisableTableResponse
+	err := s.askMaster(ctx, "DisableTable", &pb.DisableTableRequest{TableName: tableName(name)}, &disabled)
+	if err == nil {
+		err = s.procedure(ctx, disabled.GetProcId())
 	}
 	return err
 }

@@ -141,41 +141,56 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	return s.read(name, prefix, there)
 }
 
+// found are the HBase tables where the store was told to look.
+type found struct {
+	schema   *schemas.Schema             // in canonical form
+	tables   map[string]TableDescription // those in schema, by their names in HBase
+	others   []string                    // the names in HBase of those of which only the name is known
+	unmarked []string                    // those in schema that have no mark
+}
+
 // find returns the tables of a schema as they are where the store was told to look.
 // Tables without a mark are taken to be laid out as the schema says, of which HBase
-// itself knows only the families. Others without a mark have a name and nothing else.
-func (s *Store) find(ctx context.Context, l *layout) (*schemas.Schema, error) {
-	name := l.schema.Name
-	if s.keyspace == "" {
-		return s.inspect(ctx, name)
-	}
-	prefix := s.prefix(name)
+// itself knows only the families.
+func (s *Store) find(ctx context.Context, l *layout) (*found, error) {
+	prefix := s.prefix(l.schema.Name)
 	there, err := s.describe(ctx, prefix)
-	if err != nil {
+	if err != nil && !isClass(err, "NamespaceNotFoundException") { // without a namespace there are no tables
 		return nil, err
 	}
 	if prefix == "" { // the namespace default: mailbench's own tables there are of other schemas
 		maps.DeleteFunc(there, func(table string, _ TableDescription) bool { return strings.HasPrefix(table, drivers.Prefix) })
 	}
-	var others []*schemas.Table
-	for table, d := range there {
-		if d.foreign() == nil {
+	f := &found{tables: there}
+	for _, table := range slices.Sorted(maps.Keys(there)) {
+		d := there[table]
+		if d.foreign() == nil && d.marks(strings.TrimPrefix(table, prefix)) {
 			continue
 		}
 		i := slices.IndexFunc(l.roots, func(r *root) bool { return r.name == table })
-		if i >= 0 {
-			d.Attributes[attrTables] = l.tablesText(l.roots[i])
+		if i < 0 {
+			delete(there, table)
+			f.others = append(f.others, table)
 			continue
 		}
-		delete(there, table)
-		others = append(others, &schemas.Table{Name: strings.TrimPrefix(table, prefix)})
+		f.unmarked = append(f.unmarked, table)
+		d.Attributes[attrTables] = l.tablesText(l.roots[i])
 	}
-	sch, err := s.read(name, prefix, there)
-	if err != nil {
+	if f.schema, err = s.read(l.schema.Name, prefix, there); err != nil {
 		return nil, err
 	}
-	sch.Tables = append(sch.Tables, others...)
-	return schemas.Canonical(sch), nil
+	for _, table := range f.others {
+		f.schema.Tables = append(f.schema.Tables, &schemas.Table{Name: strings.TrimPrefix(table, prefix)})
+	}
+	f.schema = schemas.Canonical(f.schema)
+	return f, nil
+}
+
+// marks reports whether the mark is that of the root table of that name. A clone of a
+// table has the mark of the original.
+func (d TableDescription) marks(name string) bool {
+	sch, err := schemas.Parse(d.Name, []byte("schema: 1\nname: x"+tablesKey+d.Attributes[attrTables]))
+	return err == nil && sch.Tables[0].Root().Name == name
 }
 
 // read reads the tables of a schema out of their descriptors.

@@ -103,14 +103,7 @@ func create(d TableDescription, splits [][]byte) string {
 	for _, family := range slices.Sorted(maps.Keys(d.Families)) {
 		fmt.Fprintf(&b, ",\n  %s", familyHash(family, d.Families[family]))
 	}
-	b.WriteString(",\n  {METADATA => {")
-	for i, name := range slices.Sorted(maps.Keys(d.Attributes)) {
-		if i > 0 {
-			b.WriteString(",")
-		}
-		fmt.Fprintf(&b, "\n    %s => %s", ruby(name), ruby(d.Attributes[name]))
-	}
-	b.WriteString("}}")
+	fmt.Fprintf(&b, ",\n  {METADATA => %s}", metadata(d))
 	if len(splits) > 0 {
 		var keys []string
 		for _, k := range splits {
@@ -119,6 +112,15 @@ func create(d TableDescription, splits [][]byte) string {
 		fmt.Fprintf(&b, ",\n  {SPLITS => [%s]}", strings.Join(keys, ", "))
 	}
 	return b.String()
+}
+
+// metadata writes a table's attributes as the shell's create and alter take them.
+func metadata(d TableDescription) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
+		words = append(words, fmt.Sprintf("\n    %s => %s", ruby(name), ruby(d.Attributes[name])))
+	}
+	return "{" + strings.Join(words, ",") + "}"
 }
 
 // familyHash writes a family as the shell's create and alter take it.

@@ -88,30 +88,35 @@ func commands(t *testing.T, text string) []command {
 	var all []command
 	for p.space(); p.rest != ""; p.space() {
 		p.take("create")
-		c := command{table: TableDescription{Name: p.value().(string), Families: make(map[string]familySettings)}}
-		for p.next(",") {
-			switch h := p.value().(map[string]any); {
-			case h["NAME"] != nil:
-				family := words(h)
-				delete(family, "NAME")
-				c.table.Families[h["NAME"].(string)] = family
-			case h["METADATA"] != nil:
-				c.table.Attributes = words(h["METADATA"].(map[string]any))
-			case h["SPLITS"] != nil:
-				for _, k := range h["SPLITS"].([]any) {
-					key, err := strconv.Unquote(`"` + k.(string) + `"`) // Bytes.toBytesBinary
-					if err != nil {
-						t.Fatal(err)
-					}
-					c.splits = append(c.splits, key)
-				}
-			default:
-				t.Fatalf("the shell ignores %v", h)
-			}
-		}
-		all = append(all, c)
+		all = append(all, p.create())
 	}
 	return all
+}
+
+// create parses the arguments of a create command.
+func (p *shell) create() command {
+	c := command{table: TableDescription{Name: p.value().(string), Families: make(map[string]familySettings)}}
+	for p.next(",") {
+		switch h := p.value().(map[string]any); {
+		case h["NAME"] != nil:
+			family := words(h)
+			delete(family, "NAME")
+			c.table.Families[h["NAME"].(string)] = family
+		case h["METADATA"] != nil:
+			c.table.Attributes = words(h["METADATA"].(map[string]any))
+		case h["SPLITS"] != nil:
+			for _, k := range h["SPLITS"].([]any) {
+				key, err := strconv.Unquote(`"` + k.(string) + `"`) // Bytes.toBytesBinary
+				if err != nil {
+					p.Fatal(err)
+				}
+				c.splits = append(c.splits, key)
+			}
+		default:
+			p.Fatalf("the shell ignores %v", h)
+		}
+	}
+	return c
 }
 
 func words(h map[string]any) map[string]string {
@@ -168,12 +173,7 @@ func (p *shell) value() any {
 		p.rest = p.rest[1:]
 		return b.String()
 	case p.next("{"):
-		h := make(map[string]any)
-		for len(h) == 0 || p.next(",") {
-			key := p.value().(string)
-			p.take("=>")
-			h[key] = p.value()
-		}
+		h := p.pairs()
 		p.take("}")
 		return h
 	case p.next("["):
@@ -189,9 +189,19 @@ func (p *shell) value() any {
 		p.Fatalf("expected a value at %.40q", p.rest)
 	}
 	constant := p.rest[:end]
-	if known := append(slices.Collect(maps.Keys(defaults)), "NAME", "METADATA", "SPLITS"); !slices.Contains(known, constant) {
+	if known := append(slices.AppendSeq(slices.Collect(maps.Keys(defaults)), maps.Keys(familyDefaults)), "NAME", "METADATA", "METHOD", "SPLITS"); !slices.Contains(known, constant) {
 		p.Fatalf("the shell has no constant %s", constant)
 	}
 	p.rest = p.rest[end:]
 	return constant
+}
+
+func (p *shell) pairs() map[string]any {
+	h := make(map[string]any)
+	for len(h) == 0 || p.next(",") {
+		key := p.value().(string)
+		p.take("=>")
+		h[key] = p.value()
+	}
+	return h
 }

@@ -68,7 +68,7 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 		addSettings(settings, "", live[tb.family])
 		if len(t.Static) > 0 {
 			known[string(tb.hbase)+":"+staticFamily] = true
-			addSettings(settings, "static.", live[staticFamily])
+			addSettings(settings, staticFamilyHint, live[staticFamily])
 		}
 		if live[staticFamily] == nil {
 			t.Static = nil
@@ -88,6 +88,9 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 	}
 	return schemas.Canonical(there)
 }
+
+// staticFamilyHint begins the settings of the family of static columns.
+const staticFamilyHint = "static."
 
 // layoutSettings are the settings that settings returns: they say where rows lie.
 var layoutSettings = []string{"hbase.family", "hbase.order", "hbase.unsigned"}

@@ -50,6 +50,7 @@ var (
 	_ drivers.Settler  = (*Store)(nil)
 	_ drivers.Cooler   = (*Store)(nil)
 	_ drivers.Observer = (*Store)(nil)
+	_ drivers.Comparer = (*Store)(nil)
 )
 
 // Engine returns the engine's entry for the list of engines.

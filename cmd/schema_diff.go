@@ -1,0 +1,126 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+func newSchemaDiff(known registry) *cobra.Command {
+	var f storeFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "diff MODEL|FILE.yaml",
+		Short: "Compare a schema with the tables that an engine has",
+		Long: `Compare a schema with the tables that an engine has: what is missing, what is
+different, and what is there besides. The most harmful differences come first,
+each with the statements that would mend it. Those that would remove data are
+comments. mailbench runs none of them, and only reads.
+
+Options such as compaction, compression, time to live and bloom filters are
+compared too, also those that the schema does not set.
+
+The tables need not be mailbench's: --keyspace and --namespace name those of
+anybody in full. Without mailbench's mark HBase knows no columns and types, so
+that only families are compared; the output says so.
+
+The exit status is 0 if nothing differs and 3 if something does.`,
+		Example: `  mailbench schema diff elasticinbox -e cassandra --keyspace mail
+  mailbench schema diff mine.yaml -e hbase --namespace mail --contact 10.0.0.1
+  mailbench schema diff james -e embedded --data mydata --json`,
+		Args: oneSchema,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			s, err := known.schema(args[0])
+			if err != nil {
+				return err
+			}
+			st, err := f.open(cmd.Context(), known, s)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, st.Close()) }()
+			c, err := drivers.Compare(cmd.Context(), st, s)
+			if err != nil {
+				return err
+			}
+			out, version := cmd.OutOrStdout(), st.Capabilities().Version
+			if asJSON {
+				err = writeDiffJSON(out, s, f.engine, version, c)
+			} else {
+				writeDiff(out, s, version, c)
+			}
+			if err == nil && len(c.Drifts) > 0 {
+				err = statusError{exitBroken, fmt.Errorf("%s differs from schema %s", c.Where, s.Name)}
+			}
+			return err
+		},
+	}
+	f.bind(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// writeDiff prints a comparison for people. A statement that mends several differences
+// is printed with the first of them.
+func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comparison) {
+	if len(c.Drifts) == 0 {
+		fmt.Fprintf(out, "%s (%s) is as schema %s says: no difference.\n", c.Where, version, s.Name)
+	} else {
+		fmt.Fprintf(out, "%s (%s) differs from schema %s.\n", c.Where, version, s.Name)
+	}
+	printed := make(map[string]bool)
+	for i, d := range c.Drifts {
+		if i == 0 || d.Harm != c.Drifts[i-1].Harm {
+			fmt.Fprintf(out, "\n%s\n", strings.ToUpper(d.Harm.String()))
+		}
+		fmt.Fprintf(out, "  %s\n", d)
+		for _, stmt := range d.Mend {
+			if !printed[stmt] {
+				fmt.Fprintf(out, "      %s\n", strings.ReplaceAll(stmt, "\n", "\n      "))
+			}
+			printed[stmt] = true
+		}
+	}
+	if len(c.Unseen) > 0 {
+		fmt.Fprintln(out)
+	}
+	for _, note := range c.Unseen {
+		fmt.Fprintln(out, note)
+	}
+}
+
+// writeDiffJSON prints a comparison for programs.
+func writeDiffJSON(out io.Writer, s *schemas.Schema, engine, version string, c *drivers.Comparison) error {
+	type difference struct {
+		Harm  string   `json:"harm"`
+		Kind  string   `json:"kind"`
+		Table string   `json:"table,omitempty"` // none: all of them
+		Part  string   `json:"part,omitempty"`  // a column, an index or ENGINE.SETTING
+		Want  string   `json:"want"`
+		Have  string   `json:"have"`
+		Text  string   `json:"text"`
+		Mend  []string `json:"mend"`
+	}
+	all := []difference{}
+	for _, d := range c.Drifts {
+		all = append(all, difference{d.Harm.String(), d.Kind.String(), d.Table, d.Part, d.Want, d.Have, d.String(), d.Mend})
+	}
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(struct {
+		Schema      string       `json:"schema"`
+		Engine      string       `json:"engine"`
+		Version     string       `json:"version"`
+		Where       string       `json:"where"`
+		Differences []difference `json:"differences"`
+		Unseen      []string     `json:"unseen,omitempty"`
+	}{s.Name, engine, version, c.Where, all, c.Unseen})
+}

@@ -1,0 +1,247 @@
+package cassandra
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+const drifting = `
+tables:
+  mail:
+    partition: [u text]
+    clustering: [f text desc]
+    static: {title: text}
+    columns: {sender: text, at: timestamp, size: bigint}
+    indexes: {by-sender: [sender]}
+    hints: {cassandra: {compaction: LeveledCompactionStrategy, compression: none}}
+  plain: {partition: [k text], columns: {v: text}}
+  head: {partition: [h text]}
+  head.rows: {in: head, clustering: [n int], columns: {v: blob}}
+`
+
+// drift is a change that somebody makes by hand, and what is said of it. mend is what
+// mends it if that cannot be a statement alone.
+type drift struct{ change, expected, mend string }
+
+// rounds are changes that stand in each other's way, so that they are made one round
+// after the other.
+var rounds = [][]drift{
+	{
+		{`DROP TABLE KS.plain`, "calls fail: table plain is missing", ""},
+		{`ALTER TABLE KS.mail DROP size`, "calls fail: table mail has no column size; it should have a plain column of type bigint", ""},
+		{
+			`ALTER TABLE KS.mail WITH default_time_to_live = 60`,
+			"rows are lost or wrong: setting cassandra.ttl of table mail is 60; it should be 0", "",
+		},
+		{
+			`ALTER KEYSPACE KS WITH durable_writes = false`,
+			"rows are lost or wrong: setting cassandra.durable_writes is false; it should be true", "",
+		},
+		{`DROP INDEX KS.by_sender`, "reads fail or are slow: table mail has no index by-sender; it should have one over (sender)", ""},
+		{
+			`ALTER TABLE KS.mail WITH compaction = {'class': 'SizeTieredCompactionStrategy'}`,
+			"other costs: setting cassandra.compaction.class of table mail is SizeTieredCompactionStrategy; it should be LeveledCompactionStrategy", "",
+		},
+		{
+			`ALTER TABLE KS.mail WITH compression = {'class': 'ZstdCompressor'}`,
+			"other costs: setting cassandra.compression.enabled of table mail is not set; it should be false", "",
+		},
+		{`ALTER TABLE KS.mail ADD more text`, "not in the schema: table mail has a column more (a plain column of type text) and should not", `ALTER TABLE KS.mail DROP more`},
+		{`CREATE INDEX at_idx ON KS.mail (at)`, "not in the schema: table mail has an index at_idx over (at) and should not", ""},
+		{`CREATE TABLE KS.other (k text PRIMARY KEY)`, "not in the schema: table other is there and should not be", `DROP TABLE KS.other`},
+	},
+	{ // what the schema does not set
+		{
+			`ALTER TABLE KS.plain WITH comment = 'mine'`,
+			`other costs: setting cassandra.comment of table plain is mine; it should be mailbench {"namespace":"NS","schema":"mail","table":"plain"}`, "",
+		},
+		{
+			`ALTER TABLE KS.plain WITH bloom_filter_fp_chance = 0.5`,
+			"other costs: setting cassandra.bloom_filter_fp_chance of table plain is 0.5; it should be 0.01", "",
+		},
+		{
+			`ALTER TABLE KS.plain WITH caching = {'keys': 'NONE', 'rows_per_partition': 'NONE'}`,
+			"other costs: setting cassandra.caching.keys of table plain is NONE; it should be ALL", "",
+		},
+		{
+			`ALTER TABLE KS.plain WITH compaction = {'class': 'SizeTieredCompactionStrategy', 'min_threshold': '8'}`,
+			"other costs: setting cassandra.compaction.min_threshold of table plain is 8; it should be 4", "",
+		},
+		{
+			`ALTER TABLE KS.plain WITH compression = {'enabled': 'false'}`,
+			"other costs: setting cassandra.compression.enabled of table plain is false; it should be not set", "",
+		},
+		{
+			`ALTER TABLE KS.plain WITH gc_grace_seconds = 1`,
+			"other costs: setting cassandra.gc_grace_seconds of table plain is 1; it should be 864000", "",
+		},
+	},
+	{ // what only a new table mends
+		{
+			`DROP TABLE KS.plain; CREATE TABLE KS.plain (k text, c int, v text, PRIMARY KEY (k, c)) WITH comment = 'PLAIN'`,
+			"calls fail: the key of table plain is partition [k text], clustering [c int]; it should be partition [k text]",
+			`DROP TABLE KS.plain; CREATE TABLE KS.plain (k text PRIMARY KEY, v text) WITH comment = 'PLAIN'`,
+		},
+		{
+			`DROP TABLE KS.mail; CREATE TABLE KS.mail (u text, f text, title text, sender text, at timestamp, size int, PRIMARY KEY (u, f)) WITH comment = 'MAIL'
+			 AND compaction = {'class': 'LeveledCompactionStrategy'} AND compression = {'enabled': 'false'}`,
+			`calls fail: column at of table mail is timestamp of CQL; it should be timestamp
+calls fail: column size of table mail is int; it should be bigint
+calls fail: column title of table mail is a plain column of type text; it should be a static column of type text
+rows are lost or wrong: column f of table mail is ascending; it should be descending
+reads fail or are slow: table mail has no index by-sender; it should have one over (sender)`,
+			"DROP TABLE KS.mail",
+		},
+	},
+}
+
+// TestDrift makes every kind of drift by hand. Each is told, the worst first, and
+// what is said to mend it does.
+func TestDrift(t *testing.T) {
+	st := openLive(t, nil)
+	s := schemaOf(t, "mail", drifting)
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	d, err := define(s, st.namespace, st.replication)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // with what carries no mark
+		if err := st.alter(context.Background(), "DROP KEYSPACE IF EXISTS "+d.keyspace); err != nil {
+			t.Error(err)
+		}
+	})
+	o := drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, ReadOnly: true, Keyspace: d.keyspace}
+	reader, err := Engine().Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	words := strings.NewReplacer("KS", d.keyspace, "NS", st.namespace, "PLAIN", comment(d, "plain"), "MAIL", comment(d, "mail"))
+	alter := func(statements string) {
+		t.Helper()
+		for stmt := range strings.SplitSeq(words.Replace(statements), "; ") {
+			if err := st.alter(t.Context(), stmt); err != nil {
+				t.Fatalf("%v, at %s", err, stmt)
+			}
+		}
+	}
+	compare := func() []drivers.Drift {
+		t.Helper()
+		c, err := drivers.Compare(t.Context(), reader, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Drifts
+	}
+	clean := func(when string) {
+		t.Helper()
+		if left := compare(); len(left) > 0 {
+			t.Fatalf("%s: %q", when, told(left))
+		}
+	}
+	clean("of what Apply has made")
+	for _, round := range rounds {
+		var expected []string
+		for _, d := range round {
+			alter(d.change)
+			expected = append(expected, strings.Split(words.Replace(d.expected), "\n")...)
+		}
+		found := compare()
+		if got := told(found); !slices.Equal(got, expected) {
+			t.Fatalf("found\n  %s\nexpected\n  %s", strings.Join(got, "\n  "), strings.Join(expected, "\n  "))
+		}
+		for _, d := range round {
+			if d.mend != "" {
+				alter(d.mend)
+			}
+		}
+		found = slices.DeleteFunc(compare(), func(d drivers.Drift) bool {
+			for _, stmt := range d.Mend {
+				if !strings.HasPrefix(stmt, "--") {
+					alter(strings.TrimSuffix(stmt, ";"))
+				}
+			}
+			return len(d.Mend) > 0
+		})
+		if len(found) > 0 {
+			t.Errorf("nothing is said to mend %q", told(found))
+		}
+		clean("mended")
+	}
+}
+
+func comment(d *definition, table string) string {
+	for _, td := range d.tables {
+		if td.name == table {
+			return td.comment
+		}
+	}
+	return ""
+}
+
+// told writes drifts in words.
+func told(drifts []drivers.Drift) (words []string) {
+	for _, d := range drifts {
+		words = append(words, d.Harm.String()+": "+d.String())
+	}
+	return words
+}
+
+// TestDriftForeign compares a keyspace that mailbench did not create: what CQL says
+// is compared, and what it cannot say is told. Nothing is written to it.
+func TestDriftForeign(t *testing.T) {
+	st := openLive(t, nil)
+	s := schemaOf(t, "mail", drifting)
+	keyspace := "foreign_" + st.namespace
+	defer func() {
+		if err := st.alter(t.Context(), "DROP KEYSPACE IF EXISTS "+keyspace); err != nil {
+			t.Error(err)
+		}
+	}()
+	d, err := define(s, "", st.replication)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(settings map[string]string) *drivers.Comparison {
+		t.Helper()
+		o := drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, ReadOnly: true, Keyspace: keyspace, Settings: settings}
+		reader, err := Engine().Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		c, err := drivers.Compare(t.Context(), reader, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if c := open(nil); len(c.Drifts) != 3 || c.Drifts[0].Kind != schemas.MissingTable || !strings.HasPrefix(c.Drifts[0].Mend[0], "CREATE KEYSPACE") {
+		t.Errorf("of a keyspace that is not there: %q", told(c.Drifts))
+	}
+	d.keyspace, d.replication.Factor = keyspace, 2
+	for i := range d.tables {
+		d.tables[i].comment = "theirs"
+	}
+	for _, stmt := range d.statements() {
+		if err := st.alter(t.Context(), stmt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := open(nil)
+	if len(c.Drifts) > 0 || len(c.Unseen) != 1 || !strings.Contains(c.Unseen[0], "head, mail, plain") {
+		t.Errorf("of their own keyspace: %q, unseen %q", told(c.Drifts), c.Unseen)
+	}
+	want := "rows are lost or wrong: setting cassandra.replication." + st.datacenter + " is 2; it should be 1"
+	if got := told(open(map[string]string{"replication": "1"}).Drifts); !slices.Equal(got, []string{want}) {
+		t.Errorf("other replication than the setting's: %q", got)
+	}
+}

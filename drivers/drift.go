@@ -1,0 +1,89 @@
+package drivers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Comparer is a store that compares the tables that are there with a schema's, also
+// where mailbench did not create them. It only reads. Every engine that keeps tables
+// has one.
+type Comparer interface {
+	Compare(ctx context.Context, s *schemas.Schema) (*Comparison, error)
+}
+
+// Compare compares the tables that are there with a schema's, in a bounded time.
+func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, err error) {
+	to, ok := st.(Comparer)
+	if !ok {
+		return nil, fmt.Errorf("%s has no tables to compare", st.Capabilities().Engine)
+	}
+	err = Within(ctx, reachAtMost, func(ctx context.Context) (err error) {
+		c, err = to.Compare(ctx, s)
+		return err
+	})
+	if err == nil {
+		slices.SortStableFunc(c.Drifts, func(a, b Drift) int {
+			return cmp.Or(cmp.Compare(a.Harm, b.Harm), cmp.Compare(a.Kind, b.Kind))
+		})
+	}
+	return c, err
+}
+
+// Comparison says how the tables that are there differ from a schema's.
+type Comparison struct {
+	Where  string  // "keyspace mailbench_james"
+	Drifts []Drift // the most harmful first
+	// Unseen says what the engine cannot tell of the tables, a sentence each.
+	Unseen []string
+}
+
+// Drift is a difference, what comes of it, and what would mend it.
+type Drift struct {
+	schemas.Difference
+	Harm Harm
+	// Mend are statements for the engine's own shell. What would remove data, or cannot
+	// be done by a statement alone, is a comment of that shell.
+	Mend []string
+}
+
+// Drifts returns differences with the harm of their kinds.
+func Drifts(differences []schemas.Difference) []Drift {
+	drifts := make([]Drift, len(differences))
+	for i, d := range differences {
+		drifts[i] = Drift{Difference: d, Harm: harms[d.Kind]}
+	}
+	return drifts
+}
+
+// Harm is what comes of a difference.
+type Harm uint8
+
+// Harms, the worst first.
+const (
+	CallsFail Harm = iota // calls on the table fail
+	RowsWrong             // rows are lost, or come back in another order
+	ReadsFail             // reads through an index fail or are slow
+	CostsMore             // disk, memory or time, and how long deleted rows are kept
+	OnlyThere             // it costs space, and an index every write
+)
+
+var harmWords = [...]string{
+	"calls fail", "rows are lost or wrong", "reads fail or are slow", "other costs", "not in the schema",
+}
+
+// String returns the harm in a few words.
+func (h Harm) String() string { return harmWords[h] }
+
+var harms = map[schemas.DifferenceKind]Harm{
+	schemas.MissingTable: CallsFail, schemas.MissingColumn: CallsFail, schemas.DifferentKey: CallsFail,
+	schemas.DifferentType: CallsFail, schemas.DifferentRole: CallsFail,
+	schemas.DifferentExpiry: RowsWrong, schemas.DifferentOrder: RowsWrong,
+	schemas.MissingIndex: ReadsFail, schemas.DifferentIndex: ReadsFail,
+	schemas.DifferentSetting: CostsMore,
+	schemas.ExtraColumn:      OnlyThere, schemas.ExtraIndex: OnlyThere, schemas.ExtraTable: OnlyThere,
+}

@@ -1,0 +1,183 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/hrpc"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Compare implements drivers.Comparer.
+func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
+	c, err := s.compare(ctx, sch)
+	if err != nil {
+		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
+	}
+	return c, nil
+}
+
+func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
+	prefix := s.prefix(sch.Name)
+	l, err := newLayout(prefix, sch)
+	if err != nil {
+		return nil, err
+	}
+	there, err := s.find(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	c := &drivers.Comparison{Where: "HBase tables " + prefix + "*"}
+	c.Drifts = drivers.Drifts(slices.DeleteFunc(schemas.Diff(l.stored(), there.schema), func(d schemas.Difference) bool {
+		// The columns of a family that is missing are told, and not also its settings.
+		return d.Have == "" && strings.HasPrefix(d.Part, engineName+"."+staticFamilyHint)
+	}))
+	m := &mender{layout: l, found: there, namespace: s.namespaceFor(sch.Name)}
+	for i := range c.Drifts {
+		d := &c.Drifts[i]
+		if d.Kind == schemas.DifferentSetting && slices.Contains(layoutSettings, d.Part) {
+			d.Harm = drivers.CallsFail // rows are looked for where they are not
+		}
+		if strings.HasSuffix(d.Part, "."+schemas.ExpirySetting) {
+			d.Harm = drivers.RowsWrong
+		}
+		d.Mend = m.mend(d.Difference)
+	}
+	for _, r := range l.roots {
+		d, ok := there.tables[r.name]
+		if !ok {
+			continue
+		}
+		c.Drifts = append(c.Drifts, m.descriptorDrifts(r, d)...)
+		state, err := s.stateOf(ctx, r.name)
+		if err != nil {
+			return nil, err
+		}
+		if state != "" {
+			c.Drifts = append(c.Drifts, drivers.Drift{
+				Difference: setting(r, "state", "enabled", state), Harm: drivers.CallsFail, Mend: []string{"enable " + ruby(r.name)},
+			})
+		}
+	}
+	if len(there.unmarked) > 0 {
+		c.Unseen = append(c.Unseen, fmt.Sprintf("Without mailbench's mark HBase cannot say which columns and types %s have, nor how "+
+			"their keys are made: only families are compared.", strings.Join(there.unmarked, ", ")))
+	}
+	return c, nil
+}
+
+// namespaceFor returns the namespace of marks where this store looks.
+func (s *Store) namespaceFor(schema string) string {
+	if own, ok := strings.CutPrefix(s.keyspace, drivers.Prefix); ok { // mailbench_NAMESPACE_SCHEMA
+		if before, ok := strings.CutSuffix(own, "_"+schema); ok {
+			return before
+		}
+	}
+	return s.namespace
+}
+
+// setting is a difference in a setting of a root table.
+func setting(r *root, name, want, have string) schemas.Difference {
+	if !strings.HasPrefix(name, engineName+".") {
+		name = engineName + "." + name
+	}
+	return schemas.Difference{Kind: schemas.DifferentSetting, Table: r.schema.Name, Part: name, Want: want, Have: have}
+}
+
+// ownAttributes are those that HBase itself gives each table.
+var ownAttributes = []string{"IS_META", "hbase.store.file-tracker.impl"}
+
+// attributeHarms are table attributes that do more than to cost.
+var attributeHarms = map[string]drivers.Harm{"READONLY": drivers.CallsFail, "DURABILITY": drivers.RowsWrong}
+
+// attributeDefaults and familyDefaults are HBase's defaults of what mailbench does not
+// set, as the shell writes them into a descriptor that it alters
+// (TableDescriptorBuilder, ColumnFamilyDescriptorBuilder of HBase 2.6).
+var (
+	attributeDefaults = map[string]string{
+		"DURABILITY": "USE_DEFAULT", "READONLY": "false", "COMPACTION_ENABLED": "true", "SPLIT_ENABLED": "true",
+		"MERGE_ENABLED": "true", "REGION_REPLICATION": "1", "MAX_FILESIZE": "-1", "MEMSTORE_FLUSHSIZE": "-1", "PRIORITY": "0",
+	}
+	familyDefaults = map[string]string{
+		"INDEX_BLOCK_ENCODING": "NONE", "CACHE_DATA_ON_WRITE": "false", "CACHE_INDEX_ON_WRITE": "false", "CACHE_BLOOMS_ON_WRITE": "false",
+		"EVICT_BLOCKS_ON_CLOSE": "false", "PREFETCH_BLOCKS_ON_OPEN": "false", "COMPRESS_TAGS": "true", "IS_MOB": "false",
+		"MOB_THRESHOLD": "102400", "DFS_REPLICATION": "0", "IN_MEMORY_COMPACTION": "NONE", "STORAGE_POLICY": "",
+	}
+)
+
+// descriptorDrifts compares what of a descriptor the schema does not set: attributes of
+// the table and further settings of its families.
+func (m *mender) descriptorDrifts(r *root, d TableDescription) (all []drivers.Drift) {
+	if strings.HasPrefix(r.name, drivers.Prefix) && slices.Contains(m.unmarked, r.name) {
+		lost := setting(r, attrMark, markVersion, d.Attributes[attrMark])
+		if lost.Have == markVersion {
+			lost = setting(r, attrTables, "that of the schema", "damaged")
+		}
+		all = append(all, drivers.Drift{
+			Difference: lost, Harm: drivers.CostsMore,
+			Mend: []string{fmt.Sprintf("alter %s, {METADATA => %s}", ruby(r.name), metadata(m.layout.descriptor(r, m.namespace)))},
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
+		have, want := d.Attributes[name], attributeDefaults[name]
+		if slices.Contains(ownAttributes, name) || strings.HasPrefix(name, attrMark) || strings.EqualFold(have, want) {
+			continue
+		}
+		harm, ok := attributeHarms[name]
+		if !ok {
+			harm = drivers.CostsMore
+		}
+		method := "table_att_unset"
+		if strings.ToUpper(name) != name { // a configuration, such as hbase.hregion.memstore.block.multiplier
+			method = "table_conf_unset"
+		}
+		all = append(all, drivers.Drift{
+			Difference: setting(r, strings.ToLower(name), want, have), Harm: harm,
+			Mend: []string{fmt.Sprintf("alter %s, METHOD => %s, NAME => %s", ruby(r.name), ruby(method), ruby(name))},
+		})
+	}
+	for _, family := range slices.Sorted(maps.Keys(r.families)) {
+		for _, name := range slices.Sorted(maps.Keys(d.Families[family])) {
+			have, want := d.Families[family][name], familyDefaults[name]
+			if _, set := r.families[family][name]; set || strings.EqualFold(have, want) {
+				continue
+			}
+			mend := fmt.Sprintf("alter %s, {NAME => %s, %s => %s}", ruby(r.name), ruby(family), name, ruby(want))
+			if want == "" {
+				mend = fmt.Sprintf("alter %s, {NAME => %s, CONFIGURATION => {%s => nil}}", ruby(r.name), ruby(family), ruby(name))
+			}
+			all = append(all, drivers.Drift{
+				Difference: setting(r, family+"."+strings.ToLower(name), want, have), Harm: drivers.CostsMore, Mend: []string{mend},
+			})
+		}
+	}
+	return all
+}
+
+// stateOf returns the state of a table as hbase:meta has it, unless it is enabled. A
+// TableState is one field, an enum: 0 enabled, 1 disabled, 2 disabling, 3 enabling.
+func (s *Store) stateOf(ctx context.Context, table string) (string, error) {
+	get, err := hrpc.NewGetStr(ctx, "hbase:meta", table, hrpc.Families(map[string][]string{"table": {"state"}}))
+	if err != nil {
+		return "", err
+	}
+	r, err := s.client.Get(get)
+	if errors.Is(err, gohbase.TableNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the state of table %s: %w", table, err)
+	}
+	if len(r.Cells) == 0 || len(r.Cells[0].Value) < 2 {
+		return "", nil
+	}
+	states := []string{"", "disabled", "disabling", "enabling"}
+	return states[min(int(r.Cells[0].Value[1]), len(states)-1)], nil
+}

@@ -1,0 +1,104 @@
+package hbase
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// mender knows what would mend a difference, in commands of the HBase shell.
+type mender struct {
+	*layout
+	*found
+	namespace string // of marks
+}
+
+// mend returns the commands that would mend a difference. One that would remove data
+// is a comment.
+func (m *mender) mend(f schemas.Difference) []string {
+	t := m.layout.schema.Table(f.Table)
+	if t == nil {
+		return m.remove(f.Table)
+	}
+	tb, r := m.layout.tables[t], m.rootOf(t)
+	switch f.Kind {
+	case schemas.MissingTable:
+		if _, ok := m.found.tables[r.name]; !ok {
+			return []string{create(m.descriptor(r, m.namespace), nil)}
+		}
+		return []string{fmt.Sprintf("alter %s, %s", ruby(r.name), familyHash(tb.family, r.families[tb.family]))}
+	case schemas.MissingColumn:
+		if d := m.found.tables[r.name]; t.Column(f.Part).Role == schemas.Static && d.Families[staticFamily] == nil {
+			return []string{fmt.Sprintf("alter %s, %s", ruby(r.name), familyHash(staticFamily, r.families[staticFamily]))}
+		}
+		return []string{"# HBase has no columns to create: rows that are there have none of this name"}
+	case schemas.ExtraColumn:
+		return []string{"# HBase has no columns to remove: cells of this name are not read"}
+	case schemas.DifferentSetting, schemas.DifferentExpiry:
+		name := strings.TrimPrefix(f.Part, engineName+".")
+		for _, of := range layoutSettings {
+			if of == f.Part {
+				return m.again(r, "rows are stored with another "+name)
+			}
+		}
+		return m.set(r, tb, name)
+	}
+	return m.again(r, "rows are stored under other keys, or with other types")
+}
+
+func (l *layout) rootOf(t *schemas.Table) *root {
+	for _, r := range l.roots {
+		if r.schema == t.Root() {
+			return r
+		}
+	}
+	return nil
+}
+
+// remove removes what only is there: a table, or a family, "table:family".
+func (m *mender) remove(name string) []string {
+	table, family, isFamily := strings.Cut(name, ":")
+	for _, r := range m.roots {
+		if isFamily && r.schema.Name == table {
+			return []string{fmt.Sprintf("# removes its cells: alter %s, {NAME => %s, METHOD => 'delete'}", ruby(r.name), ruby(family))}
+		}
+	}
+	for _, other := range m.others {
+		if strings.HasSuffix(other, name) {
+			name = other
+		}
+	}
+	return []string{
+		fmt.Sprintf("# removes its rows: disable %s", ruby(name)),
+		fmt.Sprintf("# removes its rows: drop %s", ruby(name)),
+	}
+}
+
+// set sets a setting of a family.
+func (m *mender) set(r *root, tb *table, name string) []string {
+	family := tb.family
+	if own, ok := strings.CutPrefix(name, staticFamilyHint); ok {
+		family, name = staticFamily, own
+	}
+	setting := strings.ToUpper(name)
+	if hint, ok := familyHints[name]; ok {
+		setting = hint.setting
+	}
+	commands := []string{fmt.Sprintf("alter %s, {NAME => %s, %s => %s}", ruby(r.name), ruby(family), setting, ruby(tb.descriptor[setting]))}
+	switch setting {
+	case "COMPRESSION", "DATA_BLOCK_ENCODING", "BLOOMFILTER", "BLOCKSIZE":
+		commands = append(commands, fmt.Sprintf("# files that are there stay as they are until: major_compact %s", ruby(r.name)))
+	}
+	return commands
+}
+
+// again says how a table is made anew.
+func (m *mender) again(r *root, why string) []string {
+	return []string{
+		"# " + why + ": write the rows again into a new table",
+		fmt.Sprintf("# removes them: disable %s", ruby(r.name)),
+		fmt.Sprintf("# removes them: drop %s", ruby(r.name)),
+		"# " + strings.ReplaceAll(create(m.descriptor(r, m.namespace), nil), "\n", "\n# "),
+	}
+}
