@@ -33,6 +33,11 @@ tables:
       tags: set<uuid>
       list: list<uuid>
       sizes: map<uuid,uuid>
+  marks:
+    partition: [n int]
+    columns: {value: blob}
+    refers:
+      thing: {to: things, from: {value: "{id uuid}"}, at: {id: "{id}"}}
   boxes:
     partition: [box text]
     columns: {files: bigint, bytes: bigint}
@@ -325,5 +330,27 @@ func TestSample(t *testing.T) {
 	}
 	if files < 1500 || files > 6000 {
 		t.Errorf("five samples of a tenth read %d rows of 6,000, want about 3,000", files)
+	}
+}
+
+// TestIdentifiers: a blob may hold an identifier as 16 bytes or as text. Other blobs
+// take no part.
+func TestIdentifiers(t *testing.T) {
+	w := newWorld(t)
+	thing, mark := w.putter("things", false), w.putter("marks", false)
+	thing(drivers.UUID(id(1)), drivers.TimeUUID(id(1)), drivers.Value{}, drivers.Value{}, drivers.Value{}, drivers.Value{},
+		drivers.Value{}, drivers.Value{}, drivers.Value{})
+	there, gone := id(1), id(2)
+	for n, value := range [][]byte{
+		there[:], []byte("01010101-0101-1001-8001-010101010101"), gone[:], []byte("02020202-0202-1002-8002-020202020202"),
+		[]byte("something else"), nil,
+	} {
+		mark(drivers.Int(int32(n)), drivers.Blob(value))
+	}
+	want := []string{"marks reference thing 2: n=2 and 1 more: no row of things"}
+	for _, sample := range []float64{1, 0.99} { // nearly all: 6 rows are at most 6 parts
+		if diff := cmp.Diff(want, found(w.check(validate.Config{Sample: sample}))); diff != "" {
+			t.Errorf("sample %v (-want +got):\n%s", sample, diff)
+		}
 	}
 }
