@@ -47,8 +47,8 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	case len(parts) == 1: // a batch of one is a write
 		p := st.parts[parts[0].Part]
 		return st.Named(s.write(ctx, p, parts[0].Args, p.time(1)))
-	case st.Pattern().Atomic > schemas.AtomicNone:
-		return st.Named(s.atomicBatch(ctx, st, parts))
+	case st.Pattern().Atomic > schemas.AtomicNone || st.unlogged:
+		return st.Named(s.oneBatch(ctx, st, parts))
 	case st.Pattern().Parallel > 1:
 		return st.Named(s.parallelBatch(ctx, st, parts))
 	}
@@ -100,11 +100,12 @@ func (s *session) parallelBatch(ctx context.Context, st *statement, parts []driv
 var errSeveralPartitions = errors.New(
 	"its counters are in several partitions, but Cassandra can only change those of one partition together")
 
-// atomicBatch sends the parts as one batch. A batch within one partition is one
+// oneBatch sends the parts as one batch. A batch within one partition is one
 // mutation: it is atomic and isolated, needs no batch log, and may be as large as
 // the largest mutation. A batch over several partitions is first logged on two more
-// nodes, and its size limit is lower.
-func (s *session) atomicBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
+// nodes, and its size limit is lower. If the statement is unlogged, it is not logged,
+// and an error leaves open which of the partitions were written.
+func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	b := &s.batch
 	f := b.fill(s, st, parts)
 	most, alone := s.store.limits.mutation, f.partitions == 1
@@ -115,6 +116,8 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 		b.request.Type = gocql.CounterBatch
 	case alone:
 		b.request.Type = gocql.UnloggedBatch
+	case st.unlogged:
+		b.request.Type, most = gocql.UnloggedBatch, s.store.limits.batch
 	default:
 		b.request.Type = gocql.LoggedBatch
 		most = s.store.limits.batch
@@ -138,7 +141,11 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 	err := s.store.session.ExecuteBatch(request)
 	b.done()
 	s.store.clock.waitPast(f.last)
-	return writeError(err, s.retry.uncertain)
+	err = writeError(err, s.retry.uncertain)
+	if err != nil && st.unlogged && !alone && !errors.Is(err, drivers.ErrUnknown) {
+		err = fmt.Errorf("%w: some partitions of a batch that is not logged: %w", drivers.ErrUnknown, err)
+	}
+	return err
 }
 
 // filled describes the entries of a batch request.

@@ -126,12 +126,13 @@ func TestBundledCQL(t *testing.T) {
 
 func TestCQLRefuses(t *testing.T) {
 	for what, c := range map[string]struct{ tables, want string }{
-		"an unknown hint":      {"  t: {partition: [k int], hints: {cassandra: {speed: high}}}", "unknown; expected one of bloom_filter_fp_chance,"},
+		"an unknown hint":      {"  t: {partition: [k int], hints: {cassandra: {speed: high}}}", "unknown; expected one of batches, bloom_filter_fp_chance,"},
 		"a hint for no table":  {"  h: {partition: [k int], hints: {cassandra: {gc_grace_seconds: 1}}}\n  t: {in: h, clustering: [c int]}", "only a row header"},
 		"a class left out":     {"  t: {partition: [k int], hints: {cassandra: {compaction: a=b}}}", "does not begin with a class"},
 		"a word without value": {"  t: {partition: [k int], hints: {cassandra: {caching: keys}}}", "is not of the form key=value"},
 		"half a second":        {"  t: {partition: [k int], hints: {cassandra: {gc_grace_seconds: 0.5}}}", "not a whole number"},
 		"a chance of 2":        {"  t: {partition: [k int], hints: {cassandra: {bloom_filter_fp_chance: 2}}}", "expected a number above 0"},
+		"a kind of batch":      {"  t: {partition: [k int], hints: {cassandra: {batches: logged}}}", `"logged"; expected unlogged`},
 		"a kind of index":      {"  t: {partition: [k int], hints: {cassandra: {indexes: sasi}}}", "expected legacy or sai"},
 		"one name twice":       {"  a.b: {partition: [k int]}\n  a_b: {partition: [k int]}", "would both be a_b"},
 		"one index twice":      {"  a: {partition: [k int], columns: {v: int}, indexes: {x: [v]}}\n  b: {partition: [k int], columns: {v: int}, indexes: {x: [v]}}", "both have an index x"},

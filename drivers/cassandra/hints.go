@@ -24,13 +24,27 @@ const engineName = "cassandra"
 //	gc_grace_seconds: 3600
 //	bloom_filter_fp_chance: 0.01
 //
-// One hint is no option: the kind of the table's indexes, legacy or sai (storage-attached
-// indexes, Cassandra 5).
+// Two hints are no options: the kind of the table's indexes, legacy or sai
+// (storage-attached indexes, Cassandra 5), and that batches with atomic none whose first
+// part writes to the table are one request, a batch without a batch log.
 //
 //	indexes: sai
-var hintNames = []string{"bloom_filter_fp_chance", "caching", "compaction", "compression", "gc_grace_seconds", indexesHint}
+//	batches: unlogged
+var hintNames = []string{"batches", "bloom_filter_fp_chance", "caching", "compaction", "compression", "gc_grace_seconds", indexesHint}
 
 const indexesHint = "indexes"
+
+// unloggedBatches reports whether a table has the hint batches.
+func unloggedBatches(t *schemas.Table) (bool, error) {
+	switch value := t.Hints[engineName]["batches"]; value {
+	case "":
+		return false, nil
+	case "unlogged":
+		return true, nil
+	default:
+		return false, fmt.Errorf("table %s: hint batches: %q; expected unlogged", t.Name, value)
+	}
+}
 
 // Kinds of indexes.
 const (
@@ -63,6 +77,12 @@ func options(t *schemas.Table) ([]option, error) {
 	var all []option
 	for _, name := range slices.Sorted(maps.Keys(hints)) {
 		if name == indexesHint {
+			continue
+		}
+		if name == "batches" {
+			if _, err := unloggedBatches(t); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		o, err := readHint(name, hints[name])

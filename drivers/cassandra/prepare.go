@@ -33,6 +33,8 @@ type statement struct {
 	tokens  tokenRange   // of a part of a scan
 	parts   []*statement // the parts of a batch
 	counter bool         // it writes counters
+	// unlogged: the parts of a batch that is not atomic are one request.
+	unlogged bool
 }
 
 // variants are the queries of a statement, by the bounds that a call gives.
@@ -152,6 +154,10 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 	st := &statement{store: s, Plan: plan.Of(p), parts: parts, counter: counters > 0}
 	switch {
 	case p.Atomic == schemas.AtomicNone:
+		if st.unlogged, err = unloggedBatches(p.Parts[0].Pattern.Table); err != nil {
+			return nil, err
+		}
+		st.unlogged = st.unlogged && p.Parallel == 0 && counters == 0
 	case counters > 0 && counters < len(st.parts):
 		return nil, unsupported("a batch cannot mix counters with other columns")
 	case counters > 0 && p.Atomic == schemas.AtomicAll:
