@@ -46,8 +46,8 @@ func orderRules() []*Rule {
 // orderedBy returns the columns of an index that order the rows of a slice through
 // it, or nil if the primary key orders them as well.
 func orderedBy(p *schemas.Pattern) []*schemas.Column {
-	if p.Index == nil || len(p.By) >= len(p.Index.Columns) {
-		return nil // only equal values are found; rows follow in the order of the key
+	if p.Index == nil {
+		return nil
 	}
 	var by []*schemas.Column
 	for _, ic := range p.Index.Columns[len(p.By):] {
