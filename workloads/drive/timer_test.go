@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// A timer is never early, and one for a time that is past returns at once.
-func TestTimerIsNotEarly(t *testing.T) {
+// startTimer starts a clock and a timer for a test.
+func startTimer(t testing.TB) (*clock, *timer) {
+	t.Helper()
 	c, err := startClock()
 	if err != nil {
 		t.Fatal(err)
@@ -16,33 +17,31 @@ func TestTimerIsNotEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer timer.close()
+	t.Cleanup(func() { timer.close() })
+	return &c, timer
+}
+
+// A timer is never early, and one for a time that is past returns at once.
+func TestTimerIsNotEarly(t *testing.T) {
+	c, timer := startTimer(t)
 	for range 20 {
 		at := c.now() + 300*time.Microsecond
-		if err := timer.until(&c, at); err != nil {
+		if err := timer.until(c, at); err != nil {
 			t.Fatal(err)
 		}
 		if now := c.now(); now < at {
 			t.Fatalf("woken %v early", at-now)
 		}
 	}
-	if err := timer.until(&c, 0); err != nil {
+	if err := timer.until(c, 0); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestTimerAllocatesNothing(t *testing.T) {
-	c, err := startClock()
-	if err != nil {
-		t.Fatal(err)
-	}
-	timer, err := newTimer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer timer.close()
+	c, timer := startTimer(t)
 	if n := testing.AllocsPerRun(50, func() {
-		if err := timer.until(&c, c.now()+50*time.Microsecond); err != nil {
+		if err := timer.until(c, c.now()+50*time.Microsecond); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {
@@ -52,19 +51,11 @@ func TestTimerAllocatesNothing(t *testing.T) {
 
 // BenchmarkTimerLateness reports how late a wait for 200 µs ends.
 func BenchmarkTimerLateness(b *testing.B) {
-	c, err := startClock()
-	if err != nil {
-		b.Fatal(err)
-	}
-	timer, err := newTimer()
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer timer.close()
+	c, timer := startTimer(b)
 	var late []time.Duration
 	for b.Loop() {
 		at := c.now() + 200*time.Microsecond
-		if err := timer.until(&c, at); err != nil {
+		if err := timer.until(c, at); err != nil {
 			b.Fatal(err)
 		}
 		late = append(late, c.now()-at)

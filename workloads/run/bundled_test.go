@@ -6,11 +6,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/models/conversation"
-	"github.com/mailbench/mailbench/models/datastax"
-	"github.com/mailbench/mailbench/models/elasticinbox"
-	"github.com/mailbench/mailbench/models/james"
-	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/workloads"
@@ -20,9 +15,8 @@ import (
 // Every bundled workload with every model, scaled down: each phase measures
 // something, and nothing fails.
 func TestBundledWorkloads(t *testing.T) {
-	all := []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()}
 	for _, name := range workloads.BundledNames() {
-		for _, m := range all {
+		for _, m := range bundledModels() {
 			t.Run(name+"/"+m.Name, func(t *testing.T) {
 				t.Parallel()
 				w, err := workloads.Bundled(name)

@@ -14,11 +14,16 @@ import (
 	"github.com/mailbench/mailbench/reports"
 )
 
+// bundledModels are the models that mailbench brings along.
+func bundledModels() []models.Model {
+	return []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()}
+}
+
 // Every model on the embedded engine, all operations at once from several
 // workers: what it offers succeeds, as nothing works on what another operation
 // took away, and what it acknowledged is there in the end.
 func TestModels(t *testing.T) {
-	for _, m := range []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()} {
+	for _, m := range bundledModels() {
 		t.Run(m.Name, func(t *testing.T) {
 			c := config(t, newFake(), `
   - settle: {}

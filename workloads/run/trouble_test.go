@@ -13,11 +13,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/models/conversation"
-	"github.com/mailbench/mailbench/models/datastax"
-	"github.com/mailbench/mailbench/models/elasticinbox"
-	"github.com/mailbench/mailbench/models/james"
-	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/workloads"
@@ -173,7 +168,7 @@ func TestLoadOverANetwork(t *testing.T) {
 // In every model, whatever time-outs leave undone or done: nothing that was
 // acknowledged is lost or wrong, and what was not is not counted as that.
 func TestAuditAfterUnknownOutcomes(t *testing.T) {
-	for _, m := range []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()} {
+	for _, m := range bundledModels() {
 		for _, applied := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, applied=%v", m.Name, applied), func(t *testing.T) {
 				s := newServer(t)
