@@ -1,7 +1,6 @@
 package cassandra
 
 import (
-	"context"
 	"crypto/rand"
 	"strings"
 	"testing"
@@ -23,22 +22,9 @@ func openLive(t testing.TB, settings map[string]string) *Store {
 
 func openIn(t testing.TB, namespace string, settings map[string]string) *Store {
 	t.Helper()
-	st, err := Engine().Open(t.Context(), drivers.Options{
-		Contact: []string{live.Contact(t, "cassandra")}, Namespace: namespace,
-		Settings: settings,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := drivers.Drop(context.Background(), st); err != nil {
-			t.Errorf("drop the namespace: %v", err)
-		}
-		if err := st.Close(); err != nil {
-			t.Errorf("close the store: %v", err)
-		}
-	})
-	return st.(*Store)
+	return drivertest.OpenLive(t, Engine(), drivers.Options{
+		Contact: []string{live.Contact(t, "cassandra")}, Namespace: namespace, Settings: settings,
+	}).(*Store)
 }
 
 // TestContract runs the contract of all engines over one store.

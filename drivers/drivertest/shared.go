@@ -1,6 +1,8 @@
 package drivertest
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -30,7 +32,9 @@ func (sh *shared) begin(s *suite, file string, pairs []string) {
 	key := file + strings.Join(pairs, ",")
 	if before := sh.applied[key]; before != nil {
 		s.schema, s.set = before.schema, before.set
-		s.empty()
+		if err := Empty(s.ctx, s.store, s.schema); err != nil {
+			s.Fatal(err)
+		}
 		return
 	}
 	if err := s.store.Apply(s.ctx, s.schema); err != nil {
@@ -40,15 +44,14 @@ func (sh *shared) begin(s *suite, file string, pairs []string) {
 	sh.applied[key] = s
 }
 
-// empty deletes every partition of every table.
-func (s *suite) empty() {
-	s.Helper()
-	session, err := s.store.Session()
+// Empty deletes every partition of every table of a schema that was applied.
+func Empty(ctx context.Context, st drivers.Store, s *schemas.Schema) error {
+	session, err := st.Session()
 	if err != nil {
-		s.Fatal(err)
+		return err
 	}
 	defer session.Close()
-	for _, t := range s.schema.Tables {
+	for _, t := range s.Tables {
 		if t.Header() {
 			continue
 		}
@@ -57,45 +60,59 @@ func (s *suite) empty() {
 			scans = append(scans, schemas.StaticScanOf(t))
 		}
 		for _, scan := range scans {
-			scan.Columns = t.Partition
-			for _, key := range s.partitions(session, scan) {
-				s.deletePartition(session, t, key)
+			if err := emptyTable(ctx, st, session, scan); err != nil {
+				return fmt.Errorf("empty table %s: %w", t.Name, err)
 			}
 		}
 	}
+	return nil
 }
 
-// partitions returns the partition keys that a scan finds.
-func (s *suite) partitions(session drivers.Session, scan *schemas.Pattern) [][]drivers.Value {
-	s.Helper()
-	read, err := s.store.Prepare(s.ctx, scan)
+// emptyTable deletes the partitions that a scan finds.
+func emptyTable(ctx context.Context, st drivers.Store, session drivers.Session, scan *schemas.Pattern) error {
+	scan.Columns = scan.Table.Partition
+	read, err := st.Prepare(ctx, scan)
 	if err != nil {
-		s.Fatal(err)
+		return err
+	}
+	remove, err := st.Prepare(ctx, &schemas.Pattern{
+		Name: "empty", Kind: schemas.Delete, Scope: schemas.ScopePartition, Table: scan.Table, By: scan.Table.Partition,
+	})
+	if err != nil {
+		return err
 	}
 	var keys [][]drivers.Value
 	seen := make(map[string]bool)
-	err = session.Read(s.ctx, read, nil, func(row []drivers.Value) error {
+	err = session.Read(ctx, read, nil, func(row []drivers.Value) error {
 		if !seen[line(row)] {
 			seen[line(row)] = true
 			keys = append(keys, drivers.ListOf(row).Clone().Elems())
 		}
 		return nil
 	})
-	if err != nil {
-		s.Fatalf("empty table %s: %v", scan.Table.Name, err)
+	for _, key := range keys {
+		if err == nil {
+			_, err = session.Write(ctx, remove, key)
+		}
 	}
-	return keys
+	return err
 }
 
-func (s *suite) deletePartition(session drivers.Session, t *schemas.Table, key []drivers.Value) {
-	s.Helper()
-	remove, err := s.store.Prepare(s.ctx, &schemas.Pattern{
-		Name: "empty", Kind: schemas.Delete, Scope: schemas.ScopePartition, Table: t, By: t.Partition,
-	})
-	if err == nil {
-		_, err = session.Write(s.ctx, remove, key)
-	}
+// OpenLive opens a store of an engine that is reached over the network. The namespace
+// of the store goes with the test.
+func OpenLive(t testing.TB, e drivers.Engine, o drivers.Options) drivers.Store {
+	t.Helper()
+	st, err := e.Open(t.Context(), o)
 	if err != nil {
-		s.Fatalf("empty table %s: %v", t.Name, err)
+		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := drivers.Drop(context.Background(), st); err != nil {
+			t.Errorf("drop the namespace: %v", err)
+		}
+		if err := st.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return st
 }

@@ -1,7 +1,6 @@
 package hbase
 
 import (
-	"context"
 	"crypto/rand"
 	"strings"
 	"testing"
@@ -20,19 +19,7 @@ func newNamespace() string { return strings.ToLower(rand.Text()[:16]) }
 func openLive(t testing.TB, namespace string, settings map[string]string) *Store {
 	t.Helper()
 	o := drivers.Options{Contact: []string{live.Contact(t, "hbase")}, Namespace: namespace, Settings: settings}
-	st, err := Engine().Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := drivers.Drop(context.Background(), st); err != nil {
-			t.Errorf("drop the namespace: %v", err)
-		}
-		if err := st.Close(); err != nil {
-			t.Errorf("close the store: %v", err)
-		}
-	})
-	return st.(*Store)
+	return drivertest.OpenLive(t, Engine(), o).(*Store)
 }
 
 // parse reads a schema of a test.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/models/modeltest"
@@ -41,16 +42,7 @@ func newWorld(t *testing.T, engine drivers.Engine, contact string, model models.
 		now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC),
 	}
 	var err error
-	w.store, err = engine.Open(ctx, drivers.Options{Contact: []string{contact}, Namespace: w.namespace})
-	w.must(err)
-	t.Cleanup(func() {
-		if err := drivers.Drop(context.Background(), w.store); err != nil {
-			t.Errorf("drop: %v", err)
-		}
-		if err := w.store.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
+	w.store = drivertest.OpenLive(t, engine, drivers.Options{Contact: []string{contact}, Namespace: w.namespace})
 	w.schema, err = model.Schema()
 	w.must(err)
 	w.must(w.store.Apply(ctx, w.schema))

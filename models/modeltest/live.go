@@ -1,13 +1,13 @@
 package modeltest
 
 import (
-	"context"
 	"crypto/rand"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/engines"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 )
@@ -20,7 +20,7 @@ func (s Suite) RunLive(t *testing.T) {
 	s.Damages = findable(s.Damages)
 	for _, e := range remote() {
 		t.Run(e.Name, func(t *testing.T) {
-			st := openLive(t, e, drivers.Options{Contact: []string{live.Contact(t, e.Name)}, Namespace: newNamespace()})
+			st := drivertest.OpenLive(t, e, drivers.Options{Contact: []string{live.Contact(t, e.Name)}, Namespace: newNamespace()})
 			shared := s.onShared(t, st)
 			t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, shared) })
 			t.Parallel() // the engines at once, now that no heap is measured
@@ -49,21 +49,3 @@ func remote() []drivers.Engine {
 }
 
 func newNamespace() string { return "m" + strings.ToLower(rand.Text()[:15]) }
-
-// openLive opens a store in its namespace, which goes with the test.
-func openLive(t *testing.T, e drivers.Engine, o drivers.Options) drivers.Store {
-	t.Helper()
-	st, err := e.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := drivers.Drop(context.Background(), st); err != nil {
-			t.Errorf("drop the namespace: %v", err)
-		}
-		if err := st.Close(); err != nil {
-			t.Errorf("close the store: %v", err)
-		}
-	})
-	return st
-}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra"
+	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
@@ -25,7 +26,7 @@ func (s Suite) RunQuorum(t *testing.T) {
 		Contact: cluster.Contact(), Namespace: newNamespace(),
 		Settings: map[string]string{"replication": "3", "consistency": "QUORUM"},
 	}
-	st := openLive(t, cassandra.Engine(), o)
+	st := drivertest.OpenLive(t, cassandra.Engine(), o)
 	if d := st.Capabilities().Durability; d != drivers.Quorum {
 		t.Errorf("durability is %s, want %s", d, drivers.Quorum)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
@@ -34,7 +35,7 @@ func (s Suite) RunVariantsLive(t *testing.T) {
 			t.Parallel()
 			few := slices.DeleteFunc(touched(), func(r rule) bool { return r.name == "pages" || r.name == "move" })
 			s.eachVariant(t, func(t *testing.T, v Suite, _ bool) {
-				st := openLive(t, e, drivers.Options{Contact: []string{contact}, Namespace: newNamespace()})
+				st := drivertest.OpenLive(t, e, drivers.Options{Contact: []string{contact}, Namespace: newNamespace()})
 				v.onShared(t, st).run(t, few)
 			})
 		})
