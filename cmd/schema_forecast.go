@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -118,9 +119,19 @@ func (f *forecastFlags) pickEngine(known registry, s *schemas.Schema) (drivers.E
 	case len(picked) > 1:
 		return drivers.Engine{}, usagef("--engine %s: a forecast is for one engine; name one", name)
 	case picked[0].Forecast == nil:
-		return drivers.Engine{}, usagef("--engine %s: it keeps no files, so there is nothing to forecast", name)
+		return drivers.Engine{}, usagef("--engine %s: there is no forecast for it; name one of %s", name, strings.Join(forecastable(known), ", "))
 	}
 	return picked[0], nil
+}
+
+// forecastable returns the names of the engines whose files are known.
+func forecastable(known registry) (names []string) {
+	for _, e := range known.engines {
+		if e.Forecast != nil {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }
 
 // report forecasts the schema for one workload.

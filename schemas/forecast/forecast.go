@@ -44,8 +44,9 @@ type Group struct {
 	Each  string // user, folder, message, attachment, piece or all
 	table *Table
 	kinds []*kind
-	// owners are some of the users or folders, those with few messages first, each
-	// for as many as step; of other entities there are none.
+	// owners are some of the users or folders, those with few messages first (with few
+	// folders, if messages leave no rows), each for as many as step; of other entities
+	// there are none.
 	owners []owner
 	step   float64
 	// units are sampled partitions of single messages or less, the small first.
@@ -123,6 +124,9 @@ func (g *Group) fill(p *Population) {
 	switch g.Each {
 	case "user", "folder":
 		all := p.owners(g.Each)
+		if !slices.ContainsFunc(g.kinds, func(k *kind) bool { return k.Each != "user" && k.Each != "folder" }) {
+			slices.SortFunc(all, func(a, b owner) int { return cmp.Compare(a.folders, b.folders) })
+		}
 		stride := (len(all) + mostOwners - 1) / mostOwners
 		for i := len(all) - 1; i >= 0; i -= stride {
 			g.owners = append(g.owners, all[i])

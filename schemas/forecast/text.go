@@ -20,7 +20,7 @@ func (r *Report) WriteText(to io.Writer) error {
 	w.limits(r)
 	if c := r.Compressed; c != nil {
 		w.line("")
-		w.line("Compression, not counted above: %s in blocks of %s leaves %s of raw", c.Compressor, bytes(float64(c.Block)),
+		w.line("Compression, not counted above: %s in blocks of %d KiB leaves %s of raw", c.Compressor, c.Block>>10,
 			share(c.Raw))
 		w.line("messages, %s of text bodies and %s of attachments (%d messages sampled).", share(c.Bodies),
 			share(c.Attachments), c.Messages)
