@@ -7,12 +7,25 @@ import (
 )
 
 func newModels(known registry) *cobra.Command {
+	var engines []string
 	c := &cobra.Command{
-		Use:     "models",
-		Short:   "List the mailbox data models and their variants",
-		Example: "  mailbench models\n  mailbench models new mymail",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use:   "models [NAME]",
+		Short: "List the mailbox data models and their variants, or describe one",
+		Long: `List the mailbox data models and their variants, or describe one: its tables
+with keys, orders and additions to the document, its access patterns, and which
+of them run otherwise on an engine. -e adds what each pattern asks of engines.`,
+		Example: `  mailbench models
+  mailbench models james
+  mailbench models datastax -e cassandra,hbase
+  mailbench models new mymail`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return known.describeModel(cmd.OutOrStdout(), args[0], engines)
+			}
+			if len(engines) > 0 {
+				return usagef("--engine needs a model; expected mailbench models NAME")
+			}
 			var rows [][]string
 			for _, m := range known.withVariants() {
 				s, err := m.Schema()
@@ -24,6 +37,7 @@ func newModels(known registry) *cobra.Command {
 			return table(cmd.OutOrStdout(), []string{"MODEL", "WRITTEN FOR", "SCHEMA", "WHAT IT IS"}, rows)
 		},
 	}
+	c.Flags().StringSliceVarP(&engines, "engine", "e", nil, "`ENGINES` whose calls to show, or all")
 	c.AddCommand(newModelsNew(known))
 	return c
 }

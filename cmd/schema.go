@@ -28,6 +28,7 @@ code, so a model can be checked before it is written.`,
 		newSchemaForecast(known),
 		newSchemaDiagram(known),
 		newSchemaDiff(known),
+		newSchemaExplain(known),
 	)
 	return c
 }

@@ -28,6 +28,10 @@ type Engine struct {
 	// comments, as Apply creates them where there is none. It reaches no engine. Of
 	// the options it takes Namespace and Settings. nil: the engine has no tables.
 	Render func(s *schemas.Schema, o Options) (string, error)
+	// Compile returns a compiler of the schema's patterns, which says what the engine
+	// would be asked for. It reaches no engine. Of the options it takes Namespace and
+	// Settings. nil: the engine has nothing to tell.
+	Compile func(s *schemas.Schema, o Options) (Compiler, error)
 	// Forecast returns what the rows of a schema take in the engine's files, without
 	// opening it; nil if the engine has no files.
 	Forecast func(s *schemas.Schema) (forecast.Engine, error)

@@ -126,7 +126,10 @@ func (s *Store) addApplied(d *definition, sch *schemas.Schema, there *liveKeyspa
 	for _, td := range d.tables {
 		t := &table{
 			Table: td.table, keyspace: d.keyspace, qualified: quote(d.keyspace) + "." + quote(td.name),
-			indexed: make(map[string]bool), options: there.tables[td.name].hints(),
+			indexed: make(map[string]bool),
+		}
+		if live := there.tables[td.name]; live != nil {
+			t.options = live.hints()
 		}
 		for _, x := range td.indexes {
 			t.indexed[x.column.Name] = true

@@ -61,7 +61,8 @@ func Engine() drivers.Engine {
 			}
 			return s, nil
 		},
-		Render: renderCQL,
+		Render:  renderCQL,
+		Compile: compiler,
 	}
 }
 

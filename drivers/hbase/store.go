@@ -57,6 +57,7 @@ func Engine() drivers.Engine {
 		Settings: settingList,
 		Open:     open,
 		Render:   renderShell,
+		Compile:  compiler,
 		Forecast: forecastOf,
 	}
 }

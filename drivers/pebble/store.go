@@ -62,6 +62,7 @@ func Engine() drivers.Engine {
 		Open:     open,
 		Forecast: forecastOf,
 		Render:   renderKeys,
+		Compile:  compiler,
 	}
 }
 

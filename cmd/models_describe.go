@@ -1,0 +1,228 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/diagram"
+)
+
+// lineWidth is the width of a description in columns.
+const lineWidth = 80
+
+// describeModel prints what a mail architect wants to know of a model. Calls are
+// shown of the engines named; without any, only what an engine does otherwise.
+func (r registry) describeModel(w io.Writer, name string, engines []string) error {
+	models, err := r.pickModels([]string{name})
+	if err != nil {
+		return err
+	}
+	if len(models) != 1 {
+		return usagef("expected one model, found %q", name)
+	}
+	s, err := models[0].Schema()
+	if err != nil {
+		return fmt.Errorf("schema of model %s: %w", name, err)
+	}
+	shown := r.explainers()
+	if len(engines) > 0 {
+		if shown, err = pick("engine", engines, shown, func(e drivers.Engine) string { return e.Name }); err != nil {
+			return err
+		}
+	}
+	d := description{w: w, schema: s, calls: len(engines) > 0, labels: make(map[*schemas.Pattern]string)}
+	for _, e := range shown {
+		compile, err := e.Compile(s, drivers.Options{})
+		if err != nil {
+			return fmt.Errorf("engine %s: %w", e.Name, err)
+		}
+		d.engines = append(d.engines, compiled{e.Name, compile})
+	}
+	if len(s.Workflow) > 0 {
+		for _, q := range diagram.Queries(s) {
+			d.labels[q.Pattern] = q.Label
+		}
+	}
+	return d.print(name)
+}
+
+type compiled struct {
+	engine  string
+	compile drivers.Compiler
+}
+
+// description is the text of one model.
+type description struct {
+	w       io.Writer
+	schema  *schemas.Schema
+	engines []compiled
+	calls   bool
+	labels  map[*schemas.Pattern]string
+}
+
+func (d *description) print(name string) error {
+	s := d.schema
+	d.say("", name+": "+s.Doc)
+	if s.Native != "" {
+		d.say("", "Its document was written for "+s.Native+".")
+	}
+	d.say("", "Diagram: mailbench schema diagram "+name+" -o "+name+".svg")
+	fmt.Fprintln(d.w, "\nTABLES")
+	for _, t := range s.Tables {
+		d.table(t)
+	}
+	fmt.Fprintln(d.w, "\nACCESS PATTERNS")
+	for _, p := range s.Patterns {
+		if err := d.pattern(p); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(d.w)
+	return err
+}
+
+func (d *description) table(t *schemas.Table) {
+	head := t.Name
+	if t.Parent != nil {
+		head += ", nested in " + t.Parent.Name
+	}
+	fmt.Fprintf(d.w, "\n  %s\n", head)
+	d.say("    ", t.Doc)
+	d.field("addition", t.Addition)
+	d.field("partition", columnWords(t.Partition))
+	d.field("clustering", columnWords(t.Clustering))
+	d.field("static", columnWords(t.Static))
+	d.field("columns", columnWords(t.Columns))
+	for _, x := range t.Indexes {
+		var words []string
+		for _, c := range x.Columns {
+			words = append(words, c.Column.Name+order(c.Desc))
+		}
+		d.field("index", x.Name+": "+strings.Join(words, ", "))
+		d.field("addition", x.Addition)
+	}
+	for _, c := range append(append([]*schemas.Column(nil), t.Static...), t.Columns...) {
+		if c.Addition != "" {
+			d.field("addition", c.Name+": "+c.Addition)
+		}
+	}
+}
+
+func columnWords(cs []*schemas.Column) string {
+	var words []string
+	for _, c := range cs {
+		words = append(words, c.Name+" "+c.Type.String()+order(c.Desc))
+	}
+	return strings.Join(words, ", ")
+}
+
+func order(desc bool) string {
+	if desc {
+		return " desc"
+	}
+	return ""
+}
+
+func (d *description) pattern(p *schemas.Pattern) error {
+	head := p.Name
+	if label := d.labels[p]; label != "" {
+		head = label + " " + head
+	}
+	fmt.Fprintf(d.w, "\n  %s\n", head)
+	d.say("    ", p.Doc)
+	d.field("asks", asks(p))
+	d.field("addition", p.Addition)
+	for _, e := range d.engines {
+		x, err := e.compile.Explain(p)
+		if err != nil {
+			return fmt.Errorf("engine %s: %w", e.engine, err)
+		}
+		switch {
+		case x.Runs == nil:
+			d.field(e.engine, "cannot run it: "+x.Refused.Error())
+		case x.Refused != nil:
+			d.field(e.engine, "runs "+x.Runs.Name+" in its place")
+		}
+		if d.calls && x.Runs != nil {
+			for _, call := range x.Calls {
+				d.field(e.engine, call)
+			}
+		}
+	}
+	return nil
+}
+
+// asks writes what a pattern asks of its tables.
+func asks(p *schemas.Pattern) string {
+	switch {
+	case p.Kind == schemas.Batch:
+		var parts []string
+		for _, part := range p.Parts {
+			word := part.Pattern.Name
+			if part.Each != "" {
+				word += " for each " + part.Each
+			}
+			parts = append(parts, word)
+		}
+		return "batch, atomic " + p.Atomic.String() + ": " + strings.Join(parts, ", ")
+	case p.Kind.Reads():
+		return p.Kind.String() + " " + p.Table.Name + ": " + diagram.Predicate(p)
+	}
+	text := p.Kind.String() + " " + p.Table.Name
+	if p.Kind == schemas.Delete {
+		return text + ": " + diagram.Predicate(p)
+	}
+	if names := columnNames(p.Columns); names != "" {
+		text += ": " + names
+	}
+	if p.Absent {
+		text += ", if the row is absent"
+	}
+	if len(p.If) > 0 {
+		text += ", if " + columnNames(p.If) + " are as expected"
+	}
+	return text
+}
+
+func columnNames(cs []*schemas.Column) string {
+	var names []string
+	for _, c := range cs {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// field prints a named text, or nothing if it is empty.
+func (d *description) field(name, text string) {
+	if text != "" {
+		d.wrap(fmt.Sprintf("    %-10s  ", name), text)
+	}
+}
+
+func (d *description) say(indent, text string) {
+	if text != "" {
+		d.wrap(indent, text)
+	}
+}
+
+// wrap prints a text in lines of lineWidth columns, below each other after lead.
+func (d *description) wrap(lead, text string) {
+	rest := strings.Repeat(" ", len([]rune(lead)))
+	line, empty := lead, true
+	for _, word := range strings.Fields(text) {
+		switch {
+		case empty:
+			line += word
+		case len([]rune(line))+1+len([]rune(word)) <= lineWidth:
+			line += " " + word
+		default:
+			fmt.Fprintln(d.w, line)
+			line = rest + word
+		}
+		empty = false
+	}
+	fmt.Fprintln(d.w, line)
+}

@@ -1,0 +1,113 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+func newSchemaExplain(known registry) *cobra.Command {
+	var engine, namespace string
+	c := &cobra.Command{
+		Use:   "explain MODEL|FILE.yaml [PATTERN…]",
+		Short: "Show what each access pattern asks of an engine",
+		Long: `Show what each access pattern asks of an engine: the CQL of Cassandra, the
+requests of HBase with their row keys, the keys of the embedded engine. The
+driver compiles the patterns as it does for a run. No engine is asked. Keys, in
+hexadecimal, are those of example arguments: text "a", number 1; a page is the
+first one.`,
+		Example: `  mailbench schema explain datastax -e cassandra
+  mailbench schema explain james page flag_seen -e embedded`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return oneSchema(cmd, args)
+			}
+			s, err := known.schema(args[0])
+			if err != nil {
+				return err
+			}
+			patterns, err := pickPatterns(s, args[1:])
+			if err != nil {
+				return err
+			}
+			e, err := known.explainer(engine)
+			if err != nil {
+				return err
+			}
+			return explain(cmd.OutOrStdout(), e, s, patterns, drivers.Options{Namespace: namespace})
+		},
+	}
+	c.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase or embedded")
+	c.Flags().StringVar(&namespace, "namespace", "", "`NAME` within the names of tables: mailbench_NAME_SCHEMA")
+	return c
+}
+
+// pickPatterns returns the patterns named, or all.
+func pickPatterns(s *schemas.Schema, names []string) ([]*schemas.Pattern, error) {
+	if len(names) == 0 {
+		return s.Patterns, nil
+	}
+	return pick("pattern", names, s.Patterns, func(p *schemas.Pattern) string { return p.Name })
+}
+
+// explainers are the engines that tell what they are asked for.
+func (r registry) explainers() []drivers.Engine {
+	var all []drivers.Engine
+	for _, e := range r.engines {
+		if e.Compile != nil {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func (r registry) explainer(name string) (e drivers.Engine, err error) {
+	if name == "" || name == "all" {
+		return e, usagef("expected one engine; add --engine cassandra, hbase or embedded")
+	}
+	engines, err := pick("engine", []string{name}, r.explainers(), func(e drivers.Engine) string { return e.Name })
+	if err != nil {
+		return e, err
+	}
+	return engines[0], nil
+}
+
+// explain prints what each pattern asks of the engine.
+func explain(w io.Writer, e drivers.Engine, s *schemas.Schema, patterns []*schemas.Pattern, o drivers.Options) error {
+	compile, err := e.Compile(s, o)
+	if err != nil {
+		return usage(err)
+	}
+	for i, p := range patterns {
+		x, err := compile.Explain(p)
+		if err != nil {
+			return fmt.Errorf("explain: %w", err)
+		}
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s: %s\n", p.Name, p.Doc)
+		if err := printCalls(w, "  ", x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printCalls(w io.Writer, indent string, x drivers.Explanation) (err error) {
+	if x.Refused != nil {
+		fmt.Fprintf(w, "%snot run: %v\n", indent, x.Refused)
+		if x.Runs != nil {
+			fmt.Fprintf(w, "%sin its place runs %s:\n", indent, x.Runs.Name)
+		}
+	}
+	for _, call := range x.Calls {
+		_, err = fmt.Fprintf(w, "%s%s\n", indent, call)
+	}
+	return err
+}

@@ -1,0 +1,44 @@
+package cmd
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// TestExplainAll: each engine says of every pattern of every model and variant what it
+// is asked for, or why it cannot run it, and says the same again.
+func TestExplainAll(t *testing.T) {
+	known := bundled()
+	engines := known.explainers()
+	if len(engines) < 3 {
+		t.Fatalf("%d engines explain; want embedded, cassandra and hbase at least", len(engines))
+	}
+	for _, e := range engines {
+		for _, m := range known.withVariants() {
+			s, err := m.Schema()
+			if err != nil {
+				t.Fatal(err)
+			}
+			compile, err := e.Compile(s, drivers.Options{Namespace: "test"})
+			if err != nil {
+				t.Fatalf("%s, %s: %v", e.Name, m.Name, err)
+			}
+			for _, p := range s.Patterns {
+				first, err := compile.Explain(p)
+				if err != nil {
+					t.Errorf("%s, %s, pattern %s: %v", e.Name, m.Name, p.Name, err)
+					continue
+				}
+				again, err := compile.Explain(p)
+				if err != nil || !slices.Equal(first.Calls, again.Calls) {
+					t.Errorf("%s, %s, pattern %s: first %q, then %q, %v", e.Name, m.Name, p.Name, first.Calls, again.Calls, err)
+				}
+				if explained := len(first.Calls) > 0; explained != (first.Runs != nil) || first.Runs != p && first.Refused == nil {
+					t.Errorf("%s, %s, pattern %s: calls %q of %v, refused for %v", e.Name, m.Name, p.Name, first.Calls, first.Runs, first.Refused)
+				}
+			}
+		}
+	}
+}

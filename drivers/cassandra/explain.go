@@ -1,0 +1,105 @@
+package cassandra
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// compiler compiles the patterns of a schema for a cluster that has its tables.
+func compiler(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
+	d, err := define(s, o.Namespace, Replication{anyDatacenter, 1})
+	if err != nil {
+		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
+	}
+	store := &Store{namespace: o.Namespace}
+	store.addApplied(d, s, &liveKeyspace{})
+	return func(p *schemas.Pattern) (drivers.Statement, error) {
+		st, err := store.compile(p)
+		if err != nil {
+			return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
+		}
+		return st, nil
+	}, nil
+}
+
+// Explain implements drivers.Explainer: the CQL of each request with what a call must
+// give for it.
+func (st *statement) Explain() ([]string, error) {
+	if st.Pattern().Kind == schemas.Batch {
+		return st.explainBatch(), nil
+	}
+	var lines []string
+	for with, q := range st.queries {
+		if q != nil {
+			lines = append(lines, q.text+";"+st.note(q, bounds(with)))
+		}
+	}
+	for i, q := range st.chains[0] {
+		lines = append(lines, fmt.Sprintf("%s;  -- after a row: request %d of %d", q.text, i+1, len(st.chains[0])))
+	}
+	return lines, nil
+}
+
+// note says when a query is sent, and to whom.
+func (st *statement) note(q *query, with bounds) string {
+	var words []string
+	for _, b := range []struct {
+		bit  bounds
+		word string
+	}{{withFrom, "from"}, {withTo, "to"}, {withAfter, "after"}} {
+		if with&b.bit != 0 {
+			words = append(words, b.word)
+		}
+	}
+	if len(words) > 0 {
+		words = []string{"with " + strings.Join(words, ", ")}
+	}
+	if st.readsEach() {
+		words = append(words, fmt.Sprintf("a request for each element, %d at once", st.Pattern().Parallel))
+	}
+	if len(q.route) == 0 && st.Pattern().Kind.Reads() {
+		words = append(words, "no partition key: all nodes are asked")
+	}
+	if q.conditional {
+		words = append(words, "a lightweight transaction (Paxos)")
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "  -- " + strings.Join(words, "; ")
+}
+
+// explainBatch follows atomicBatch, which chooses the type of the batch.
+func (st *statement) explainBatch() []string {
+	p := st.Pattern()
+	var head string
+	switch {
+	case p.Atomic == schemas.AtomicNone && p.Parallel > 1:
+		head = fmt.Sprintf("-- a request for each part, %d at once", p.Parallel)
+	case p.Atomic == schemas.AtomicNone:
+		head = "-- a request for each part, one after another"
+	case st.counter:
+		head = "BEGIN COUNTER BATCH  -- of one partition"
+	default:
+		head = "BEGIN BATCH  -- UNLOGGED if all parts are in one partition"
+	}
+	lines := []string{head}
+	for i, part := range st.parts {
+		q := part.timed
+		if p.Atomic == schemas.AtomicNone {
+			q = part.queries[0]
+		}
+		line := "  " + q.text + ";"
+		if each := p.Parts[i].Each; each != "" {
+			line += "  -- for each " + each
+		}
+		lines = append(lines, line)
+	}
+	if p.Atomic != schemas.AtomicNone {
+		lines = append(lines, "APPLY BATCH;")
+	}
+	return lines
+}

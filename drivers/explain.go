@@ -1,0 +1,81 @@
+package drivers
+
+import (
+	"errors"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Explainer is a statement that tells what the engine is asked for, one request a
+// line, as the driver has compiled it.
+type Explainer interface {
+	Explain() ([]string, error)
+}
+
+// Compiler compiles the patterns of one schema as Prepare does, without an engine.
+// Its statements are Explainers; no session runs them.
+type Compiler func(p *schemas.Pattern) (Statement, error)
+
+// Explanation is what an engine is asked for by a pattern.
+type Explanation struct {
+	// Runs is the pattern that runs: the fallback if the engine cannot run the
+	// declared one. It is nil if the engine can run neither.
+	Runs    *schemas.Pattern
+	Refused error // why the declared pattern does not run, or nil
+	Calls   []string
+}
+
+// Explain compiles a pattern, or its fallback, and returns what the engine is asked for.
+func (compile Compiler) Explain(p *schemas.Pattern) (x Explanation, err error) {
+	stmt, err := compile(p)
+	if errors.Is(err, ErrUnsupported) {
+		x.Refused = err
+		if p.Fallback == nil {
+			return x, nil
+		}
+		stmt, err = compile(p.Fallback)
+		if errors.Is(err, ErrUnsupported) {
+			return x, nil
+		}
+	}
+	if err != nil {
+		return x, err
+	}
+	x.Runs = stmt.Pattern()
+	if e, ok := stmt.(Explainer); ok {
+		x.Calls, err = e.Explain()
+	}
+	return x, err
+}
+
+// Example returns arguments for a pattern, by which an engine shows the keys that it
+// makes: text "a", number 1, bytes 01, the UUID of version 1 whose time is 0. Calls
+// begin at the first row: after is null.
+func Example(p *schemas.Pattern) []Value {
+	layout, args := p.ArgLayout(), []Value(nil)
+	for i, a := range p.Args() {
+		if i >= layout.After && i < layout.After+len(p.After) {
+			args = append(args, Value{})
+			continue
+		}
+		args = append(args, example(a.Type))
+	}
+	return args
+}
+
+func example(t schemas.Type) Value {
+	uuid := [16]byte{6: 0x10, 8: 0x80}
+	switch t.Kind {
+	case schemas.Text:
+		return Text("a")
+	case schemas.Blob:
+		return Blob([]byte{1})
+	case schemas.UUID, schemas.TimeUUID:
+		return ID(t.Kind, uuid)
+	case schemas.Set, schemas.List:
+		return Value{kind: t.Kind, list: []Value{example(*t.Elem)}}
+	case schemas.Map:
+		return MapOf([]Value{example(*t.Key), example(*t.Elem)})
+	}
+	return Number(t.Kind, 1)
+}

@@ -1,0 +1,141 @@
+package hbase
+
+import (
+	"fmt"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// compiler compiles the patterns of a schema for an HBase that has its tables.
+func compiler(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
+	set, err := newSettings(o)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLayout(prefixOf(o.Namespace, s.Name), s)
+	if err != nil {
+		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
+	}
+	store := &Store{settings: set, namespace: o.Namespace}
+	store.tables.Add(s, l.tables)
+	return func(p *schemas.Pattern) (drivers.Statement, error) {
+		st, err := store.compile(p)
+		if err != nil {
+			return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
+		}
+		return st, nil
+	}, nil
+}
+
+// Explain implements drivers.Explainer: the requests and the keys that example
+// arguments lead to.
+func (st *statement) Explain() ([]string, error) {
+	p := st.Pattern()
+	if p.Kind == schemas.Batch {
+		return st.explainBatch()
+	}
+	args := drivers.Example(p)
+	fixed := append([]drivers.Value(nil), args[:len(p.By)]...)
+	if st.Layout.In >= 0 {
+		fixed = append(fixed, args[st.Layout.In].Elems()[0])
+	}
+	keys, whole, err := st.explainKeys(fixed, args)
+	if err != nil {
+		return nil, st.Named(err)
+	}
+	family, _ := st.family()
+	line := fmt.Sprintf("%s of %s, family %s: %s", st.verb(whole), st.table.hbase, family, keys)
+	if st.backward {
+		line += ", from the last"
+	}
+	if st.Layout.In >= 0 {
+		line += ", for each element"
+	}
+	lines := []string{line}
+	for _, c := range p.Filter {
+		lines = append(lines, fmt.Sprintf("  the region server leaves out rows in which %s differs", c.Name))
+	}
+	return lines, nil
+}
+
+// explainKeys writes the row key or the range of row keys; of a wide row also the
+// qualifiers. Whole reports whether it is one row.
+func (st *statement) explainKeys(fixed, args []drivers.Value) (keys string, whole bool, err error) {
+	parts := st.table.row
+	if st.Pattern().Static {
+		parts = st.table.static
+	}
+	n := min(len(fixed), len(parts))
+	var b bounds
+	if err := b.set(st, parts, fixed[:n], args); err != nil {
+		return "", false, err
+	}
+	if n < len(parts) {
+		return "rows " + span(&b), false, nil
+	}
+	keys = fmt.Sprintf("row %x", b.lower)
+	if st.table.wide() && !st.Pattern().Static {
+		if err := b.set(st, st.table.rest, fixed[n:], args); err != nil {
+			return "", false, err
+		}
+		keys += ", cells " + span(&b)
+	}
+	return keys, true, nil
+}
+
+// span writes a range of keys; an empty end is none.
+func span(b *bounds) string {
+	switch {
+	case len(b.lower)+len(b.upper) == 0:
+		return "all"
+	case len(b.upper) == 0:
+		return fmt.Sprintf("from %x", b.lower)
+	}
+	return fmt.Sprintf("from %x to before %x", b.lower, b.upper)
+}
+
+// verb names the request. The session chooses between both of "Get or Scan" by the
+// number of cells that a call wants.
+func (st *statement) verb(whole bool) string {
+	switch p := st.Pattern(); {
+	case p.Kind == schemas.Get:
+		return "Get"
+	case p.Kind.Reads() && whole && st.table.wide():
+		return "Get or Scan"
+	case p.Kind.Reads():
+		return "Scan"
+	case st.searches():
+		return "Scan, then Delete"
+	case p.Kind == schemas.PutIf,
+		p.Kind == schemas.Put && st.table.wide() && len(p.Columns) == 0 && len(st.table.columns) > 0:
+		return "CheckAndMutate"
+	case p.Kind == schemas.Add:
+		return "Increment"
+	case p.Kind == schemas.Delete:
+		return "Delete"
+	}
+	return "Put"
+}
+
+func (st *statement) explainBatch() ([]string, error) {
+	p := st.Pattern()
+	head := "each part by itself:"
+	if p.Atomic != schemas.AtomicNone {
+		head = "one atomic change of a row:"
+	}
+	lines := []string{head}
+	for i, part := range st.parts {
+		more, err := part.Explain()
+		if err != nil {
+			return nil, err
+		}
+		if each := p.Parts[i].Each; each != "" {
+			more[0] += ", for each " + each
+		}
+		for _, l := range more {
+			lines = append(lines, "  "+l)
+		}
+	}
+	return lines, nil
+}
