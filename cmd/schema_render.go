@@ -72,15 +72,15 @@ func (r registry) renderers() []drivers.Engine {
 
 // renderer returns the engine of that name.
 func (r registry) renderer(name string) (e drivers.Engine, err error) {
-	if name == "" {
+	switch name {
+	case "":
 		return e, usagef("no engine named; add --engine cassandra, hbase, oraclenosql or embedded")
+	case "all":
+		return e, usagef("--engine all: name one engine")
 	}
 	engines, err := pick("engine", []string{name}, r.renderers(), func(e drivers.Engine) string { return e.Name })
 	if err != nil {
 		return e, err
-	}
-	if len(engines) != 1 {
-		return e, usagef("--engine all: name one engine")
 	}
 	return engines[0], nil
 }

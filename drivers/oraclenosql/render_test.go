@@ -38,7 +38,11 @@ func TestRender(t *testing.T) {
 	if string(want) != text {
 		t.Errorf("the DDL differs from %s; -update writes it anew:\n%s", golden, text)
 	}
+	names := schemas.BundledNames()
 	for _, name := range schemas.BundledNames() {
+		names = append(names, schemas.BundledVariants(name)...)
+	}
+	for _, name := range names {
 		s, err := schemas.Bundled(name)
 		if err != nil {
 			t.Fatal(err)
