@@ -15,7 +15,10 @@
 // An accepted finding is still returned, with its reason. Check refuses an acceptance
 // of an unknown rule. An acceptance that matches no finding is a finding itself.
 //
-// Rules judge by what a schema says. A clustering column of type timeuuid, timestamp,
-// uuid or bigint is taken to get a new value for each message, so that its partition
-// grows; text, int and boolean columns are taken to name folders, chunks or flags.
+// Rules judge by what a schema says. The rows of a table say whether messages gather in
+// a partition and what a column holds. Without them, a clustering column of type
+// timeuuid, timestamp, uuid or bigint is taken to get a new value for each message, and
+// text, int and boolean columns to name folders, chunks or flags. [Answers] says of each
+// pattern how many partitions answer it, in which order, and what bounds it. The sizes
+// that [Numbers] hold come from a forecast; without them, rules about sizes do not run.
 package lint
