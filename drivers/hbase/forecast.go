@@ -163,7 +163,7 @@ func (forecastEngine) Limits() []forecast.Limit {
 func (forecastEngine) Space() forecast.Space {
 	return forecast.Space{
 		Replicas: 3, Compaction: 0.5, Tombstones: 7,
-		Why: "a major compaction writes each store anew, region by region; replicas are those of HDFS",
+		Why: "major compactions write stores anew, one by one; the replicas are those of HDFS",
 	}
 }
 
