@@ -33,8 +33,8 @@ func (s Suite) RunVariantsLive(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			contact := live.Contact(t, e.Name)
 			t.Parallel()
-			few := slices.DeleteFunc(touched(), func(r rule) bool { return r.name == "pages" || r.name == "move" })
 			s.eachVariant(t, func(t *testing.T, v Suite, _ bool) {
+				few := slices.DeleteFunc(touched(), func(r rule) bool { return r.name == "pages" || r.name == "move" })
 				st := drivertest.OpenLive(t, e, drivers.Options{Contact: []string{contact}, Namespace: newNamespace()})
 				v.onShared(t, st).run(t, few)
 			})
