@@ -103,7 +103,7 @@ func TestExitStatus(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", strict.Errors{{Msg: "wrong"}}), 2},
 		{fmt.Errorf("wrapped: %w", &mail.FormatError{}), 2},
 		{verdict(&reports.Run{}, false), 0},
-		{verdict(&reports.Run{Cells: []reports.Cell{{Verdict: reports.Invalid}}}, false), 0},
+		{verdict(&reports.Run{Cells: []reports.Cell{{Verdict: reports.Invalid}}}, false), 3},
 		{verdict(&reports.Run{Cells: []reports.Cell{{Verdict: reports.Failed}}}, false), 1},
 		{verdict(&reports.Run{Interrupted: true, Cells: []reports.Cell{{Verdict: reports.Failed}}}, false), 130},
 		{verdict(&reports.Run{Audits: []reports.Audit{{Verified: 3, Purgeable: 2, Unreferenced: 1, Unknown: 1}}}, false), 0},
