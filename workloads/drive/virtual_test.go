@@ -19,7 +19,7 @@ import (
 // In virtual time, with more than ten million operations, response times are what
 // theory says within 2%. The real workers, schedule and recorder run; only the clock is
 // another.
-func TestResponseAgreesWithTheoryAlone(t *testing.T) {
+func TestResponseAgreesWithTheory(t *testing.T) {
 	const operations = 10_000_000
 	constant := func(rate uint64) workloads.Phase {
 		return workloads.Phase{Arrivals: workloads.Constant, Rate: workloads.Rate{Count: rate, Per: second}}
