@@ -38,7 +38,7 @@ func (b bounded[T]) Set(s string) error {
 	if err != nil {
 		return err
 	}
-	if v < b.least || v > b.most {
+	if !(v >= b.least && v <= b.most) { // which NaN is not
 		return errors.New("out of range")
 	}
 	*b.value = v
@@ -68,6 +68,11 @@ func text(v any) string {
 
 func whole(value *int, least, most int) pflag.Value {
 	return bounded[int]{value, least, most, "a whole number", strconv.Atoi}
+}
+
+func number(value *float64, least, most float64) pflag.Value {
+	parse := func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
+	return bounded[float64]{value, least, most, "a number", parse}
 }
 
 func wholeUint64(value *uint64) pflag.Value {

@@ -9,16 +9,18 @@ import (
 func newModels(known registry) *cobra.Command {
 	var engines []string
 	c := &cobra.Command{
-		Use:   "models [NAME]",
+		Use:   "models [NAME|FILE.yaml]",
 		Short: "List the mailbox data models and their variants, or describe one",
 		Long: `List the mailbox data models and their variants, or describe one: its tables
-with keys, orders and additions to the document, its access patterns, and which
-of them run otherwise on an engine. -e adds what each pattern asks of engines.`,
+with keys, orders, settings and additions to the document, its access patterns,
+and which of them run otherwise on an engine. -e adds what each pattern asks of
+engines. A schema file is described in the same way.`,
 		Example: `  mailbench models
   mailbench models james
   mailbench models datastax -e cassandra,hbase
   mailbench models new mymail`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeSchema(known),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return known.describeModel(cmd.OutOrStdout(), args[0], engines)

@@ -3,41 +3,35 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/diagram"
 )
 
-// lineWidth is the width of a description in columns.
-const lineWidth = 80
-
-// describeModel prints what a mail architect wants to know of a model. Calls are
-// shown of the engines named; without any, only what an engine does otherwise.
+// describeModel prints what a mail architect wants to know of a model, or of a schema
+// file. Calls are shown of the engines named; without any, only what an engine does
+// otherwise.
 func (r registry) describeModel(w io.Writer, name string, engines []string) error {
-	models, err := r.pickModels([]string{name})
+	s, err := r.schema(name)
 	if err != nil {
 		return err
 	}
-	if len(models) != 1 {
-		return usagef("expected one model, found %q", name)
-	}
-	s, err := models[0].Schema()
-	if err != nil {
-		return fmt.Errorf("schema of model %s: %w", name, err)
-	}
 	shown := r.explainers()
-	if len(engines) > 0 {
+	if len(engines) > 0 && !slices.Equal(engines, []string{"all"}) {
 		if shown, err = pick("engine", engines, shown, func(e drivers.Engine) string { return e.Name }); err != nil {
 			return err
 		}
 	}
-	d := description{w: w, schema: s, calls: len(engines) > 0, labels: make(map[*schemas.Pattern]string)}
+	d := description{w: w, width: min(80, width(w)), schema: s, calls: len(engines) > 0, labels: make(map[*schemas.Pattern]string)}
 	for _, e := range shown {
 		compile, err := e.Compile(s, drivers.Options{})
 		if err != nil {
-			return fmt.Errorf("engine %s: %w", e.Name, err)
+			return usage(fmt.Errorf("engine %s: %w", e.Name, err))
 		}
 		d.engines = append(d.engines, compiled{e.Name, compile})
 	}
@@ -57,6 +51,7 @@ type compiled struct {
 // description is the text of one model.
 type description struct {
 	w       io.Writer
+	width   int // of a line, in columns
 	schema  *schemas.Schema
 	engines []compiled
 	calls   bool
@@ -65,11 +60,11 @@ type description struct {
 
 func (d *description) print(name string) error {
 	s := d.schema
-	d.say("", name+": "+s.Doc)
+	d.say("", s.Name+": "+s.Doc)
 	if s.Native != "" {
 		d.say("", "Its document was written for "+s.Native+".")
 	}
-	d.say("", "Diagram: mailbench schema diagram "+name+" -o "+name+".svg")
+	d.say("", "Diagram: mailbench schema diagram "+name+" -o "+s.Name+".svg")
 	fmt.Fprintln(d.w, "\nTABLES")
 	for _, t := range s.Tables {
 		d.table(t)
@@ -108,6 +103,13 @@ func (d *description) table(t *schemas.Table) {
 		if c.Addition != "" {
 			d.field("addition", c.Name+": "+c.Addition)
 		}
+	}
+	for _, engine := range slices.Sorted(maps.Keys(t.Hints)) {
+		var words []string
+		for _, name := range slices.Sorted(maps.Keys(t.Hints[engine])) {
+			words = append(words, name+" "+t.Hints[engine][name])
+		}
+		d.field(engine, strings.Join(words, ", "))
 	}
 }
 
@@ -208,21 +210,13 @@ func (d *description) say(indent, text string) {
 	}
 }
 
-// wrap prints a text in lines of lineWidth columns, below each other after lead.
+// wrap prints a text in lines below each other, after lead.
 func (d *description) wrap(lead, text string) {
-	rest := strings.Repeat(" ", len([]rune(lead)))
-	line, empty := lead, true
-	for _, word := range strings.Fields(text) {
-		switch {
-		case empty:
-			line += word
-		case len([]rune(line))+1+len([]rune(word)) <= lineWidth:
-			line += " " + word
-		default:
-			fmt.Fprintln(d.w, line)
-			line = rest + word
+	n := utf8.RuneCountInString(lead)
+	for i, line := range lines(text, d.width-n) {
+		if i > 0 {
+			lead = strings.Repeat(" ", n)
 		}
-		empty = false
+		fmt.Fprintln(d.w, lead+line)
 	}
-	fmt.Fprintln(d.w, line)
 }

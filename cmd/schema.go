@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"fmt"
+	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +32,11 @@ code, so a model can be checked before it is written.`,
 		newSchemaDiff(known),
 		newSchemaExplain(known),
 	)
+	for _, sub := range c.Commands() {
+		if sub.Name() != "list" {
+			sub.ValidArgsFunction = completeSchema(known)
+		}
+	}
 	return c
 }
 
@@ -61,6 +68,15 @@ func (r registry) schemas(names []string) ([]*schemas.Schema, error) {
 func (r registry) schema(name string) (*schemas.Schema, error) {
 	if isFile(name) {
 		return r.schemaFile(name)
+	}
+	if name == "all" {
+		return nil, usagef("expected one model or schema file, found %q", name)
+	}
+	if !slices.Contains(r.modelNames(), name) {
+		if _, err := os.Stat(name); err == nil {
+			return nil, usagef("unknown model %q; the file of that name is ./%s", name, name)
+		}
+		return nil, usage(unknown("model", name, append(r.modelNames(), "or a file NAME.yaml")))
 	}
 	models, err := r.pickModels([]string{name})
 	if err != nil {

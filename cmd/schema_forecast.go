@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,7 +60,7 @@ the workload says how many messages are moved and deleted.`,
 	flags.StringArrayVar(&f.set, "set", nil, "change one value of the workload: `KEY=VALUE`, such as population.users=10")
 	flags.StringVar(&f.mail, "mail", "", "sample the messages of this mbox `FILE` (also .gz) instead of generated ones")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
-	flags.Float64Var(&f.perDay, "per-day", 0, "`N` messages received by each user a day, on average")
+	flags.Var(number(&f.perDay, 0, 100_000), "per-day", "`N` messages received by each user a day, on average")
 	flags.Var(whole(&f.years, 1, 100), "years", "look `N` years ahead (1 to 100)")
 	flags.Var(whole(&f.replicas, 0, 100), "replicas", "`N` copies of the data (default: the engine's usual number)")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, with the sources of limits")
@@ -75,8 +76,8 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 	if err != nil {
 		return err
 	}
-	if f.perDay < 0 {
-		return usagef("--per-day %g: expected a number that is not negative", f.perDay)
+	if len(f.workloads) == 0 {
+		return usagef("--workload: no workload named; mailbench workloads lists them")
 	}
 	engine, err := e.Forecast(s)
 	if err != nil {
@@ -112,16 +113,15 @@ func (f *forecastFlags) pickEngine(known registry, s *schemas.Schema) (drivers.E
 			}
 		}
 	}
-	picked, err := known.pickEngines([]string{name})
-	switch {
-	case err != nil:
-		return drivers.Engine{}, err
-	case len(picked) > 1:
-		return drivers.Engine{}, usagef("--engine %s: a forecast is for one engine; name one", name)
-	case picked[0].Forecast == nil:
+	for _, e := range known.engines {
+		if e.Name == name && e.Forecast != nil {
+			return e, nil
+		}
+	}
+	if slices.Contains(append(known.inSchemas(), "all"), name) {
 		return drivers.Engine{}, usagef("--engine %s: there is no forecast for it; name one of %s", name, strings.Join(forecastable(known), ", "))
 	}
-	return picked[0], nil
+	return drivers.Engine{}, usage(unknown("engine", name, forecastable(known)))
 }
 
 // forecastable returns the names of the engines whose files are known.

@@ -123,14 +123,11 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 // lintEngines checks the names of engines. One that mailbench has no driver for may
 // be among them.
 func lintEngines(names []string) ([]string, error) {
-	known := lint.EngineNames()
-	if slices.Equal(names, []string{"all"}) {
-		return known, nil
+	switch {
+	case len(names) == 0:
+		return nil, nil
+	case slices.Equal(names, []string{"all"}):
+		return lint.EngineNames(), nil
 	}
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return nil, usage(unknown("engine", name, append(known, "all")))
-		}
-	}
-	return names, nil
+	return pick("engine", names, lint.EngineNames(), func(name string) string { return name })
 }

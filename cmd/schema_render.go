@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +41,9 @@ No engine is asked. Settings that matter to tables are the engine's own
 			if err != nil {
 				return err
 			}
+			if strings.ContainsFunc(namespace, notInNames) {
+				return usagef("--namespace %q: expected letters, digits and _ only", namespace)
+			}
 			o := drivers.Options{Namespace: namespace}
 			if config := w.Engines[e.Name]; config != nil {
 				o.Settings = config.Settings
@@ -57,6 +61,12 @@ No engine is asked. Settings that matter to tables are the engine's own
 	cmd.Flags().StringVar(&from, "workload", "quick", "`WORKLOAD` or file with the engine's settings")
 	f.bindSet(cmd.Flags())
 	return cmd
+}
+
+// notInNames reports whether some engine refuses a letter in the name of a keyspace
+// or namespace.
+func notInNames(r rune) bool {
+	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }
 
 // renderers are the engines that can write a schema.

@@ -10,8 +10,7 @@ func newSchemaShow(known registry) *cobra.Command {
 		Short: "Print a schema as YAML",
 		Example: `  mailbench schema show james
   mailbench schema show james > mine.yaml`,
-		Args:              oneSchema,
-		ValidArgsFunction: completeSchema(known),
+		Args: oneSchema,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := known.schema(args[0])
 			if err != nil {

@@ -1,10 +1,11 @@
 package cmd
 
 import (
-	"fmt"
 	"io"
+	"math"
 	"os"
-	"text/tabwriter"
+	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -27,17 +28,67 @@ func width(w io.Writer) int {
 	return defaultWidth
 }
 
-// table prints rows in columns under their heads.
-func table(w io.Writer, head []string, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{head}, rows...) {
-		for i, cell := range row {
-			if i > 0 {
-				fmt.Fprint(t, "\t")
-			}
-			fmt.Fprint(t, cell)
+// lines breaks a text at its spaces into lines of at most width columns. A longer
+// word has a line of its own.
+func lines(text string, width int) []string {
+	var all []string
+	line, n := "", 0
+	for _, word := range strings.Fields(text) {
+		more := utf8.RuneCountInString(word)
+		switch {
+		case n == 0:
+			line, n = word, more
+		case n+1+more <= width:
+			line, n = line+" "+word, n+1+more
+		default:
+			all = append(all, line)
+			line, n = word, more
 		}
-		fmt.Fprintln(t)
 	}
-	return t.Flush()
+	return append(all, line)
+}
+
+// table prints rows in columns under their heads. On a terminal that is too narrow, the
+// text of the last column is broken into lines.
+func table(w io.Writer, head []string, rows [][]string) error {
+	room := math.MaxInt
+	if isTerminal(w) {
+		room = width(w)
+	}
+	_, err := io.WriteString(w, columns(append([][]string{head}, rows...), room))
+	return err
+}
+
+// columns writes rows in columns, in lines of at most width columns. Where the others
+// leave too little room beside them, the text of the last column stands below.
+func columns(rows [][]string, width int) string {
+	const gap, least = 2, 20 // of text that can be read
+	last := len(rows[0]) - 1
+	widths, indent := make([]int, last), 0
+	for i := range widths {
+		for _, row := range rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i])+gap)
+		}
+		indent += widths[i]
+	}
+	below := width < indent+least
+	if below {
+		indent = 4
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row[:last] {
+			line += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+		}
+		if below {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+			line = strings.Repeat(" ", indent)
+		}
+		for _, text := range lines(row[last], width-indent) {
+			b.WriteString(strings.TrimRight(line+text, " ") + "\n")
+			line = strings.Repeat(" ", indent)
+		}
+	}
+	return b.String()
 }

@@ -107,7 +107,8 @@ func (m Module) files() (texts [][]byte, names []string, err error) {
 // that building needs no network where mailbench was built.
 func (m Module) goMod() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "module %s\n\n", m.Name)
+	// With a domain in it, the path differs from that of every standard package ("time").
+	fmt.Fprintf(&b, "module example.com/%s\n\n", m.Name)
 	inRequire := false
 	var indirect []string
 	for line := range strings.Lines(string(mailbench.GoMod)) {

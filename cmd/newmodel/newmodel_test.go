@@ -81,6 +81,9 @@ func TestWriteKeepsFiles(t *testing.T) {
 }
 
 func TestGoMod(t *testing.T) {
+	if got := string(Module{Name: "time", Version: "v0.2.0"}.goMod()); !strings.HasPrefix(got, "module example.com/time\n") {
+		t.Errorf("of a model with the name of a standard package:\n%s", got)
+	}
 	released := string(Module{Name: "mine", Version: "v0.2.0"}.goMod())
 	if !strings.Contains(released, "\nrequire github.com/mailbench/mailbench v0.2.0\n") || strings.Contains(released, "replace") {
 		t.Errorf("of a released version:\n%s", released)
