@@ -160,6 +160,9 @@ type filled struct {
 func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	if b.request == nil {
 		b.request = s.store.session.NewBatch(gocql.LoggedBatch)
+		if s.tracer != nil {
+			b.request.Trace(s.tracer)
+		}
 	}
 	n := 0
 	for i := range parts {

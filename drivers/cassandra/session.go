@@ -32,6 +32,7 @@ type slot struct {
 	done   chan error // a parallel slot sends its outcome here
 	// tolerant: what cannot be decoded is yielded as broken. All slots of a session share it.
 	tolerant *bool
+	tracer   gocql.Tracer // nil: requests are not traced
 }
 
 // call is a query in a slot, with its request and buffers. It can be sent many
@@ -70,7 +71,7 @@ func (s *Store) slot() slot {
 func (s *session) parallelSlots(n int) []*slot {
 	for len(s.slots) < n {
 		sl := s.store.slot()
-		sl.tolerant = s.tolerant
+		sl.tolerant, sl.tracer = s.tolerant, s.tracer
 		s.slots = append(s.slots, &sl)
 	}
 	return s.slots[:n]
@@ -139,6 +140,9 @@ func (sl *slot) call(q *query) *call {
 	// A page must not be fetched ahead: gocql would read the call's values while
 	// the next call overwrites them.
 	c.request.Bind(c.vals...).Prefetch(0)
+	if sl.tracer != nil {
+		c.request.Trace(sl.tracer)
+	}
 	switch {
 	case q.conditional:
 		c.request.NoSkipMetadata() // the columns of the result depend on the outcome

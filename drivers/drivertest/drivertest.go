@@ -43,6 +43,7 @@ func Topics() []Topic {
 		{"filters", filters},
 		{"scans", scans},
 		{"splits", splits},
+		{"traces", traces},
 		{"keys", oddKeys},
 		{"values", oddValues},
 		{"narrow", narrow},

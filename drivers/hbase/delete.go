@@ -199,6 +199,9 @@ func (f *foundRows) delete() error {
 	results, ok := f.store.client.SendBatch(ctx, calls)
 	if ok {
 		sl.timeout.stop()
+		if sl.tally != nil {
+			sl.tally.countBatch(own)
+		}
 		f.deleted += len(calls)
 		return nil
 	}

@@ -229,6 +229,13 @@ func (r *reading) sendMulti(n int) error {
 	results, ok := r.store.client.SendBatch(ctx, calls)
 	if ok {
 		r.slot.timeout.stop()
+		if r.slot.tally != nil {
+			own := make([]*call, n)
+			for i, g := range r.gets[:n] {
+				own[i] = g.call
+			}
+			r.slot.tally.countBatch(own)
+		}
 		return nil
 	}
 	defer r.slot.timeout.end()

@@ -77,7 +77,9 @@ func (s *Store) newSlot() *slot {
 // parallelSlots returns n slots for parallel calls.
 func (s *session) parallelSlots(n int) []*slot {
 	for len(s.more) < n {
-		s.more = append(s.more, s.store.newSlot())
+		sl := s.store.newSlot()
+		sl.tally = s.slot.tally
+		s.more = append(s.more, sl)
 	}
 	return s.more[:n]
 }

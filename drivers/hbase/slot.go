@@ -15,6 +15,7 @@ type slot struct {
 	batched bool // gohbase may put the call into one request with other calls
 	timeout callTimeout
 	call    *call
+	tally   *tally // of a traced session, else nil
 }
 
 func newSlot(rpc gohbase.RPCClient, timeout time.Duration) *slot {
@@ -51,6 +52,9 @@ func (sl *slot) sendAs(ctx context.Context, as hrpc.Call) error {
 	c := sl.call
 	c.ctx, c.stop = sl.timeout.start(ctx)
 	c.sent, c.answered, c.conn, c.block = false, false, nil, nil
+	if sl.tally != nil {
+		c.scan.request.TrackScanMetrics = yes
+	}
 	if as == nil {
 		as = c
 	} else {
@@ -59,6 +63,9 @@ func (sl *slot) sendAs(ctx context.Context, as hrpc.Call) error {
 	_, err := sl.rpc.SendRPC(as)
 	if err == nil {
 		sl.timeout.stop()
+		if sl.tally != nil {
+			sl.tally.count(c)
+		}
 		return nil
 	}
 	err = explain(ctx, c, err)

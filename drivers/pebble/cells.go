@@ -211,7 +211,7 @@ func (s *session) removeFromList(f *family, row []byte, col int, v drivers.Value
 	for ok := it.First(); ok && err == nil; ok = it.Next() {
 		err = s.removeIfEqual(it, kind, v.Elems())
 	}
-	return closeAfter(it, err)
+	return s.endIter(it, err)
 }
 
 func (s *session) removeIfEqual(it *pebble.Iterator, kind schemas.Kind, elems []drivers.Value) error {

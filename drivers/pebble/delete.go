@@ -77,7 +77,7 @@ func (s *session) clear(b *bounds, t *table) error {
 	if it == nil || err != nil {
 		return err
 	}
-	return closeAfter(it, s.clearKeys(it, b.upper, t))
+	return s.endIter(it, s.clearKeys(it, b.upper, t))
 }
 
 func (s *session) clearKeys(it *pebble.Iterator, upper []byte, t *table) error {

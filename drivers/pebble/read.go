@@ -50,6 +50,9 @@ func (s *session) lookup(key []byte) (data []byte, found bool, err error) {
 	if !s.rowIter.SeekPrefixGE(key) {
 		return nil, false, s.rowIter.Error()
 	}
+	if s.work != nil {
+		s.work.looked++
+	}
 	data, err = s.rowIter.ValueAndErr()
 	return data, err == nil, err
 }
@@ -64,10 +67,16 @@ func (s *session) lookupNear(key []byte) (data []byte, found bool, err error) {
 	}
 	it := s.rowIter
 	found = s.near && it.Valid() && stepTo(it, key)
+	if s.work != nil && it.Valid() {
+		s.work.looked++
+	}
 	if !found {
 		s.near = s.near && !it.Valid()
 		s.limit = append(append(s.limit[:0], key...), 0) // go no further over tombstones
 		found = it.SeekGEWithLimit(key, s.limit) == pebble.IterValid
+		if s.work != nil && found {
+			s.work.looked++
+		}
 	}
 	if !found {
 		return nil, false, it.Error()
@@ -97,10 +106,14 @@ func (s *session) openRows() (err error) {
 
 // closeIters ends the reading of a call.
 func (s *session) closeIters() (err error) {
-	for _, it := range []*pebble.Iterator{s.rowIter, s.cellIter} {
-		if it != nil {
-			err = errors.Join(err, it.Close())
+	if s.rowIter != nil {
+		if s.work != nil {
+			s.work.lookedUp(s.rowIter)
 		}
+		err = s.rowIter.Close()
+	}
+	if s.cellIter != nil {
+		err = errors.Join(err, s.endIter(s.cellIter, nil))
 	}
 	s.rowIter, s.cellIter = nil, nil
 	return err
@@ -151,6 +164,15 @@ func (s *session) getOne(st *statement, args []drivers.Value, yield yieldFunc) e
 	}
 	_, err = s.emit(st, data, args, yield)
 	return err
+}
+
+// endIter is closeAfter for an iterator of a call that went through a range, or through
+// one after another.
+func (s *session) endIter(it *pebble.Iterator, err error) error {
+	if s.work != nil {
+		s.work.ended(it)
+	}
+	return closeAfter(it, err)
 }
 
 // closeAfter closes c and returns err, or else the error of closing.
@@ -251,7 +273,10 @@ func (s *session) sliceOne(
 			}
 		}
 	}
-	return n, closeAfter(it, err)
+	if s.work != nil {
+		s.work.current().Rows += int64(read)
+	}
+	return n, s.endIter(it, err)
 }
 
 // sliceRow yields the row that the iterator is at.

@@ -20,6 +20,7 @@ type session struct {
 	bulk  bool
 	// tolerant: what cannot be decoded is yielded as broken.
 	tolerant bool
+	work     *work // what calls did, of a traced session; else nil
 
 	bounds  bounds
 	cells   bounds // of the cells beside bounds
@@ -124,6 +125,15 @@ func find(r pebble.Reader, key, buf []byte) ([]byte, error) {
 	return nil, err
 }
 
+// find is find in the session's database.
+func (s *session) find(key, buf []byte) ([]byte, error) {
+	data, err := find(s.db, key, buf)
+	if s.work != nil {
+		s.work.found(data != nil)
+	}
+	return data, err
+}
+
 // readStatics reads the static columns of the partition of the row at hand,
 // unless they are the ones at hand already.
 func (s *session) readStatics(st *statement) error {
@@ -138,7 +148,7 @@ func (s *session) readStatics(st *statement) error {
 	}
 	s.cellKey = key
 	if len(s.static) == 0 || string(s.static) != string(key) {
-		data, err := find(s.db, key, s.oldStat)
+		data, err := s.find(key, s.oldStat)
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (s *session) readOld(st *statement, args []drivers.Value) (present bool, er
 	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
 		return false, err
 	}
-	data, err := find(s.db, s.key, s.old)
+	data, err := s.find(s.key, s.old)
 	if err != nil {
 		return false, err
 	}

@@ -1,0 +1,161 @@
+package cassandra
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gocql/gocql"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+var (
+	_ drivers.Tracer        = (*Store)(nil)
+	_ drivers.TracedSession = (*tracedSession)(nil)
+)
+
+// tracedSession is a session whose requests Cassandra traces.
+type tracedSession struct {
+	*session
+	mu     sync.Mutex // requests of one call may run in parallel
+	traces [][][]byte // the traces of each piece of work
+}
+
+// Traced implements drivers.Tracer.
+func (s *Store) Traced() (drivers.TracedSession, error) {
+	se, err := s.Session()
+	if err != nil {
+		return nil, err
+	}
+	t := &tracedSession{session: se.(*session)}
+	t.tracer = t
+	return t, nil
+}
+
+// Begin implements drivers.TracedSession.
+func (t *tracedSession) Begin() { t.traces = append(t.traces, nil) }
+
+// Trace implements gocql.Tracer: it notes the trace of a request.
+func (t *tracedSession) Trace(id []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if last := len(t.traces) - 1; last >= 0 {
+		t.traces[last] = append(t.traces[last], bytes.Clone(id))
+	}
+}
+
+// tracesAtOnce is how many traces are read at the same time.
+const tracesAtOnce = 16
+
+// Work implements drivers.TracedSession: it reads the traces from the cluster.
+func (t *tracedSession) Work(ctx context.Context) ([]drivers.Work, error) {
+	if err := t.store.enter(); err != nil {
+		return nil, err
+	}
+	defer t.store.leave()
+	all := make([]drivers.Work, len(t.traces))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(tracesAtOnce)
+	for i, ids := range t.traces {
+		g.Go(func() (err error) {
+			all[i], err = t.store.workOf(ctx, ids)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, fmt.Errorf("read traces: %w", err)
+	}
+	t.traces = nil
+	return all, nil
+}
+
+// traced is what the traces of one piece of work say.
+type traced struct {
+	drivers.Work
+	nodes map[string]bool
+}
+
+// workOf adds up the traces of one piece of work.
+func (s *Store) workOf(ctx context.Context, ids [][]byte) (drivers.Work, error) {
+	t := traced{drivers.Untold, make(map[string]bool)}
+	t.Requests, t.Rows, t.Tombstones, t.Time = 0, 0, 0, 0
+	for _, id := range ids {
+		told, err := s.readTrace(ctx, id, &t)
+		if !told || err != nil {
+			return drivers.Untold, err
+		}
+	}
+	t.Nodes = int64(len(t.nodes))
+	return t.Work, nil
+}
+
+// traceAtMost is how long a trace may take to arrive. Nodes write traces behind the
+// request, and drop them if they have too much to do.
+const traceAtMost = 5 * time.Second
+
+// readTrace reads the trace of one request. Told is false if it did not arrive.
+func (s *Store) readTrace(ctx context.Context, id []byte, t *traced) (told bool, err error) {
+	var request string
+	var micros *int
+	err = drivers.Within(ctx, traceAtMost, func(ctx context.Context) error {
+		return poll(ctx, func() (bool, error) {
+			err := s.session.Query("SELECT request, duration FROM system_traces.sessions WHERE session_id = ?", id).
+				WithContext(ctx).Consistency(gocql.One).Scan(&request, &micros)
+			if err == gocql.ErrNotFound {
+				err = nil
+			}
+			return micros != nil, err
+		})
+	})
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case micros == nil:
+		return false, nil
+	case err != nil:
+		return false, err
+	case strings.HasPrefix(request, "Preparing"):
+		return true, nil // a statement that a node had to prepare again
+	}
+	t.Requests++
+	t.Time += time.Duration(*micros) * time.Microsecond
+	it := s.session.Query("SELECT activity, source, source_port FROM system_traces.events WHERE session_id = ?", id).
+		WithContext(ctx).Consistency(gocql.One).Iter()
+	var activity string
+	var source net.IP
+	var port int
+	for it.Scan(&activity, &source, &port) {
+		t.event(activity, net.JoinHostPort(source.String(), strconv.Itoa(port)))
+	}
+	return true, it.Close()
+}
+
+// What nodes trace of a read (ReadCommand.java) and of a write (CommitLog.java).
+var traceOfRead = regexp.MustCompile(`^Read (\d+) live rows and (\d+) tombstone`)
+
+const traceOfWrite = "Appending to commitlog"
+
+// event counts what one line of a trace says of the node.
+func (t *traced) event(activity, node string) {
+	if strings.HasPrefix(activity, traceOfWrite) {
+		t.nodes[node] = true
+	}
+	if m := traceOfRead.FindStringSubmatch(activity); m != nil {
+		t.nodes[node] = true
+		t.Rows += number(m[1])
+		t.Tombstones += number(m[2])
+	}
+}
+
+func number(digits string) int64 {
+	n, _ := strconv.ParseInt(digits, 10, 64) // too large a number is the largest
+	return n
+}

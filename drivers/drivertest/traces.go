@@ -1,0 +1,77 @@
+package drivertest
+
+import (
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// traces tests sessions whose engine tells what it does.
+func traces(t testing.TB, open Open) {
+	c := begin(t, open, "rows.yaml").client()
+	tracer, ok := c.store.(drivers.Tracer)
+	if !ok {
+		t.Skip("the engine does not tell what it does")
+	}
+	numbered(c, "p", 10)
+	for k := 1; k <= 4; k++ {
+		c.write("drop", "p", k)
+	}
+	session, err := tracer.Traced()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	traced := &client{suite: c.suite, fail: t, session: drivers.NewMeter(session)}
+	work := func(runs ...func()) []drivers.Work {
+		for _, run := range runs {
+			session.Begin()
+			run()
+		}
+		all, err := session.Work(c.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) != len(runs) {
+			t.Fatalf("%d pieces of work are told of %d", len(all), len(runs))
+		}
+		return all
+	}
+	all := work(
+		func() { traced.expectCount(1, "get_a", "p", 7) },
+		func() { traced.expectCount(1, "first", "p") },
+		func() { traced.expectCount(6, "scan") },
+		func() { traced.write("put_a", "p", 11, "a") },
+		func() {
+			if err := traced.batch("several_puts", with(0, "p", 12, "a"), with(0, "p", 13, "b"), with(0, "q", 1, "c")); err != nil {
+				t.Fatal(err)
+			}
+		},
+	)
+	get, first, scan, put, several := all[0], all[1], all[2], all[3], all[4]
+	if get.Requests != 1 || get.Rows != 1 {
+		t.Errorf("a get: %+v, want one request and one row", get)
+	}
+	if passed := max(first.Tombstones, first.Hidden); first.Rows < 1 || passed >= 0 && passed < 4 {
+		t.Errorf("a read behind four deleted rows: %+v", first)
+	}
+	if scan.Rows < 6 || scan.Rows <= get.Rows {
+		t.Errorf("a scan of six rows: %+v", scan)
+	}
+	if max(get.Tombstones, 0)+max(get.Hidden, 0) > 0 {
+		t.Errorf("a get of a row that was written once: %+v", get)
+	}
+	if c.caps.InProcess {
+		return
+	}
+	if put.Requests != 1 || put.Nodes < 1 || several.Requests != 3 || several.Nodes < 1 {
+		t.Errorf("a put: %+v, and three in parallel: %+v", put, several)
+	}
+	if rest := work(); len(rest) != 0 {
+		t.Errorf("work is told twice: %+v", rest)
+	}
+}

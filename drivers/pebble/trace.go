@@ -1,0 +1,93 @@
+package pebble
+
+import (
+	"context"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+var (
+	_ drivers.Tracer        = (*Store)(nil)
+	_ drivers.TracedSession = (*tracedSession)(nil)
+)
+
+// work is what the calls of a traced session did. Numbers come from the statistics of
+// its iterators. A Get of Pebble has none: it counts as one key looked for.
+type work struct {
+	all    []drivers.Work
+	looked int // keys that rowIter has shown
+}
+
+// tracedSession is a session that keeps account of its calls.
+type tracedSession struct {
+	*session
+}
+
+// Traced implements drivers.Tracer.
+func (s *Store) Traced() (drivers.TracedSession, error) {
+	se, err := s.Session()
+	if err != nil {
+		return nil, err
+	}
+	t := &tracedSession{se.(*session)}
+	t.work = new(work)
+	return t, nil
+}
+
+// Begin implements drivers.TracedSession.
+func (t *tracedSession) Begin() {
+	next := drivers.Untold
+	next.Requests, next.Rows, next.Hidden, next.Blocks = 0, 0, 0, 0
+	t.work.all = append(t.work.all, next)
+}
+
+// Work implements drivers.TracedSession.
+func (t *tracedSession) Work(context.Context) ([]drivers.Work, error) {
+	all := t.work.all
+	t.work.all = nil
+	return all, nil
+}
+
+func (w *work) current() *drivers.Work {
+	if len(w.all) == 0 {
+		return new(drivers.Work)
+	}
+	return &w.all[len(w.all)-1]
+}
+
+// found counts a Get.
+func (w *work) found(there bool) {
+	c := w.current()
+	if c.Requests++; there {
+		c.Rows++
+	}
+}
+
+// ended takes the statistics of an iterator that went through ranges, and is about to
+// be closed. It showed a key after each step and each seek, but none at the end of a range.
+func (w *work) ended(it *pebble.Iterator) {
+	stats := it.Stats()
+	seen := stats.ForwardStepCount[pebble.InterfaceCall] + stats.ReverseStepCount[pebble.InterfaceCall]
+	if it.Valid() {
+		seen++
+	}
+	w.add(&stats, seen)
+}
+
+// lookedUp takes the statistics of an iterator that looked for single keys.
+func (w *work) lookedUp(it *pebble.Iterator) {
+	stats := it.Stats()
+	w.add(&stats, w.looked)
+	w.current().Rows += int64(w.looked)
+	w.looked = 0
+}
+
+func (w *work) add(stats *pebble.IteratorStats, seen int) {
+	c := w.current()
+	c.Requests += int64(stats.ForwardSeekCount[pebble.InterfaceCall] + stats.ReverseSeekCount[pebble.InterfaceCall])
+	c.Blocks += int64(stats.InternalStats.BlockBytes)
+	// A reverse read passes the key before the one that it shows.
+	c.Hidden += max(0, int64(stats.InternalStats.PointCount)-int64(seen))
+}
