@@ -69,6 +69,11 @@ var layers = []struct {
 		[]string{"models/*", "drivers/*"},
 	},
 	{
+		"workloads/trace",
+		[]string{"schemas", "drivers", "models", "workloads", "workloads/run"},
+		[]string{"models/*", "drivers/*", "drivers/launch/live"},
+	},
+	{
 		"workloads/population",
 		[]string{"schemas/forecast", "models", "models/mail", "workloads", "workloads/messages"},
 		[]string{"schemas", "models/*", "drivers", "drivers/*", "drivers/launch/live"},

@@ -12,6 +12,8 @@ import (
 
 func newSchemaExplain(known registry) *cobra.Command {
 	var engine, namespace string
+	var live bool
+	var f liveFlags
 	c := &cobra.Command{
 		Use:   "explain MODEL|FILE.yaml [PATTERN…]",
 		Short: "Show what each access pattern asks of an engine",
@@ -19,9 +21,17 @@ func newSchemaExplain(known registry) *cobra.Command {
 requests of HBase with their row keys, the keys of the embedded engine. The
 driver compiles the patterns as it does for a run. No engine is asked. Keys, in
 hexadecimal, are those of example arguments: text "a", number 1; a page is the
-first one.`,
+first one.
+
+With --live the engine is asked, and the output is what the patterns cost. A
+small population of the model is loaded, in a namespace of its own that is
+dropped at the end. Then one client runs each mail operation a few times, and
+the engine tells what it does: Cassandra by tracing, HBase by scan metrics, the
+embedded engine by the statistics of its iterators. --set changes the population
+and the operations, such as --set population.messages=1000.`,
 		Example: `  mailbench schema explain datastax -e cassandra
-  mailbench schema explain james page flag_seen -e embedded`,
+  mailbench schema explain james page flag_seen -e embedded
+  mailbench schema explain oracle -e cassandra --live --contact 127.0.0.1`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -39,11 +49,26 @@ first one.`,
 			if err != nil {
 				return err
 			}
+			if live && namespace != "" {
+				return usagef("--live makes a namespace of its own; leave --namespace out")
+			}
+			if live {
+				return f.run(cmd, known, args[0], e, patterns)
+			}
+			for _, flag := range []string{"set", "contact", "json", "quiet"} {
+				if cmd.Flags().Changed(flag) {
+					return usagef("--%s needs --live", flag)
+				}
+			}
 			return explain(cmd.OutOrStdout(), e, s, patterns, drivers.Options{Namespace: namespace})
 		},
 	}
 	c.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase or embedded")
 	c.Flags().StringVar(&namespace, "namespace", "", "`NAME` within the names of tables: mailbench_NAME_SCHEMA")
+	c.Flags().BoolVar(&live, "live", false, "run mail operations on the engine and print what patterns cost")
+	f.bind(c.Flags())
+	c.Flags().BoolVar(&f.json, "json", false, "print the costs of --live as JSON")
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	return c
 }
 

@@ -1,0 +1,168 @@
+package trace
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Report says what each pattern of a model cost on an engine.
+type Report struct {
+	Model    string    `json:"model"`
+	Engine   string    `json:"engine"`
+	Version  string    `json:"version"` // of the engine
+	Patterns []Pattern `json:"patterns"`
+}
+
+// Pattern is what the calls of one pattern cost.
+type Pattern struct {
+	Name string `json:"pattern"`
+	// Runs is the fallback that runs in the pattern's place, or "".
+	Runs string `json:"runs,omitempty"`
+	// Not says why there are no calls, or "".
+	Not    string `json:"not_run,omitempty"`
+	Calls  int    `json:"calls"`
+	Failed int    `json:"failed,omitempty"`
+	// Median and Most are over all calls that did not fail, each number by itself.
+	Median *Cost `json:"median,omitempty"`
+	Most   *Cost `json:"most,omitempty"`
+	// Worst are the arguments of the call that read the most rows, tombstones and
+	// hidden entries, the first of several.
+	Worst string `json:"worst,omitempty"`
+}
+
+// Cost is what a call cost. The numbers are those of drivers.Work; a negative one was
+// not told.
+type Cost struct {
+	Requests   int64 `json:"requests"`
+	Nodes      int64 `json:"nodes"`
+	Returned   int64 `json:"rows_returned"`
+	Rows       int64 `json:"rows_read"`
+	Tombstones int64 `json:"tombstones"`
+	Hidden     int64 `json:"hidden"`
+	Cells      int64 `json:"cells"`
+	Bytes      int64 `json:"bytes"`
+	Blocks     int64 `json:"block_bytes"`
+	// Server is the time that the engine tells, Client the time that the call took.
+	Server time.Duration `json:"server_nanoseconds"`
+	Client time.Duration `json:"client_nanoseconds"`
+}
+
+func costOf(c *call) Cost {
+	w := &c.work
+	return Cost{
+		w.Requests, w.Nodes, c.rows, w.Rows, w.Tombstones, w.Hidden, w.Cells, w.Bytes, w.Blocks, w.Time, c.took,
+	}
+}
+
+// report puts together what was recorded, in the schema's order.
+func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
+	byPattern := make(map[string][]*call)
+	for i := range r.calls {
+		c := &r.calls[i]
+		byPattern[c.pattern] = append(byPattern[c.pattern], c)
+	}
+	in := within(s, byPattern)
+	report := &Report{Model: model, Engine: engine, Version: r.version}
+	for _, p := range s.Patterns {
+		one := Pattern{Name: p.Name}
+		one.add(byPattern[p.Name])
+		if one.Calls == 0 {
+			one.Not = r.why(p, in[p.Name])
+		}
+		report.Patterns = append(report.Patterns, one)
+	}
+	return report
+}
+
+// within says of patterns that ran otherwise than by a call of their own how they did:
+// as a part of a batch, or in the place of another pattern.
+func within(s *schemas.Schema, ran map[string][]*call) map[string]string {
+	in := make(map[string]string)
+	for _, p := range s.Patterns {
+		if len(ran[p.Name]) == 0 {
+			continue
+		}
+		runs := ran[p.Name][0].runs
+		in[runs.Name] = "ran in the place of " + p.Name
+		for _, part := range runs.Parts {
+			if in[part.Pattern.Name] == "" {
+				in[part.Pattern.Name] = "ran as a part of " + runs.Name
+			}
+		}
+	}
+	return in
+}
+
+// why says why no operation called a pattern.
+func (r *recorder) why(p *schemas.Pattern, within string) string {
+	switch {
+	case within != "":
+		return within
+	case r.loaded[p.Name]:
+		return "ran only before the operations, when accounts were made and mail loaded"
+	case !r.prepared[p.Name] && (p.Fallback == nil || !r.prepared[p.Fallback.Name]):
+		return "the engine cannot run it"
+	}
+	return "no operation ran it"
+}
+
+// add adds up calls of the pattern.
+func (p *Pattern) add(calls []*call) {
+	p.Calls = len(calls)
+	var costs []Cost
+	most := int64(-1)
+	for _, c := range calls {
+		if c.runs.Name != p.Name {
+			p.Runs = c.runs.Name
+		}
+		if c.err != nil {
+			p.Failed++
+			continue
+		}
+		cost := costOf(c)
+		if n := max(0, cost.Rows) + max(0, cost.Tombstones) + max(0, cost.Hidden); n > most {
+			most, p.Worst = n, c.args
+		}
+		costs = append(costs, cost)
+	}
+	if len(costs) > 0 {
+		p.Median, p.Most = fold(costs, median), fold(costs, slices.Max)
+	}
+}
+
+// fold makes one number of those of all calls, for each field that was told.
+func fold(costs []Cost, one func([]int64) int64) *Cost {
+	field := func(of func(c *Cost) int64) int64 {
+		var told []int64
+		for i := range costs {
+			if n := of(&costs[i]); n >= 0 {
+				told = append(told, n)
+			}
+		}
+		if len(told) == 0 {
+			return -1
+		}
+		return one(told)
+	}
+	return &Cost{
+		Requests:   field(func(c *Cost) int64 { return c.Requests }),
+		Nodes:      field(func(c *Cost) int64 { return c.Nodes }),
+		Returned:   field(func(c *Cost) int64 { return c.Returned }),
+		Rows:       field(func(c *Cost) int64 { return c.Rows }),
+		Tombstones: field(func(c *Cost) int64 { return c.Tombstones }),
+		Hidden:     field(func(c *Cost) int64 { return c.Hidden }),
+		Cells:      field(func(c *Cost) int64 { return c.Cells }),
+		Bytes:      field(func(c *Cost) int64 { return c.Bytes }),
+		Blocks:     field(func(c *Cost) int64 { return c.Blocks }),
+		Server:     time.Duration(field(func(c *Cost) int64 { return int64(c.Server) })),
+		Client:     time.Duration(field(func(c *Cost) int64 { return int64(c.Client) })),
+	}
+}
+
+// median is the middle number, of two the lower.
+func median(ns []int64) int64 {
+	slices.Sort(ns)
+	return ns[(len(ns)-1)/2]
+}

@@ -1,0 +1,133 @@
+package trace
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra"
+	"github.com/mailbench/mailbench/drivers/hbase"
+	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/drivers/null"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/datastax"
+	"github.com/mailbench/mailbench/models/james"
+)
+
+// traced runs a model, and returns the costs of its patterns by name.
+func traced(t *testing.T, m models.Model, e drivers.Engine, overrides ...string) map[string]Pattern {
+	t.Helper()
+	w, err := Workload(overrides...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), Config{Model: m, Engine: e, Workload: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Patterns) != len(s.Patterns) || r.Version == "" {
+		t.Errorf("%d patterns of %s are told of, of %d declared", len(r.Patterns), r.Version, len(s.Patterns))
+	}
+	by := make(map[string]Pattern)
+	for _, p := range r.Patterns {
+		if (p.Calls == 0) != (p.Not != "") || p.Calls > 0 && p.Failed == 0 && (p.Median == nil || p.Median.Client <= 0) {
+			t.Errorf("pattern %+v", p)
+		}
+		by[p.Name] = p
+	}
+	return by
+}
+
+// TestEmbedded traces a model, whose newest messages are deleted before it lists them.
+func TestEmbedded(t *testing.T) {
+	by := traced(t, james.Model(), pebble.Engine())
+	page, message := by["page"], by["message"]
+	if page.Most == nil || page.Median.Rows < 20 || page.Median.Rows != page.Median.Returned || page.Most.Hidden < 2 || page.Worst == "" {
+		t.Errorf("page: %+v, %+v; want 20 rows and more, all returned, and hidden entries", page, page.Most)
+	}
+	if message.Most == nil || message.Most.Rows != 1 || message.Most.Hidden != 0 || message.Median.Blocks < 1 {
+		t.Errorf("message: %+v, %+v; want one row out of one block", message, message.Most)
+	}
+	for name, want := range map[string]string{
+		"message_put": "ran as a part of append",
+		"create":      "ran only before the operations, when accounts were made and mail loaded",
+		"uids":        "no operation ran it",
+	} {
+		if by[name].Not != want {
+			t.Errorf("pattern %s: %q, want %q", name, by[name].Not, want)
+		}
+	}
+}
+
+// TestUntold: an engine that tells nothing is refused.
+func TestUntold(t *testing.T) {
+	w, err := Workload()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Run(t.Context(), Config{Model: james.Model(), Engine: null.Engine(), Workload: w}); err == nil {
+		t.Errorf("the null engine tells %+v", r)
+	}
+}
+
+// TestLive traces models on real engines, which keep nothing of it.
+func TestLive(t *testing.T) {
+	for _, c := range []struct {
+		engine drivers.Engine
+		model  models.Model
+		check  func(t *testing.T, by map[string]Pattern)
+	}{
+		{cassandra.Engine(), datastax.Model(), func(t *testing.T, by map[string]Pattern) {
+			page, email := by["page"], by["email"]
+			if page.Most.Tombstones < 1 || page.Median.Nodes != 1 || page.Median.Server <= 0 || page.Worst == "" {
+				t.Errorf("page: %+v; want tombstones, one replica and the coordinator's time", page.Most)
+			}
+			if email.Most.Tombstones > 0 || email.Median.Rows != 1 {
+				t.Errorf("email: %+v; want one row and no tombstone", email.Most)
+			}
+		}},
+		{hbase.Engine(), james.Model(), func(t *testing.T, by map[string]Pattern) {
+			page, message := by["page"], by["message"]
+			if page.Median.Rows < 20 || page.Most.Rows <= page.Most.Returned || page.Median.Blocks < 1 {
+				t.Errorf("page: %+v; want 20 rows and more, some of them deleted, and blocks", page.Most)
+			}
+			if message.Most.Rows != 1 || message.Median.Cells < 2 || message.Median.Bytes < 1 || message.Most.Blocks >= 0 {
+				t.Errorf("message: %+v; want one row of some cells, and nothing of blocks", message.Most)
+			}
+		}},
+	} {
+		t.Run(c.engine.Name, func(t *testing.T) {
+			contact := live.Contact(t, c.engine.Name)
+			var used string
+			e, open := c.engine, c.engine.Open
+			e.Open = func(ctx context.Context, o drivers.Options) (drivers.Store, error) {
+				used = o.Namespace
+				return open(ctx, o)
+			}
+			c.check(t, traced(t, c.model, e, "engines."+e.Name+".contact=\""+contact+"\""))
+			if used == "" || slices.Contains(namespaces(t, c.engine, contact), used) {
+				t.Errorf("namespace %q is left", used)
+			}
+		})
+	}
+}
+
+func namespaces(t *testing.T, e drivers.Engine, contact string) []string {
+	t.Helper()
+	st, err := e.Open(t.Context(), drivers.Options{Contact: []string{contact}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	names, err := drivers.Namespaces(t.Context(), st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
