@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -27,7 +28,8 @@ func hotRules() []*Rule {
 	}, {
 		ID: "hot-partition-key", Severity: Warning, Engines: []string{cassandra, oracle},
 		Doc: `The partition key is made of booleans and times only. There are few partitions, or all writes of a moment
-			go to the same one, and so to the same replicas.`,
+			go to the same one, and so to the same replicas. A number or text with the name of a time (day, month,
+			sent_date) counts as one.`,
 		Source: `Cassandra documentation, Data Modeling: spread data evenly around the cluster
 			(https://cassandra.apache.org/doc/latest/cassandra/developing/data-modeling/intro.html); DataStax,
 			Cassandra data modeling best practices: time buckets alone make hot partitions`,
@@ -35,7 +37,7 @@ func hotRules() []*Rule {
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				spread := slices.ContainsFunc(t.Partition, func(col *schemas.Column) bool {
-					return col.Type.Kind != schemas.Boolean && col.Type.Kind != schemas.Timestamp
+					return col.Type.Kind != schemas.Boolean && col.Type.Kind != schemas.Timestamp && !namesTime(col)
 				})
 				few := t.Partition[0].Type.Kind == schemas.Boolean
 				if t.Parent == nil && !spread && (few || len(t.Clustering) > 0) {
@@ -64,6 +66,14 @@ func hotRules() []*Rule {
 			})
 		},
 	}}
+}
+
+// namesTime reports whether the name of a column says that it holds a time.
+func namesTime(c *schemas.Column) bool {
+	words := strings.Split(strings.ToLower(c.Name), "_")
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{"minute", "hour", "day", "date", "week", "month", "year"}, word)
+	})
 }
 
 // rises reports whether values of the type are made in ascending order.

@@ -50,6 +50,51 @@ func writeRules() []*Rule {
 			})
 		},
 	}, {
+		ID: "time-as-key", Severity: Warning,
+		Doc: `Nothing but a time in milliseconds tells the rows of a partition apart, and a plain put writes them. Two
+			messages of one millisecond have one key: the second overwrites the first, and no engine reports it.`,
+		Source: `Cassandra documentation: a timestamp is a number of milliseconds
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/types.html#timestamps), INSERT
+			overwrites a row that is there
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/dml.html#insert-statement)`,
+		Do: "Let the column be a timeuuid, or add one with an id behind it.",
+		check: func(c *checker) {
+			c.tables(func(t *schemas.Table) {
+				own := t.Clustering[t.Inherited:]
+				named := slices.ContainsFunc(own, func(col *schemas.Column) bool {
+					switch col.Type.Kind {
+					case schemas.Timestamp, schemas.Int, schemas.Boolean:
+						return false
+					}
+					return true
+				})
+				at := slices.IndexFunc(own, func(col *schemas.Column) bool { return col.Type.Kind == schemas.Timestamp })
+				puts := slices.DeleteFunc(c.of(t, schemas.Put), func(p *schemas.Pattern) bool { return p.Static })
+				if at >= 0 && !named && len(puts) > 0 {
+					c.atColumn(t, own[at], "timestamp %s alone tells the rows below (%s) apart, and %s overwrites one that is there",
+						own[at].Name, names(t.Key()[:len(t.Key())-len(own)]), puts[0].Name)
+				}
+			})
+		},
+	}, {
+		ID: "counter-deleted", Severity: Warning, Engines: []string{cassandra},
+		Doc: `A pattern deletes rows of counters, and another one adds to them. Cassandra promises nothing of a counter
+			that is added to after it was deleted: the delete may hide what was added.`,
+		Source: `DataStax, Using a counter: a counter cannot be deleted and added again
+			(https://docs.datastax.com/en/cql-oss/3.1/cql/cql_using/use_counter_t.html); CASSANDRA-7346, a tombstone
+			always wins over a counter cell`,
+		Do: "Delete counters only with all that they count, and never use their key again; else add the negative number.",
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				counters := slices.DeleteFunc(c.of(p.Table, schemas.Add), func(add *schemas.Pattern) bool {
+					return add.Columns[0].Type.Kind != schemas.Counter
+				})
+				if len(counters) > 0 {
+					c.atPattern(p, "deletes counters of %s, to which %s adds", p.Table.Name, patternNames(counters))
+				}
+			}, schemas.Delete)
+		},
+	}, {
 		ID: "batch-spreads", Severity: Note,
 		Doc: `A batch changes rows of several partitions together. Cassandra logs it on two other nodes first: it is
 			applied whole in the end, readers may see a part of it before, it warns above 5 KiB and refuses above 50
