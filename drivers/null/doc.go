@@ -11,7 +11,8 @@
 //
 //   - Columns that by or an element of in bind have the arguments' values. All others
 //     have the sample's. A get yields one row, and so does each element of its list: the
-//     sample whose last key column is the text of the argument, or else the first sample.
+//     sample whose last key column is the text of the argument, or else the first sample
+//     that has all columns asked for, or else the first.
 //   - A slice yields the samples with the key prefix of the first sample, for example the
 //     folders of a user or the chunks of a body. They have the order of writing, or the
 //     reverse. From and to apply to int and bigint columns.

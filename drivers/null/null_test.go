@@ -188,6 +188,15 @@ func TestSamples(t *testing.T) {
 	f.expect("5 later", "open", text("u"), text("f"), id(5))
 }
 
+// TestKinds: rows of one table may be of several kinds, with other columns each.
+func TestKinds(t *testing.T) {
+	f := start(t)
+	f.write("put_mail", text("u"), text("f"), id(1), drivers.Value{}, files("a", 1))
+	f.expect("7 0", "open", text("u"), text("f"), id(7))
+	f.write("put_mail", text("u"), text("g"), id(2), text("two"), drivers.Value{})
+	f.expect("7 two", "open", text("u"), text("f"), id(7))
+}
+
 // TestAdds: numbers ascend and are unique, whoever asks.
 func TestAdds(t *testing.T) {
 	f := start(t)

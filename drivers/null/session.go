@@ -89,7 +89,8 @@ func (s *session) getElement(st *statement, rows []sample, args []drivers.Value,
 	return yield(s.row)
 }
 
-// pick returns the sample of that name, or the first.
+// pick returns the sample of that name, or the first one that has all columns asked for,
+// or the first: the rows of a table may be of several kinds.
 func (st *statement) pick(rows []sample, last *drivers.Value) *sample {
 	if st.named {
 		at := len(st.table.key) - 1
@@ -99,7 +100,22 @@ func (st *statement) pick(rows []sample, last *drivers.Value) *sample {
 			}
 		}
 	}
+	for i := range rows {
+		if st.whole(&rows[i]) {
+			return &rows[i]
+		}
+	}
 	return &rows[0]
+}
+
+// whole reports whether the sample has a value of each column that is read.
+func (st *statement) whole(row *sample) bool {
+	for _, at := range st.out {
+		if at >= 0 && row.vals[at].IsNull() {
+			return false
+		}
+	}
+	return true
 }
 
 // slice yields the samples below a prefix, once for each element of its list.
