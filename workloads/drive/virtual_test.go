@@ -48,7 +48,8 @@ func TestResponseAgreesWithTheory(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.phase.Kind, c.phase.Operations, c.phase.Mix = workloads.Measure, operations, workloads.Mix{workloads.List: 1}
-			o := simulate(t, c.phase, 64, c.store)
+			p := simulate(t, c.phase, 64, math.MaxInt64, c.store, span{})
+			o := p.recorder.Total(int(workloads.List))
 			response := o.Times[latency.Response]
 			if o.Counts[latency.OK] != operations || response.TotalCount() != operations {
 				t.Fatalf("%d operations", o.Counts[latency.OK])
@@ -64,6 +65,37 @@ func TestResponseAgreesWithTheory(t *testing.T) {
 				t.Errorf("%d operations were delayed by a client that loses no time", o.Times[latency.Delayed].TotalCount())
 			}
 		})
+	}
+}
+
+// A client that stands still for 1 s in 10 makes response times that a store would make,
+// and the second course of events has none of it. What it drops is its own fault, too.
+func TestClientPausesInVirtualTime(t *testing.T) {
+	phase := workloads.Phase{
+		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 1000, Per: second}, Operations: 10000,
+		Mix: workloads.Mix{workloads.List: 1},
+	}
+	store := func(start time.Duration) time.Duration { return start + 2*ms }
+	near := func(got int64, want time.Duration) bool { return math.Abs(float64(got)/float64(want)-1) < 0.02 }
+
+	// The 64 workers that wait when the pause begins start one more operation in time.
+	d := simulate(t, phase, 64, math.MaxInt64, store, span{4 * second, 5 * second}).delays()
+	if d.Operations < 900 || d.Operations > 1000 || d.Dropped != 0 || !near(d.Response.P99, 840*ms) || !near(d.Undelayed.P99, 2*ms) {
+		t.Errorf("the client stood still: %+v", d)
+	}
+	p := simulate(t, phase, 64, 500*ms, store, span{4 * second, 5 * second})
+	dropped := p.recorder.Total(int(workloads.List)).Counts[latency.Dropped]
+	if d := p.delays(); dropped < 400 || dropped > 500 || d.Dropped != dropped {
+		t.Errorf("of %d operations that were dropped it is said to have dropped %d", dropped, d.Dropped)
+	}
+
+	stalled := stalls(10*second, second, 2*ms)
+	if d := simulate(t, phase, 64, math.MaxInt64, stalled, span{}).delays(); d.Operations != 0 || !near(d.Undelayed.P99, 900*ms) {
+		t.Errorf("the store stood still: %+v", d)
+	}
+	p = simulate(t, phase, 64, 500*ms, stalled, span{})
+	if d := p.delays(); d.Dropped != 0 || p.recorder.Total(int(workloads.List)).Counts[latency.Dropped] == 0 {
+		t.Errorf("the store made operations be dropped: %+v", d)
 	}
 }
 
@@ -151,11 +183,14 @@ func mmc(c int, lambda, mu, q float64) float64 {
 }
 
 // simulate carries out a phase in virtual time. Store returns when an operation ends
-// that starts at start; it is called in the order of starts.
-func simulate(t *testing.T, phase workloads.Phase, workers int, store func(start time.Duration) time.Duration) *latency.Op {
+// that starts at start; it is called in the order of starts. No worker runs during the
+// pause.
+func simulate(
+	t *testing.T, what workloads.Phase, workers int, maxLag time.Duration, store func(start time.Duration) time.Duration, pause span,
+) *phase {
 	now := new(time.Duration)
 	target, stream := testTarget(t, virtualBound{now, store})
-	p := newPhase(target, Spec{Phase: phase, Stream: stream(&phase), Workers: workers, MaxLag: math.MaxInt64})
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: workers, MaxLag: maxLag})
 	p.clock.virtual = now
 	p.hiccups = &hiccups{clock: &p.clock, interval: hdr.New(1, 10, 1), all: hdr.New(1, 10, 1)}
 	p.hiccups.beat.Store(math.MaxInt64 / 2)
@@ -170,6 +205,11 @@ func simulate(t *testing.T, phase workloads.Phase, workers int, store func(start
 	}
 	for n := 0; ; n++ {
 		w := queue[0] // the one that is free first takes the next operation
+		if w.last >= pause.from && w.last < pause.to {
+			w.last = pause.to
+			heap.Fix(&queue, 0)
+			continue
+		}
 		*now = max(0, w.last)
 		due, ok := p.Stream.Next(w.last, &w.op)
 		if !ok {
@@ -180,8 +220,11 @@ func simulate(t *testing.T, phase workloads.Phase, workers int, store func(start
 		}
 		heap.Fix(&queue, 0)
 	}
+	for _, w := range queue {
+		p.stats.add(&w.stats)
+	}
 	p.recorder.Tick()
-	return p.recorder.Total(int(workloads.List))
+	return p
 }
 
 // byLast is a heap of workers, the one that has been free for longest first.

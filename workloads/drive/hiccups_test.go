@@ -1,0 +1,49 @@
+package drive
+
+import (
+	"testing"
+	"time"
+)
+
+// What is taken off a service time is the hiccup at its end, and no more than the
+// service time.
+func TestHiccupsBefore(t *testing.T) {
+	const us = time.Microsecond
+	h := &hiccups{clock: &clock{}}
+	h.beat.Store(int64(1000 * ms))
+	for _, s := range []span{{100 * ms, 150 * ms}, {200 * ms, 210 * ms}} {
+		h.note(s.from, s.to, 0)
+	}
+	for _, c := range []struct {
+		name             string
+		start, end, want time.Duration
+	}{
+		{"none near", 300 * ms, 320 * ms, 0},
+		{"the answer came in the hiccup", 190 * ms, 210*ms + 100*us, 10*ms + 100*us},
+		{"the call began in the hiccup", 205 * ms, 210*ms + 100*us, 5*ms + 100*us},
+		{"the hiccup was in the middle of the call", 190 * ms, 250 * ms, 0},
+		{"an earlier hiccup is not the last", 90 * ms, 150*ms + 500*us, 50*ms + 500*us},
+		{"the call began after the hiccup", 210*ms + 100*us, 210*ms + 300*us, 0},
+		{"the meter wakes later than the worker", 1000 * ms, 1100 * ms, 99 * ms},
+		{"the meter is on time", 1000 * ms, 1001*ms + 900*us, 0},
+	} {
+		if got := h.before(c.start, c.end); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	if h.total != 60*ms || h.count != 2 {
+		t.Errorf("%d hiccups of %v in all", h.count, h.total)
+	}
+}
+
+// A process that is stopped for a fifth of the time has hiccups of that length, in
+// which it was stopped and did not wait for a processor.
+func TestHiccupsOfAStoppedProcess(t *testing.T) {
+	e := situation{Rate: 100, Length: 2 * second, Stop: 100 * ms, Every: 500 * ms}.run(t).Evidence.Hiccups
+	if total := time.Duration(e.Total); e.Count < 3 || total < 290*ms {
+		t.Errorf("%d hiccups of %v in all, want at least 3 of 100 ms", e.Count, total)
+	}
+	if stopped := time.Duration(e.Stopped); stopped < 200*ms {
+		t.Errorf("stopped for %v of %v", stopped, time.Duration(e.Total))
+	}
+}
