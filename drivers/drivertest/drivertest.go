@@ -58,6 +58,7 @@ func Topics() []Topic {
 		{"isolation", isolation},
 		{"statics", statics},
 		{"nested", nested},
+		{"family", family},
 		{"deletes", deletes},
 		{"ties", ties},
 		{"indexes", indexes},

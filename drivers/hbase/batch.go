@@ -22,7 +22,7 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 		return nil, err
 	}
 	for i := 0; i < len(parts) && p.Atomic != schemas.AtomicNone; i++ {
-		if err := parts[i].atomic(p.Atomic, parts[:i]); err != nil {
+		if err := parts[i].atomic(p.Atomic, parts, i); err != nil {
 			return nil, fmt.Errorf("atomic: %s: %w: %w", p.Atomic, err, drivers.ErrUnsupported)
 		}
 	}
@@ -30,31 +30,31 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 }
 
 // atomic returns an error if the statement cannot be in one edit of an HBase row
-// together with the others.
-func (st *statement) atomic(a schemas.Atomicity, others []*statement) error {
+// together with the other parts, of which it is number at.
+func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) error {
 	p, t := st.Pattern(), st.table
 	switch {
 	case a == schemas.AtomicAll:
 		return errors.New("HBase changes one row at once")
 	case a != schemas.AtomicRow && st.rowColumns() != len(p.Table.Partition):
 		return fmt.Errorf("the rows of table %s are HBase rows of their own", t.schema.Name)
-	case st.searches():
+	case st.searches() && !slices.ContainsFunc(parts, st.deletedWith):
 		return fmt.Errorf("part %s looks for what it deletes", p.Name)
 	case p.Kind == schemas.PutIf || p.ReturnsNew || st.conditional():
 		return fmt.Errorf("part %s depends on what is there", p.Name)
 	}
-	for _, o := range append(slices.Clone(others), st) {
+	for _, o := range parts[:at+1] {
 		if !bytes.Equal(o.table.hbase, t.hbase) || o.rowColumns() != st.rowColumns() {
 			return fmt.Errorf("parts %s and %s are of different HBase rows", o.Pattern().Name, p.Name)
 		}
-		if o.table != t || o.Pattern().Static != p.Static {
+		if o.table.family != t.family || o.Pattern().Static != p.Static {
 			continue
 		}
 		if st.deletesRow() != o.deletesRow() {
 			return fmt.Errorf("HBase would delete with the row what parts %s and %s write in its place", o.Pattern().Name,
 				p.Name)
 		}
-		if (p.Kind == schemas.Add) != (o.Pattern().Kind == schemas.Add) {
+		if o.table == t && (p.Kind == schemas.Add) != (o.Pattern().Kind == schemas.Add) {
 			return fmt.Errorf("parts %s and %s add to columns and write them", o.Pattern().Name, p.Name)
 		}
 	}
@@ -73,6 +73,14 @@ func (st *statement) rowColumns() int {
 func (st *statement) deletesRow() bool {
 	p := st.Pattern()
 	return p.Kind == schemas.Delete && (!st.table.wide() || len(p.By) == len(st.table.row))
+}
+
+// deletedWith reports whether one deletion of a family deletes what the statement and the
+// other one do: all rows of a table below a row, and the row of the table whose family that
+// is. The first by itself would have to search for its cells.
+func (st *statement) deletedWith(other *statement) bool {
+	return st.table.host != nil && st.table.host == other.table && st.deletesRow() && other.deletesRow() &&
+		!other.searches()
 }
 
 // conditional reports whether the write needs a condition though its pattern has
@@ -113,9 +121,30 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 			return err
 		}
 	}
+	if only, alone := st.alone(e, parts); only != nil {
+		if !alone {
+			return fmt.Errorf("part %s looks for what it deletes, and cannot be atomic without the deletion of table %s",
+				only.Pattern().Name, only.table.host.schema.Name)
+		}
+		return s.deleteFound(ctx, only, parts[0].Args)
+	}
 	e.mergeChanges()
 	_, err := s.slot.apply(ctx, e, nil, &s.store.wal)
 	return err
+}
+
+// alone returns a part that deletes the rows of a table in another one's family, if the
+// edit of all parts does not delete that one's row, too; and whether all parts are it.
+func (st *statement) alone(e *edit, parts []drivers.Call) (only *statement, alone bool) {
+	at := slices.IndexFunc(parts, func(c drivers.Call) bool {
+		t := st.parts[c.Part].table
+		return t.host != nil && st.parts[c.Part].deletesRow() && !e.deletesRow(t)
+	})
+	if at < 0 {
+		return nil, false
+	}
+	part := parts[at].Part
+	return st.parts[part], !slices.ContainsFunc(parts, func(c drivers.Call) bool { return c.Part != part })
 }
 
 // join adds a part to an edit. The part must write the same HBase row.

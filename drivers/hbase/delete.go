@@ -25,7 +25,7 @@ func (st *statement) searches() bool {
 	case schemas.Remove:
 		return true
 	case schemas.Delete:
-		if len(t.statics) == 0 && (len(p.By) == len(t.key) || t.isWideRow(len(p.By))) {
+		if len(t.statics) == 0 && (len(p.By) == len(t.key) || t.host == nil && t.isWideRow(len(p.By))) {
 			return false
 		}
 		return p.Scope != schemas.ScopeRow
@@ -44,6 +44,8 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 		return f.removeElements()
 	case st.table.wide() && len(f.by) >= len(st.table.row):
 		err = f.cells()
+	case st.table.host != nil:
+		err = f.cellsOfRows()
 	default:
 		err = f.rows()
 	}
@@ -65,19 +67,20 @@ type finder struct {
 	deleted  int
 }
 
-// scanFor sends the cells of the table's family between two rows to a sink.
+// scanFor sends the cells of the table between two rows to a sink. Those of a table
+// in the family of another one it leaves to the filter.
 func (f *finder) scanFor(to sink, start, stop []byte, filter *pb.Filter) error {
 	r := &f.scan.r
 	r.start, r.stop = append(r.start[:0], start...), append(r.stop[:0], stop...)
 	r.reversed, r.skipStart = false, false
-	r.columns, r.filter = wideView(f.st.table).ask, filter
+	r.columns, r.filter = f.st.table.cells(), filter
 	f.scan.sink = to
 	return f.scan.run(f.ctx, f.st.table.hbase)
 }
 
 // rows deletes the rows of a range.
 func (f *finder) rows() error {
-	if err := f.bounds.set(f.st, f.st.table.row, f.by, f.args); err != nil || f.bounds.empty() {
+	if err := f.bounds.set(f.st, "", f.st.table.row, f.by, f.args); err != nil || f.bounds.empty() {
 		return err
 	}
 	found := &foundRows{finder: f}
@@ -93,7 +96,7 @@ func (f *finder) cells() error {
 	if err := f.rowKey(t.row, f.by[:len(t.row)]); err != nil {
 		return err
 	}
-	if err := f.bounds.set(f.st, t.rest, f.by[len(t.row):], f.args); err != nil || f.bounds.empty() {
+	if err := f.bounds.set(f.st, t.lead, t.rest, f.by[len(t.row):], f.args); err != nil || f.bounds.empty() {
 		return err
 	}
 	filter := keysOnly()
@@ -101,8 +104,20 @@ func (f *finder) cells() error {
 		filter = allOf(columnRange(nilIfEmpty(f.bounds.lower), nilIfEmpty(f.bounds.upper)), filter)
 	}
 	found := &foundCells{finder: f, edit: f.edit(0, t)}
-	found.edit.row = append(found.edit.row, f.key...)
 	if err := f.scanFor(found, f.key, append(f.key, 0), filter); err != nil {
+		return err
+	}
+	return found.delete()
+}
+
+// cellsOfRows deletes the cells of a range of rows of a table in another one's family.
+func (f *finder) cellsOfRows() error {
+	t := f.st.table
+	if err := f.bounds.set(f.st, "", t.row, f.by, f.args); err != nil || f.bounds.empty() {
+		return err
+	}
+	found := &foundCells{finder: f, edit: f.edit(0, t)}
+	if err := f.scanFor(found, f.bounds.lower, f.bounds.upper, allOf(wideView(t).filter, keysOnly())); err != nil {
 		return err
 	}
 	return found.delete()
@@ -189,7 +204,7 @@ func (f *foundRows) delete() error {
 	for i, row := range f.keys {
 		one := slot{call: newCall()}
 		e := edit{table: f.st.table.hbase, row: row}
-		e.deleteAll(f.st.table.family)
+		e.deleteRow(f.st.table)
 		one.encode(&e, nil, &f.store.wal)
 		own[i] = one.call
 		own[i].ctx, own[i].stop, own[i].sent = ctx, stop, true
@@ -217,13 +232,19 @@ func (f *foundRows) delete() error {
 	return err
 }
 
-// foundCells are cells of one row, which are deleted some hundred at a time.
+// foundCells are cells of one row after another, which are deleted some hundred at a time.
 type foundCells struct {
 	*finder
 	edit *edit
 }
 
 func (f *foundCells) take(c cell, _ uint64) (bool, error) {
+	if !bytes.Equal(f.edit.row, c.row) {
+		if err := f.delete(); err != nil {
+			return false, err
+		}
+		f.edit.row = append(f.edit.row[:0], c.row...)
+	}
 	from := f.edit.beginQualifier("")
 	f.edit.arena = append(f.edit.arena, c.qualifier...)
 	f.edit.delete(f.st.table.family, from)

@@ -100,6 +100,25 @@ func (e *edit) deleteAll(family string) {
 	e.ops = append(e.ops, op{action: deleteFamily, family: family, from: len(e.arena), to: len(e.arena)})
 }
 
+// deleteRow deletes the row of a table whose rows are HBase rows.
+func (e *edit) deleteRow(t *table) {
+	if !t.shared {
+		e.deleteAll(t.family)
+		return
+	}
+	e.delete(t.family, e.beginQualifier(markerName))
+	for _, c := range t.columns {
+		e.delete(t.family, e.beginQualifier(c.Name))
+	}
+}
+
+// deletesRow reports whether the edit deletes the row of a table whose family is shared.
+func (e *edit) deletesRow(t *table) bool {
+	return slices.ContainsFunc(e.ops, func(o op) bool {
+		return o.action == deleteCell && o.family == t.family && string(e.qualifier(&o)) == markerName
+	})
+}
+
 func (e *edit) add(family string, from int, delta int64) {
 	e.ops = append(e.ops, op{action: addToCell, family: family, from: from, to: len(e.arena), delta: delta})
 }
@@ -107,7 +126,8 @@ func (e *edit) add(family string, from int, delta int64) {
 func (e *edit) qualifier(o *op) []byte { return e.arena[o.from:o.to] }
 
 // mergeChanges keeps the last of several changes of a cell, and the sum of several
-// additions. HBase does not order the changes of one edit.
+// additions. It drops deletions of cells whose family is deleted. HBase does not order
+// the changes of one edit.
 func (e *edit) mergeChanges() {
 	slices.SortStableFunc(e.ops, func(a, b op) int {
 		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(e.qualifier(&a), e.qualifier(&b)),
@@ -127,6 +147,17 @@ func (e *edit) mergeChanges() {
 	}
 	clear(e.ops[len(out):])
 	e.ops = out
+	whole := make([]string, 0, 4)
+	for i := range e.ops {
+		if e.ops[i].action == deleteFamily {
+			whole = append(whole, e.ops[i].family)
+		}
+	}
+	if len(whole) > 0 {
+		e.ops = slices.DeleteFunc(e.ops, func(o op) bool {
+			return o.action == deleteCell && slices.Contains(whole, o.family)
+		})
+	}
 }
 
 // kindOf tells the deletion of a family from a change of its cell with the

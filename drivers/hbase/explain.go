@@ -2,6 +2,7 @@ package hbase
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -46,6 +47,13 @@ func (st *statement) Explain() ([]string, error) {
 	}
 	family, _ := st.family()
 	line := fmt.Sprintf("%s of %s, family %s: %s", st.verb(whole), st.table.hbase, family, keys)
+	switch whole := len(fixed) >= len(st.table.row); {
+	case p.Static, !p.Kind.Reads() && p.Kind != schemas.Delete:
+	case st.table.shared:
+		line += ", its own columns by their names"
+	case st.table.host != nil && !whole:
+		line += fmt.Sprintf(", cells that begin with %x", st.table.lead)
+	}
 	if st.backward {
 		line += ", from the last"
 	}
@@ -68,7 +76,7 @@ func (st *statement) explainKeys(fixed, args []drivers.Value) (keys string, whol
 	}
 	n := min(len(fixed), len(parts))
 	var b bounds
-	if err := b.set(st, parts, fixed[:n], args); err != nil {
+	if err := b.set(st, "", parts, fixed[:n], args); err != nil {
 		return "", false, err
 	}
 	if n < len(parts) {
@@ -76,7 +84,7 @@ func (st *statement) explainKeys(fixed, args []drivers.Value) (keys string, whol
 	}
 	keys = fmt.Sprintf("row %x", b.lower)
 	if st.table.wide() && !st.Pattern().Static {
-		if err := b.set(st, st.table.rest, fixed[n:], args); err != nil {
+		if err := b.set(st, st.table.lead, st.table.rest, fixed[n:], args); err != nil {
 			return "", false, err
 		}
 		keys += ", cells " + span(&b)
@@ -135,6 +143,10 @@ func (st *statement) explainBatch() ([]string, error) {
 		}
 		for _, l := range more {
 			lines = append(lines, "  "+l)
+		}
+		if host := slices.IndexFunc(st.parts, part.deletedWith); host >= 0 {
+			lines = append(lines, fmt.Sprintf("    behind %s of the same row: one Delete of the family for both",
+				st.parts[host].Pattern().Name))
 		}
 	}
 	return lines, nil

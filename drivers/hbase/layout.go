@@ -2,6 +2,7 @@ package hbase
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +13,9 @@ import (
 const (
 	rowFamily    = "m" // of a root table's rows, unless a hint names another
 	staticFamily = "s" // of static columns, in a row of their partition alone
+	// sharedLead begins the qualifiers of a nested table in the family of the table that
+	// it is nested in. No column's name has it, and it sorts behind all of them.
+	sharedLead = "~"
 )
 
 // table is the layout of a schema's table in HBase. The package comment has the
@@ -34,6 +38,12 @@ type table struct {
 	static  []keyPart // row key of the static columns: the partition columns
 
 	descriptor familySettings // of family
+
+	// host is the table that this one is nested in and whose family it shares; nil if it
+	// shares none. Qualifiers then begin with lead.
+	host   *table
+	lead   string
+	shared bool // a nested table shares this one's family
 }
 
 // wide reports whether the table's rows are cells of a wide HBase row.
@@ -136,6 +146,9 @@ func (l *layout) name(tb *table, r *root, h hints) error {
 	if h.name != "" {
 		tb.family = h.name
 	}
+	if host := l.tables[t.Parent]; host != nil && h.name == host.family {
+		return tb.share(host, h)
+	}
 	if _, taken := r.families[tb.family]; taken {
 		return fmt.Errorf("its family %s is another table's, too: name one by the hint family", tb.family)
 	}
@@ -146,6 +159,24 @@ func (l *layout) name(tb *table, r *root, h hints) error {
 		}
 		r.families[staticFamily] = h.family
 	}
+	return nil
+}
+
+// share puts a table into the family of the one that it is nested in.
+func (t *table) share(host *table, h hints) error {
+	in := fmt.Sprintf("hint family: %s is the family of table %s", host.family, host.schema.Name)
+	switch {
+	case !t.wide() || len(t.row) != len(host.key):
+		return fmt.Errorf("%s, and the rows here are no cells of that table's rows", in)
+	case slices.ContainsFunc(host.columns, func(c *schemas.Column) bool { return c.Type.Collection() }):
+		return fmt.Errorf("%s, which has a collection: the driver could not name all cells of its rows", in)
+	case host.shared:
+		return fmt.Errorf("%s, which shares it with another table", in)
+	case !maps.Equal(h.family, defaults):
+		return fmt.Errorf("%s, which has the settings of the family", in)
+	}
+	t.host, t.lead, t.descriptor = host, sharedLead, host.descriptor
+	host.shared = true
 	return nil
 }
 

@@ -109,7 +109,7 @@ func (st *statement) compileRead() error {
 		}
 	}
 	if len(statics) > 0 {
-		st.statics = newView(staticFamily, t.statics, statics, nil, false)
+		st.statics = newView(staticFamily, t.statics, statics, nil, false, false)
 	}
 	if p.Element != nil {
 		if !slices.Contains(columns, p.Element) {
@@ -127,7 +127,7 @@ func (st *statement) compileRead() error {
 	if p.Static {
 		added = nil
 	}
-	st.view = newView(family, columns, need, added, !p.Static)
+	st.view = newView(family, columns, need, added, !p.Static, !p.Static && t.shared)
 	if st.backward && st.view.filter != nil {
 		st.view.filter = wantedNames(st.view.want, st.view.row)
 	}
@@ -192,7 +192,8 @@ type wanted struct {
 
 // newView returns a view of the columns at the positions need. With row,
 // added are the columns whose cells say, as the marker does, that a row is there.
-func newView(family string, columns []*schemas.Column, need, added []int, row bool) view {
+// With shared, cells of another table are in the family.
+func newView(family string, columns []*schemas.Column, need, added []int, row, shared bool) view {
 	v := view{family: family, row: row, n: len(columns)}
 	collections := 0
 	for at, c := range columns {
@@ -214,7 +215,7 @@ func newView(family string, columns []*schemas.Column, need, added []int, row bo
 	ask := &pb.Column{Family: []byte(family)}
 	v.ask = []*pb.Column{ask}
 	switch {
-	case len(v.want) == len(columns):
+	case len(v.want) == len(columns) && !shared:
 		// all of the family
 	case collections > 0:
 		v.filter = wantedRanges(v.want, row)
@@ -231,5 +232,22 @@ func newView(family string, columns []*schemas.Column, need, added []int, row bo
 
 // wideView is the view of a table whose rows are cells.
 func wideView(t *table) view {
-	return view{family: t.family, n: len(t.columns), ask: []*pb.Column{{Family: []byte(t.family)}}}
+	v := view{family: t.family, n: len(t.columns), ask: t.cells()}
+	if t.host != nil {
+		v.filter = columnRange([]byte(t.lead), nil)
+	}
+	return v
+}
+
+// cells asks for all cells of the table's rows. Where the family is shared it names them,
+// so that the region server does not send those of the nested table.
+func (t *table) cells() []*pb.Column {
+	ask := &pb.Column{Family: []byte(t.family)}
+	if t.shared {
+		ask.Qualifier = append(ask.Qualifier, []byte(markerName))
+		for _, c := range t.columns {
+			ask.Qualifier = append(ask.Qualifier, []byte(c.Name))
+		}
+	}
+	return []*pb.Column{ask}
 }

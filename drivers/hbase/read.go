@@ -50,7 +50,7 @@ func (r *reading) slice(parts []keyPart, fixed []drivers.Value) error {
 	if r.left == 0 {
 		return nil
 	}
-	if err := r.bounds.set(st, parts, fixed, r.args); err != nil {
+	if err := r.bounds.set(st, "", parts, fixed, r.args); err != nil {
 		return err
 	}
 	r.bounds.part(st)

@@ -49,7 +49,7 @@ func (l *layout) comments(t *render.Text, of *schemas.Table) {
 	}
 	where := fmt.Sprintf("Family %s: row key %s", tb.family, partNames(tb.row, tb.key))
 	if tb.wide() {
-		where += ", a cell for each row, with the qualifier " + partNames(tb.rest, tb.key[len(tb.row):])
+		where += ", a cell for each row, with the qualifier " + qualifierNames(tb)
 	}
 	t.Comment(where + " →" + columnNames(tb) + ".")
 	if len(of.Static) > 0 {
@@ -78,6 +78,15 @@ func partNames(ps []keyPart, cs []*schemas.Column) string {
 		words = append(words, word)
 	}
 	return strings.Join(words, " ‖ ")
+}
+
+// qualifierNames writes what the qualifiers of a table whose rows are cells are made of.
+func qualifierNames(t *table) string {
+	names := partNames(t.rest, t.key[len(t.row):])
+	if t.lead != "" {
+		return fmt.Sprintf("%q ‖ %s", t.lead, names)
+	}
+	return names
 }
 
 // columnNames writes the plain columns of a table.

@@ -57,7 +57,11 @@ func (s *session) plan(st *statement, parts []drivers.Call) ([]step, error) {
 	edits := 1 // the first is that of searches
 	for i := range parts {
 		part, args := st.parts[parts[i].Part], parts[i].Args
-		if part.searches() {
+		with, err := s.deletesWithHost(part, args)
+		if err != nil {
+			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
+		}
+		if part.searches() && !with {
 			s.steps = append(s.steps, step{search: part, args: args})
 			continue
 		}
@@ -79,7 +83,6 @@ func (s *session) plan(st *statement, parts []drivers.Call) ([]step, error) {
 			last.bytes += size
 			continue
 		}
-		var err error
 		if next.conditions, err = part.conditions(e, args); err != nil {
 			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
 		}
@@ -92,6 +95,20 @@ func (s *session) plan(st *statement, parts []drivers.Call) ([]step, error) {
 		}
 	}
 	return s.steps, nil
+}
+
+// deletesWithHost reports whether the part deletes rows in a shared family, of which the
+// last step deletes the row of the other table: see deletedWith.
+func (s *session) deletesWithHost(part *statement, args []drivers.Value) (ok bool, err error) {
+	t := part.table
+	if t.host == nil || !part.deletesRow() || len(s.steps) == 0 || s.steps[len(s.steps)-1].search != nil {
+		return false, nil
+	}
+	last := &s.edits[s.steps[len(s.steps)-1].edit]
+	if s.key, err = appendKey(s.key[:0], t.row, args[:len(t.row)]); err != nil {
+		return false, err
+	}
+	return bytes.Equal(last.table, t.hbase) && bytes.Equal(last.row, s.key) && last.deletesRow(t), nil
 }
 
 // joinable returns the last step if the edit can go with it.

@@ -65,7 +65,9 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 			continue
 		}
 		settings := l.settings(tb)
-		addSettings(settings, "", live[tb.family])
+		if tb.host == nil { // the settings of a shared family are those of its first table
+			addSettings(settings, "", live[tb.family])
+		}
 		if len(t.Static) > 0 {
 			known[string(tb.hbase)+":"+staticFamily] = true
 			addSettings(settings, staticFamilyHint, live[staticFamily])

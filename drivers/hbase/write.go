@@ -125,7 +125,7 @@ func (st *statement) put(e *edit, args []drivers.Value) (err error) {
 	p := st.Pattern()
 	family, _ := st.family()
 	if p.Kind == schemas.Delete {
-		e.deleteAll(family)
+		e.deleteRow(st.table)
 		return nil
 	}
 	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && !p.Static {
@@ -225,10 +225,10 @@ func kindOfElement(c *schemas.Column, t schemas.Type, v drivers.Value) error {
 func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
 	t, p := st.table, st.Pattern()
 	if p.Kind == schemas.Delete && len(p.By) == len(t.row) {
-		e.deleteAll(t.family)
+		e.deleteAll(t.family) // in a shared family only together with its other table: see deletedWith
 		return nil
 	}
-	at := e.beginQualifier("")
+	at := e.beginQualifier(t.lead)
 	if e.arena, err = appendKey(e.arena, t.rest, args[len(t.row):len(t.key)]); err != nil {
 		return err
 	}
