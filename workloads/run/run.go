@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -80,6 +81,15 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	return r.result, err
 }
 
+// rotated returns all in the same order, beginning with number n.
+func rotated[T any](all []T, n int) []T {
+	if len(all) == 0 {
+		return nil
+	}
+	n %= len(all)
+	return slices.Concat(all[n:], all[:n])
+}
+
 // runner is one run.
 type runner struct {
 	config *Config
@@ -95,14 +105,15 @@ type runner struct {
 }
 
 // matrix runs all combinations, trial by trial so that trials of one combination
-// lie apart: a disturbance of the machine does not hit all trials of one.
+// lie apart: a disturbance of the machine does not hit all trials of one. Each trial
+// begins with another engine and another model, so that none is always the first.
 func (r *runner) matrix(ctx context.Context) error {
 	c := r.config
 	trials := max(1, c.Trials)
 	r.at.Cells = trials * len(c.Engines) * len(c.Models)
 	for trial := 1; trial <= trials; trial++ {
-		for _, e := range c.Engines {
-			for _, m := range c.Models {
+		for _, e := range rotated(c.Engines, trial-1) {
+			for _, m := range rotated(c.Models, trial-1) {
 				if ctx.Err() != nil {
 					return nil
 				}
