@@ -8,6 +8,7 @@ import (
 
 func newModels(known registry) *cobra.Command {
 	var engines []string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "models [NAME|FILE.yaml]",
 		Short: "List the mailbox data models and their variants, or describe one",
@@ -23,7 +24,10 @@ engines. A schema file is described in the same way.`,
 		ValidArgsFunction: completeSchema(known),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return known.describeModel(cmd.OutOrStdout(), args[0], engines)
+				return known.describeModel(cmd.OutOrStdout(), args[0], engines, asJSON)
+			}
+			if asJSON {
+				return usagef("--json needs a model; expected mailbench models NAME")
 			}
 			if len(engines) > 0 {
 				return usagef("--engine needs a model; expected mailbench models NAME")
@@ -40,6 +44,7 @@ engines. A schema file is described in the same way.`,
 		},
 	}
 	c.Flags().StringSliceVarP(&engines, "engine", "e", nil, "`ENGINES` whose calls to show, or all")
+	c.Flags().BoolVar(&asJSON, "json", false, "describe the model as JSON, with the calls of all engines or those of -e")
 	c.AddCommand(newModelsNew(known))
 	return c
 }

@@ -15,8 +15,8 @@ import (
 
 // describeModel prints what a mail architect wants to know of a model, or of a schema
 // file. Calls are shown of the engines named; without any, only what an engine does
-// otherwise.
-func (r registry) describeModel(w io.Writer, name string, engines []string) error {
+// otherwise. In JSON, calls are of all engines unless some are named.
+func (r registry) describeModel(w io.Writer, name string, engines []string, asJSON bool) error {
 	s, err := r.schema(name)
 	if err != nil {
 		return err
@@ -39,6 +39,9 @@ func (r registry) describeModel(w io.Writer, name string, engines []string) erro
 		for _, q := range diagram.Queries(s) {
 			d.labels[q.Pattern] = q.Label
 		}
+	}
+	if asJSON {
+		return d.json()
 	}
 	return d.print(name)
 }
