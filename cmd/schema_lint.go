@@ -98,8 +98,12 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	case "sarif":
 		err = lint.WriteSARIF(out, reports, run.Environment(".").Version)
 	default:
+		columns := 0
+		if isTerminal(out) {
+			columns = width(out)
+		}
 		for _, r := range reports {
-			if err = r.WriteText(out, f.all); err != nil {
+			if err = r.WriteText(out, f.all, columns); err != nil {
 				break
 			}
 		}

@@ -241,8 +241,38 @@ func FuzzCheck(f *testing.F) {
 				t.Errorf("finding without its place: %+v", f)
 			}
 		}
-		if err := r.WriteText(io.Discard, true); err != nil {
+		if err := r.WriteText(io.Discard, true, 0); err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// TestWidth: on a narrow terminal, findings are broken into lines, with all their words.
+func TestWidth(t *testing.T) {
+	s, err := schemas.Bundled("james")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := Check(s, Options{Engines: EngineNames()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole, narrow strings.Builder
+	for width, b := range map[int]*strings.Builder{0: &whole, 60: &narrow} {
+		if err := report.WriteText(b, false, width); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(strings.Fields(whole.String()), strings.Fields(narrow.String())); diff != "" {
+		t.Errorf("words differ (-whole +narrow):\n%s", diff)
+	}
+	findings, _, _ := strings.Cut(narrow.String(), "james for ")
+	if findings == "" {
+		t.Error("there are no findings")
+	}
+	for line := range strings.Lines(findings) {
+		if len(line) > 61 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
 }

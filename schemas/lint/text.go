@@ -40,8 +40,8 @@ func (r *Report) Counts() (n Counts) {
 
 // WriteText writes errors and warnings, one a line with its place, and below it what
 // to do. With all it also writes notes, what is accepted, and how each pattern is
-// answered.
-func (r *Report) WriteText(w io.Writer, all bool) error {
+// answered. Findings are broken into lines of width columns; 0 is a line for each.
+func (r *Report) WriteText(w io.Writer, all bool, width int) error {
 	b := bufio.NewWriter(w)
 	n := r.Counts()
 	if all {
@@ -58,11 +58,11 @@ func (r *Report) WriteText(w io.Writer, all bool) error {
 		if !all && (f.Accepted != "" || f.Rule.Severity == Note) {
 			continue
 		}
-		fmt.Fprintf(b, "%s: %s\n", f.Pos.In(r.Schema.File), &f)
+		wrap(b, "", fmt.Sprintf("%s: %s", f.Pos.In(r.Schema.File), &f), width)
 		if f.Accepted != "" {
-			fmt.Fprintf(b, "    accepted: %s\n", f.Accepted)
+			wrap(b, indent, "accepted: "+f.Accepted, width)
 		} else {
-			fmt.Fprintf(b, "    %s\n", f.Rule.Do)
+			wrap(b, indent, "Do: "+f.Rule.Do, width)
 		}
 	}
 	fmt.Fprintf(b, "%s for %s: %s, %s, %s, %d accepted", r.Schema.Name, list(r.Engines), count(n.Errors, "error"),
@@ -96,7 +96,7 @@ func WriteRules(w io.Writer) error {
 		}
 		fmt.Fprintf(b, "%s (%s%s)\n", r.ID, r.Severity, r.about())
 		for _, part := range [][2]string{{"", r.Doc}, {"Do: ", r.Do}, {"Source: ", r.Source}} {
-			wrap(b, part[0]+part[1])
+			wrap(b, indent, part[0]+part[1], 80)
 		}
 	}
 	return b.Flush()

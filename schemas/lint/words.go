@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 // list joins words as a sentence does.
@@ -22,15 +23,23 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// wrap writes text in indented lines of 80 columns where its words allow that.
-func wrap(w io.Writer, text string) {
-	line := "   "
-	for _, word := range strings.Fields(text) {
-		if len(line)+1+len(word) > 80 && line != "   " {
+// wrap writes text after lead, in lines of width columns where its words allow that. Those
+// after the first are indented. Width 0 is one line.
+func wrap(w io.Writer, lead, text string, width int) {
+	line, n := lead, utf8.RuneCountInString(lead)
+	for i, word := range strings.Fields(text) {
+		more := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+			line, n = line+word, n+more
+		case width == 0 || n+1+more <= width:
+			line, n = line+" "+word, n+1+more
+		default:
 			fmt.Fprintln(w, line)
-			line = "   "
+			line, n = indent+word, len(indent)+more
 		}
-		line += " " + word
 	}
 	fmt.Fprintln(w, line)
 }
+
+const indent = "    "
