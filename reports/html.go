@@ -101,8 +101,10 @@ func WriteHTML(w io.Writer, r *Run, curves []Curve) error {
 func newPage(r *Run, curves []Curve) *page {
 	n := namesIn(r)
 	all := sections(r)
-	p := &page{Run: r, Machine: machine(&r.Environment),
-		Regime: regime(all, n), TooFew: tooFew(all), Floors: floors(r), Doubts: doubtsOf(r, n)}
+	p := &page{
+		Run: r, Machine: machine(&r.Environment),
+		Regime: regime(all, n), TooFew: tooFew(all), Floors: floors(r), Doubts: doubtsOf(r, n),
+	}
 	p.EngineLines = enginesOf(r)
 	if r.Mail != nil {
 		p.MailLine = mailInfo(r.Mail)

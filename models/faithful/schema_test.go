@@ -7,17 +7,7 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/models/conversation"
-	"github.com/mailbench/mailbench/models/datastax"
-	"github.com/mailbench/mailbench/models/elasticinbox"
 )
-
-// ofCassandra are the models whose documents were written for Cassandra.
-func ofCassandra() []models.Model {
-	return []models.Model{elasticinbox.Model(), datastax.Model(), conversation.Model()}
-}
 
 func goldenPath(name string) string { return "../../schemas/" + name + ".cql" }
 
