@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -18,10 +19,10 @@ func newSchemaExplain(known registry) *cobra.Command {
 		Use:   "explain MODEL|FILE.yaml [PATTERN…]",
 		Short: "Show what each access pattern asks of an engine",
 		Long: `Show what each access pattern asks of an engine: the CQL of Cassandra, the
-requests of HBase with their row keys, the keys of the embedded engine. The
-driver compiles the patterns as it does for a run. No engine is asked. Keys, in
-hexadecimal, are those of example arguments: text "a", number 1; a page is the
-first one.
+requests of HBase with their row keys, the keys of the embedded engine, the SQL
+that a driver of Oracle NoSQL would send. The driver compiles the patterns as it
+does for a run. No engine is asked. Keys, in hexadecimal, are those of example
+arguments: text "a", number 1; a page is the first one.
 
 With --live the engine is asked, and the output is what the patterns cost. A
 small population of the model is loaded, in a namespace of its own that is
@@ -52,6 +53,9 @@ and the operations, such as --set population.messages=1000.`,
 			if live && namespace != "" {
 				return usagef("--live makes a namespace of its own; leave --namespace out")
 			}
+			if live && e.Open == nil {
+				return usagef("--live needs a driver, and %s has none yet", e.Name)
+			}
 			if live {
 				return f.run(cmd, known, args[0], e, patterns)
 			}
@@ -63,7 +67,7 @@ and the operations, such as --set population.messages=1000.`,
 			return explain(cmd.OutOrStdout(), e, s, patterns, drivers.Options{Namespace: namespace})
 		},
 	}
-	c.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase or embedded")
+	c.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql")
 	c.Flags().StringVar(&namespace, "namespace", "", "`NAME` within the names of tables: mailbench_NAME_SCHEMA")
 	c.Flags().BoolVar(&live, "live", false, "run mail operations on the engine and print what patterns cost")
 	f.bind(c.Flags())
@@ -93,9 +97,10 @@ func (r registry) explainers() []drivers.Engine {
 
 func (r registry) explainer(name string) (e drivers.Engine, err error) {
 	if name == "" || name == "all" {
-		return e, usagef("expected one engine; add --engine cassandra, hbase or embedded")
+		return e, usagef("expected one engine; add --engine cassandra, hbase, embedded or oraclenosql")
 	}
-	engines, err := pick("engine", []string{name}, r.explainers(), func(e drivers.Engine) string { return e.Name })
+	known := slices.Concat(r.explainers(), r.coming)
+	engines, err := pick("engine", []string{name}, known, func(e drivers.Engine) string { return e.Name })
 	if err != nil {
 		return e, err
 	}

@@ -11,9 +11,9 @@ import (
 // is asked for, or why it cannot run it, and says the same again.
 func TestExplainAll(t *testing.T) {
 	known := bundled()
-	engines := known.explainers()
-	if len(engines) < 3 {
-		t.Fatalf("%d engines explain; want embedded, cassandra and hbase at least", len(engines))
+	engines := slices.Concat(known.explainers(), known.coming)
+	if len(engines) < 4 {
+		t.Fatalf("%d engines explain; want embedded, cassandra, hbase and oraclenosql at least", len(engines))
 	}
 	for _, e := range engines {
 		for _, m := range known.withVariants() {

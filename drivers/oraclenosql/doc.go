@@ -1,5 +1,6 @@
 // Package oraclenosql is Oracle NoSQL Database. It writes a schema as the DDL of its
-// SQL; there is no driver yet, so that no workload runs on it.
+// SQL, and its patterns as the statements that a driver would send; there is no driver
+// yet, so that no workload runs on it.
 //
 // # Layout
 //
@@ -27,9 +28,10 @@ const engineName = "oraclenosql"
 // Engine returns the engine's entry, which has no Open.
 func Engine() drivers.Engine {
 	return drivers.Engine{
-		Name:   engineName,
-		Doc:    "Oracle NoSQL Database: schemas are written as SQL, there is no driver yet",
-		Remote: true,
-		Render: renderSQL,
+		Name:    engineName,
+		Doc:     "Oracle NoSQL Database: schemas are written as SQL, there is no driver yet",
+		Remote:  true,
+		Render:  renderSQL,
+		Compile: compiler,
 	}
 }
