@@ -43,7 +43,10 @@ names it where it is not found by itself.`,
 			if err := newmodel.CheckName(name); err != nil {
 				return usage(err)
 			}
-			if slices.Contains(known.modelNames(), name) || name == "all" {
+			if name == "all" {
+				return usagef("all means every model; choose another name")
+			}
+			if slices.Contains(known.modelNames(), name) {
 				return usagef("there is a model %s already; choose another name", name)
 			}
 			m := newmodel.Module{Name: name}
@@ -58,7 +61,7 @@ names it where it is not found by itself.`,
 			if errors.Is(err, fs.ErrExist) {
 				return usagef("%w; nothing was written: name another folder with --dir", err)
 			} else if err != nil {
-				return err
+				return missing(err)
 			}
 			return tellNew(cmd, m, dir, files)
 		},

@@ -34,10 +34,10 @@ func usage(err error) error { return statusError{exitUsage, err} }
 
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
-// missing gives an error about a file that is not there, or is a folder, the
-// status of wrong input.
+// missing gives an error about a file that is not there, or is a folder, or should be
+// one, the status of wrong input.
 func missing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTDIR) {
 		return usage(err)
 	}
 	return err
