@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/diagram"
 )
@@ -27,7 +28,11 @@ func (r registry) describeModel(w io.Writer, name string, engines []string, asJS
 			return err
 		}
 	}
-	d := description{w: w, width: min(80, width(w)), schema: s, calls: len(engines) > 0, labels: make(map[*schemas.Pattern]string)}
+	var parameters []models.Parameter
+	if known, err := r.pickModels([]string{name}); err == nil { // no schema file
+		parameters = known[0].Parameters
+	}
+	d := description{parameters: parameters, w: w, width: min(80, width(w)), schema: s, calls: len(engines) > 0, labels: make(map[*schemas.Pattern]string)}
 	for _, e := range shown {
 		compile, err := e.Compile(s, drivers.Options{})
 		if err != nil {
@@ -59,6 +64,8 @@ type description struct {
 	engines []compiled
 	calls   bool
 	labels  map[*schemas.Pattern]string
+
+	parameters []models.Parameter
 }
 
 func (d *description) print(name string) error {
@@ -71,6 +78,12 @@ func (d *description) print(name string) error {
 	fmt.Fprintln(d.w, "\nTABLES")
 	for _, t := range s.Tables {
 		d.table(t)
+	}
+	if len(d.parameters) > 0 {
+		fmt.Fprintln(d.w, "\nPARAMETERS")
+	}
+	for _, p := range d.parameters {
+		d.say("  ", p.Name+": "+p.Value+"; "+p.Doc)
 	}
 	fmt.Fprintln(d.w, "\nACCESS PATTERNS")
 	for _, p := range s.Patterns {

@@ -15,6 +15,13 @@ type (
 		Native   string             `json:"native,omitempty"` // the engine that its document was written for
 		Tables   []describedTable   `json:"tables"`
 		Patterns []describedPattern `json:"patterns"`
+
+		Parameters []describedParameter `json:"parameters,omitempty"`
+	}
+	describedParameter struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+		Doc   string `json:"doc"`
 	}
 	describedTable struct {
 		Name       string                       `json:"name"`
@@ -59,6 +66,9 @@ type (
 func (d *description) json() error {
 	s := d.schema
 	m := describedModel{Name: s.Name, Doc: s.Doc, Native: s.Native}
+	for _, p := range d.parameters {
+		m.Parameters = append(m.Parameters, describedParameter(p))
+	}
 	for _, t := range s.Tables {
 		m.Tables = append(m.Tables, describeTable(t))
 	}

@@ -29,7 +29,13 @@ type Model struct {
 	Schema func() (*schemas.Schema, error) // its bundled schema file
 	// Bind connects the model to the statements that were prepared on one store.
 	Bind func(ctx context.Context, p *drivers.Prepared, o Options) (Bound, error)
+	// Parameters are what the document leaves to choose, with the values of the zero
+	// Options.
+	Parameters []Parameter
 }
+
+// Parameter describes one parameter of a model.
+type Parameter struct{ Name, Value, Doc string }
 
 // Options configure a model. The zero Options are the values of the documents and
 // the real clock.

@@ -28,6 +28,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -54,6 +55,10 @@ func Model() models.Model {
 		Doc:    "emails stored once, shown by labels with overflow; attachments in parallel chunks",
 		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("datastax") },
 		Bind:   bind,
+		Parameters: []models.Parameter{
+			{Name: "chunk size", Value: strconv.Itoa(chunkSize), Doc: "bytes of an attachment in one row"},
+			{Name: "overflow after", Value: strconv.Itoa(overflowAfter), Doc: "messages of a label before deliveries go to an overflow label"},
+		},
 	}
 }
 

@@ -37,6 +37,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -63,6 +64,9 @@ func Model() models.Model {
 		Doc:    "labels as time-ordered indexes of super columns, raw mail in blocks, counters",
 		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("elasticinbox") },
 		Bind:   bind,
+		Parameters: []models.Parameter{
+			{Name: "block size", Value: strconv.Itoa(blockSize), Doc: "bytes of a message in one row of MessageBlob"},
+		},
 	}
 }
 

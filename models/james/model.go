@@ -30,6 +30,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -51,6 +52,9 @@ func Model() models.Model {
 		Doc:    "a row a message, newest first, metadata and chunked data in two families, UIDs by increment",
 		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("james") },
 		Bind:   bind,
+		Parameters: []models.Parameter{
+			{Name: "chunk size", Value: strconv.Itoa(chunkSize), Doc: "bytes of a message in one cell of the data family"},
+		},
 	}
 }
 
