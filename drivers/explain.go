@@ -2,6 +2,8 @@ package drivers
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -46,6 +48,55 @@ func (compile Compiler) Explain(p *schemas.Pattern) (x Explanation, err error) {
 		x.Calls, err = e.Explain()
 	}
 	return x, err
+}
+
+// InWords says in words which rows the keys of a pattern stand for: the columns that
+// the call gives, and the order of the rest.
+func InWords(p *schemas.Pattern) string {
+	key, given := p.Table.Key(), p.By
+	if p.In != nil {
+		given = append(slices.Clone(given), p.In)
+	}
+	if !p.Kind.Reads() && p.Kind != schemas.Delete {
+		given = key
+	}
+	if p.Static {
+		given = p.By
+		key = given
+	}
+	rest := slices.DeleteFunc(slices.Clone(key), func(c *schemas.Column) bool { return slices.Contains(given, c) })
+	names := func(columns []*schemas.Column) string {
+		var s []string
+		for _, c := range columns {
+			name := c.Name
+			if c.Desc && slices.Contains(rest, c) {
+				name += " (falling)"
+			}
+			s = append(s, name)
+		}
+		return strings.Join(s, ", ")
+	}
+	var words string
+	switch {
+	case len(rest) == 0 && p.Static:
+		words = "the columns that all rows of this " + names(given) + " share"
+	case len(rest) == 0:
+		words = "the row of this " + names(given)
+	case len(given) == 0:
+		words = "all rows, by " + names(rest)
+	default:
+		words = "all rows of this " + names(given) + ", by " + names(rest)
+	}
+	if p.From != nil {
+		words += "; not before " + p.From.Column.Name
+	}
+	if p.To != nil {
+		words += "; not beyond " + p.To.Column.Name
+	}
+	if len(p.After) > 0 {
+		words += "; the next page begins behind the last " + names(p.After)
+	}
+	return words
 }
 
 // Example returns arguments for a pattern, by which an engine shows the keys that it

@@ -60,7 +60,7 @@ func (st *statement) Explain() ([]string, error) {
 	if st.Layout.In >= 0 {
 		line += ", for each element"
 	}
-	lines := []string{line}
+	lines := []string{line, "  that is " + drivers.InWords(p)}
 	for _, c := range p.Filter {
 		lines = append(lines, fmt.Sprintf("  the region server leaves out rows in which %s differs", c.Name))
 	}

@@ -74,7 +74,7 @@ func (st *statement) Explain() ([]string, error) {
 	if element != nil {
 		line += ", for each element"
 	}
-	lines := []string{line}
+	lines := []string{line, "  that is " + drivers.InWords(p)}
 	if len(st.filters) > 0 {
 		lines = append(lines, "  rows are compared after reading")
 	}
