@@ -71,8 +71,8 @@ var guilty = []situation{
 	{Name: "beyond its capacity, one worker", Rate: 6e6, Length: 500 * ms, Workers: 1},
 	{Name: "beyond its capacity, with drops", Rate: 6e6, Length: second, MaxLag: 100 * ms},
 	{Name: "beyond its capacity on one processor", Rate: 2e6, Procs: 1},
-	{Name: "starved by its own goroutines", Rate: 100, Length: 500 * ms, Procs: 1, Spinners: 4},
-	{Name: "starved by its own goroutines, closed loop", Length: 500 * ms, Procs: 1, Spinners: 4, Store: store{Takes: 2 * ms}},
+	{Name: "starved by its own goroutines", Rate: 100, Length: 500 * ms, Procs: 1, Spinners: 2},
+	{Name: "starved by its own goroutines, closed loop", Length: 500 * ms, Procs: 1, Spinners: 2, Store: store{Takes: 2 * ms}},
 	{Name: "starved by other processes", Rate: 1000, Hogs: 8},
 	{Name: "starved by other processes, closed loop", Hogs: 8},
 	{Name: "a store of 2 ms, starved by other processes", Rate: 500, Store: store{Takes: 2 * ms}, Hogs: 8},
@@ -89,8 +89,8 @@ var innocent = []situation{
 	{Name: "a store that freezes", Rate: 200, Length: 4 * second, Store: store{Takes: 100 * ms, Freeze: second}},
 	{Name: "a store at its limit", Rate: 200, Store: store{Takes: 100 * ms, Serves: 8}},
 	{Name: "a store at its limit, with drops", Rate: 200, MaxLag: 500 * ms, Store: store{Takes: 100 * ms, Serves: 8}},
-	{Name: "a store at its limit, one operation at a time", Rate: 20, Store: store{Takes: 200 * ms, Serves: 1}},
-	{Name: "a store far beyond its limit", Rate: 2000, Length: 300 * ms, Store: store{Takes: 100 * ms, Serves: 8}},
+	{Name: "a store at its limit, one operation at a time", Rate: 20, Length: 800 * ms, Store: store{Takes: 200 * ms, Serves: 1}},
+	{Name: "a store far beyond its limit", Rate: 2000, Length: 150 * ms, Store: store{Takes: 100 * ms, Serves: 8}},
 }
 
 // No run with the client beyond its capacity, stopped, throttled or starved is ever ok.
@@ -114,6 +114,7 @@ func TestGuiltyClientAlone(t *testing.T) {
 // No run is invalid in which only the store is slow. On a machine that is busy with
 // something else, a client is not idle: the test waits for a quiet one.
 func TestInnocentClientAlone(t *testing.T) {
+	t.Parallel()
 	for _, s := range innocent {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +150,7 @@ const situationVariable = "MAILBENCH_TEST_SITUATION"
 func (s situation) run(t *testing.T) *reports.Cell {
 	t.Helper()
 	if s.Length == 0 {
-		s.Length = 1500 * ms
+		s.Length = 1200 * ms
 	}
 	if s.Workers == 0 {
 		s.Workers = 32
