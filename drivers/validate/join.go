@@ -106,7 +106,7 @@ func (c *check) together(r *rule, rs []record) {
 	switch {
 	case r.ref != nil:
 		if own > 0 && others == 0 {
-			c.found.add(r.key, own, 1, 0, func() string { return missing(r, first) })
+			c.found.add(r.key, own, 1, 0, func() string { return missing(r, first, own) })
 		}
 	case own == 0:
 		if r.zero() && sum != 0 {
@@ -136,9 +136,10 @@ func (c *check) compare(r *rule, x *record, sum int64) {
 	}
 }
 
-func missing(r *rule, x *record) string {
-	if x.rows > 1 {
-		return fmt.Sprintf("%s and %d more: no row of %s", x.where, x.rows-1, r.join.To.Name)
+// missing names the first of the rows that refer to a row that is not there.
+func missing(r *rule, x *record, rows int64) string {
+	if rows > 1 {
+		return fmt.Sprintf("%s and %d more: no row of %s", x.where, rows-1, r.join.To.Name)
 	}
 	return fmt.Sprintf("%s: no row of %s", x.where, r.join.To.Name)
 }

@@ -179,7 +179,7 @@ func (r *reader) flushSide(i int) error {
 	if r.Sample < 1 {
 		if l := r.lookups[i]; l != nil && !l.found {
 			x := r.sides[i].rule
-			r.found.add(x.key, p.rows, 1, 0, func() string { return missing(x, p) })
+			r.found.add(x.key, p.rows, 1, 0, func() string { return missing(x, p, p.rows) })
 		}
 		return nil
 	}

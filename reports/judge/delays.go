@@ -10,7 +10,8 @@ import (
 const (
 	// delayMost is by how much the client's own delays may change a percentile.
 	delayMost = 0.1
-	// beyond is how many operations must be slower than a percentile for it to be judged.
+	// beyond is how many operations must be slower than a percentile for it to be judged,
+	// and how many must have been dropped.
 	beyond = 10
 	// stoppedMost is the share of a phase that the client may be stopped.
 	stoppedMost = 0.1
@@ -44,7 +45,7 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 	if stopped := seconds(e.Hiccups.Total) / max(c.Seconds, 1e-9); stopped > stoppedMost && (c.Arrivals == "closed" || few) {
 		what, changed = "its process could not run for "+percent(stopped)+" of the phase", true
 	}
-	if dropped := share(d.Dropped, e.Started+d.Dropped); dropped > lateInvalid {
+	if dropped := share(d.Dropped, e.Started+d.Dropped); d.Dropped >= beyond && dropped > lateInvalid {
 		what, changed = percent(dropped)+" of the operations were dropped because of its own delays", true
 	}
 	switch {

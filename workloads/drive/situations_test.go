@@ -124,7 +124,7 @@ func TestInnocentClientAlone(t *testing.T) {
 				if c.Verdict != reports.Invalid {
 					return
 				}
-				if c.Client.OthersShare >= 0.3 {
+				if c.Client.OthersShare+c.Client.StealShare >= 0.1 {
 					if time.Now().Before(deadline) {
 						continue
 					}
