@@ -62,7 +62,8 @@ var layers = []struct {
 		[]string{"workloads/random"},
 	},
 	{"reports/scratch", nil, nil},
-	{"reports", []string{"reports/latency", "reports/scratch"}, nil},
+	{"reports/units", nil, nil},
+	{"reports", []string{"reports/latency", "reports/scratch", "reports/units"}, nil},
 	{
 		"workloads/run",
 		[]string{"schemas", "drivers", "models", "models/mail", "workloads", "workloads/*", "reports", "reports/*"},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/mailbench/mailbench/reports/units"
 )
 
 // WriteBench writes the run as Go benchmark lines for benchstat and similar tools.
@@ -21,9 +23,9 @@ func WriteBench(w io.Writer, r *Run) error {
 	b.config("pkg", "github.com/mailbench/mailbench")
 	b.config("workload", r.Workload.Name)
 	fmt.Fprint(out, "Unit ops/s better=higher\n")
-	for _, s := range sections(r) {
-		for _, c := range s.cells {
-			for _, name := range s.ops {
+	for _, s := range Sections(r) {
+		for _, c := range s.Cells {
+			for _, name := range s.Ops {
 				if o, ok := c.Ops[name]; ok && o.Count+o.others() > 0 {
 					b.line(c, name, &o)
 				}
@@ -44,7 +46,7 @@ type bench struct {
 
 // config writes a configuration line unless it is in force.
 func (b *bench) config(key, value string) {
-	if value = printable(value); value != b.set[key] {
+	if value = units.OneLine(value); value != b.set[key] {
 		b.set[key] = value
 		fmt.Fprintf(b.out, "%s: %s\n", key, value)
 	}
@@ -53,13 +55,13 @@ func (b *bench) config(key, value string) {
 // line writes one operation. Its latencies are of the operations that were ok; the
 // others are counted.
 func (b *bench) line(c *Cell, name string, o *Op) {
-	b.config("load", c.load())
+	b.config("load", c.Load())
 	b.config("durability", c.Durability)
 	b.config("verdict", string(c.Verdict))
 	fmt.Fprintf(b.out, "BenchmarkMail/model=%s/engine=%s/phase=%s/op=%s-%d\t%8d",
 		benchName(c.Model), benchName(c.Engine), benchName(c.Phase), benchName(name), b.procs, o.Count)
 	if o.Count > 0 {
-		l, st := c.latency(o), &o.Store
+		l, st := c.Latency(o), &o.Store
 		fmt.Fprintf(b.out, "\t%.0f ns/op", l.Mean)
 		for _, p := range []struct {
 			of   float64
@@ -86,5 +88,5 @@ func benchName(s string) string {
 			return '_'
 		}
 		return r
-	}, printable(s))
+	}, units.OneLine(s))
 }

@@ -8,34 +8,35 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/units"
 )
 
-// measured reports whether the cell is a measured phase.
-func (c *Cell) measured() bool { return c.Kind == KindMeasure }
+// Measured reports whether the cell is a measured phase.
+func (c *Cell) Measured() bool { return c.Kind == KindMeasure }
 
 // kind is the time that is reported of the cell. A closed loop and a load have no
 // due times, so their service times are reported.
 func (c *Cell) kind() latency.Kind {
-	if c.Arrivals == "closed" || !c.measured() {
+	if c.Arrivals == "closed" || !c.Measured() {
 		return latency.Service
 	}
 	return latency.Response
 }
 
-// latency is the distribution that is reported of an operation of the cell.
-func (c *Cell) latency(o *Op) *Latency {
+// Latency is the distribution that is reported of an operation of the cell.
+func (c *Cell) Latency(o *Op) *Latency {
 	if c.kind() == latency.Service {
 		return &o.Service
 	}
 	return &o.Response
 }
 
-// load says how operations were started and which time is reported.
-func (c *Cell) load() string {
+// Load says how operations were started and which time is reported.
+func (c *Cell) Load() string {
 	switch {
-	case !c.measured() && len(c.Ops) == 0:
+	case !c.Measured() && len(c.Ops) == 0:
 		return "no operations"
-	case !c.measured():
+	case !c.Measured():
 		return "as fast as it goes; service times (start to end)"
 	case c.kind() == latency.Service:
 		return fmt.Sprintf("closed loop of %d clients; service times (start to end)", c.Clients)
@@ -43,33 +44,33 @@ func (c *Cell) load() string {
 	return fmt.Sprintf("open loop, %s/s %s; response times (due to end)", strconv.FormatFloat(c.Rate, 'f', -1, 64), c.Arrivals)
 }
 
-// section holds cells that can be compared: they are of one phase, had the same
+// Section holds cells that can be compared: they are of one phase, had the same
 // load, and give the same promise of durability.
-type section struct {
-	cells []*Cell
-	ops   []string // most frequent first
+type Section struct {
+	Cells []*Cell
+	Ops   []string // most frequent first
 }
 
-// sections sorts into sections the cells that ran operations or have a verdict
+// Sections sorts into sections the cells that ran operations or have a verdict
 // that is not ok, in the order of the run.
-func sections(r *Run) []section {
-	var all []section
+func Sections(r *Run) []Section {
+	var all []Section
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if c.Kind == KindWarmup && c.Verdict == OK || len(c.Ops) == 0 && c.Verdict == OK {
 			continue // a warm-up, or a phase without operations
 		}
-		at := slices.IndexFunc(all, func(s section) bool {
-			o := s.cells[0]
-			return o.Phase == c.Phase && o.Durability == c.Durability && o.load() == c.load()
+		at := slices.IndexFunc(all, func(s Section) bool {
+			o := s.Cells[0]
+			return o.Phase == c.Phase && o.Durability == c.Durability && o.Load() == c.Load()
 		})
 		if at < 0 {
-			at, all = len(all), append(all, section{})
+			at, all = len(all), append(all, Section{})
 		}
-		all[at].cells = append(all[at].cells, c)
+		all[at].Cells = append(all[at].Cells, c)
 	}
 	for i := range all {
-		all[i].ops = opsOf(all[i].cells)
+		all[i].Ops = opsOf(all[i].Cells)
 	}
 	return all
 }
@@ -95,15 +96,15 @@ func opsOf(cells []*Cell) []string {
 // others counts the outcomes that are not in the latency figures.
 func (o *Op) others() int64 { return o.NotFound + o.Failed + o.Unknown + o.Dropped + o.TooLarge }
 
-// offered reports whether the model offers the operation.
-func (o *Op) offered() bool { return o.Support != NotOffered || o.Count+o.others() > 0 }
+// Offered reports whether the model offers the operation.
+func (o *Op) Offered() bool { return o.Support != NotOffered || o.Count+o.others() > 0 }
 
-// names gives each cell of a run a name of its own: the model, and the engine and
+// Names gives each cell of a run a name of its own: the model, and the engine and
 // the trial if there are several.
-type names struct{ engines, trials bool }
+type Names struct{ engines, trials bool }
 
-func namesIn(r *Run) names {
-	var n names
+func NamesIn(r *Run) Names {
+	var n Names
 	for i := range r.Cells {
 		n.engines = n.engines || r.Cells[i].Engine != r.Cells[0].Engine
 		n.trials = n.trials || r.Cells[i].Trial > 1
@@ -111,16 +112,16 @@ func namesIn(r *Run) names {
 	return n
 }
 
-func (n names) of(c *Cell) string {
-	name := n.part(c.Model, c.Engine)
+func (n Names) Of(c *Cell) string {
+	name := n.Part(c.Model, c.Engine)
 	if n.trials {
 		name += " #" + strconv.Itoa(c.Trial)
 	}
 	return name
 }
 
-// part is the name of a model on an engine.
-func (n names) part(model, engine string) string {
+// Part is the name of a model on an engine.
+func (n Names) Part(model, engine string) string {
 	if n.engines {
 		return model + "/" + engine
 	}
@@ -135,13 +136,13 @@ func (c *Cell) why() string {
 	return c.Reason.Text
 }
 
-// achieved says what the schedule offered to each cell of an open loop, and what
+// AchievedRates says what the schedule offered to each cell of an open loop, and what
 // was carried out; "" if there was no schedule.
-func (s *section) achieved(n names) string {
+func (s *Section) AchievedRates(n Names) string {
 	var parts []string
-	for _, c := range s.cells {
-		if o := c.Offered; o != nil && c.measured() && c.Arrivals != "closed" && o.Rate > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s of %s", n.of(c), amount(o.Achieved), amount(o.Rate)))
+	for _, c := range s.Cells {
+		if o := c.Offered; o != nil && c.Measured() && c.Arrivals != "closed" && o.Rate > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s of %s", n.Of(c), units.Amount(o.Achieved), units.Amount(o.Rate)))
 		}
 	}
 	if len(parts) == 0 {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mailbench/mailbench/reports/units"
 )
 
 // chart is a picture of lines, in the units of its view box.
@@ -87,7 +89,7 @@ func newChart(op string, curves []Curve, name func(*Curve) string, series func(s
 		if at := slices.IndexFunc(c.Points, func(p Point) bool { return p.Percentile >= 50 }); at >= 0 {
 			median = c.Points[at]
 		}
-		ends = append(ends, fmt.Sprintf("%s: median %s, slowest %s", n, duration(float64(median.Nanoseconds)), duration(float64(last.Nanoseconds))))
+		ends = append(ends, fmt.Sprintf("%s: median %s, slowest %s", n, units.Duration(float64(median.Nanoseconds)), units.Duration(float64(last.Nanoseconds))))
 	}
 	ch.Summary = "Latency of " + op + " by percentile. " + strings.Join(ends, "; ") + "."
 	return ch

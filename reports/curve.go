@@ -37,7 +37,7 @@ func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 	tags := map[string]int{} // the index of each tag's curve
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if !c.measured() {
+		if !c.Measured() {
 			continue
 		}
 		for _, op := range opsOf([]*Cell{c}) {

@@ -7,22 +7,24 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/mailbench/mailbench/reports/units"
 )
 
 //go:embed report.html.tmpl
 var pageText string
 
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"duration": func(ns int64) string { return duration(float64(ns)) },
-	"span":     func(seconds float64) string { return duration(seconds * 1e9) },
-	"amount":   amount,
-	"calls":    digits3,
-	"size":     size,
+	"duration": func(ns int64) string { return units.Duration(float64(ns)) },
+	"span":     func(seconds float64) string { return units.Duration(seconds * 1e9) },
+	"amount":   units.Amount,
+	"calls":    units.Digits,
+	"size":     units.Size,
 	"bytes": func(n int64) string {
 		if n < 0 {
 			return "unknown"
 		}
-		return size(float64(n))
+		return units.Size(float64(n))
 	},
 	"upper": strings.ToUpper,
 	"words": func(s []string) string { return strings.Join(s, " ") },
@@ -35,7 +37,7 @@ type page struct {
 	TooFew                            string // what a dash among the percentiles means
 	EngineLines                       []string
 	Sections                          []pageSection
-	Doubts                            []doubt
+	Doubts                            []SharedDoubt
 	Tested                            []pageAudit
 	CellRows                          []pageCell
 }
@@ -87,7 +89,7 @@ func WriteHTML(w io.Writer, r *Run, curves []Curve) error {
 		return fmt.Errorf("make page: %w", err)
 	}
 	clean := strings.Map(func(r rune) rune {
-		if r != '\n' && deceptive(r) {
+		if r != '\n' && units.Deceptive(r) {
 			return -1
 		}
 		return r
@@ -99,22 +101,22 @@ func WriteHTML(w io.Writer, r *Run, curves []Curve) error {
 }
 
 func newPage(r *Run, curves []Curve) *page {
-	n := namesIn(r)
-	all := sections(r)
+	n := NamesIn(r)
+	all := Sections(r)
 	p := &page{
-		Run: r, Machine: machine(&r.Environment),
-		Regime: regime(all, n), TooFew: tooFew(all), Floors: floors(r), Doubts: doubtsOf(r, n),
+		Run: r, Machine: MachineLine(&r.Environment),
+		Regime: Regime(all, n), TooFew: TooFew(all), Floors: Floors(r), Doubts: DoubtsOf(r, n),
 	}
-	p.EngineLines = enginesOf(r)
+	p.EngineLines = EnginesOf(r)
 	if r.Mail != nil {
-		p.MailLine = mailInfo(r.Mail)
+		p.MailLine = MailLine(r.Mail)
 	}
 	for i := range r.Cells {
-		p.CellRows = append(p.CellRows, pageCell{n.of(&r.Cells[i]), &r.Cells[i]})
+		p.CellRows = append(p.CellRows, pageCell{n.Of(&r.Cells[i]), &r.Cells[i]})
 	}
 	for i := range r.Audits {
 		a := &r.Audits[i]
-		p.Tested = append(p.Tested, pageAudit{n.part(a.Model, a.Engine), a.summary(), a.Wrong(), a.Notes})
+		p.Tested = append(p.Tested, pageAudit{n.Part(a.Model, a.Engine), a.Summary(), a.Wrong(), a.Notes})
 	}
 	var known []string
 	series := func(name string) int {
@@ -133,34 +135,34 @@ func newPage(r *Run, curves []Curve) *page {
 // numSeries is how many colours the template has.
 const numSeries = 8
 
-func newPageSection(r *Run, s *section, n names, curves []Curve, series func(string) int) pageSection {
-	first := s.cells[0]
-	ps := pageSection{Phase: first.Phase, Load: first.load(), Durability: first.Durability, Achieved: s.achieved(n)}
-	for _, c := range s.cells {
+func newPageSection(r *Run, s *Section, n Names, curves []Curve, series func(string) int) pageSection {
+	first := s.Cells[0]
+	ps := pageSection{Phase: first.Phase, Load: first.Load(), Durability: first.Durability, Achieved: s.AchievedRates(n)}
+	for _, c := range s.Cells {
 		if c.Verdict != OK {
-			ps.Bad = append(ps.Bad, pageCell{n.of(c), c})
+			ps.Bad = append(ps.Bad, pageCell{n.Of(c), c})
 		}
-		if gap := c.gap(); gap != "" {
-			ps.Gaps = append(ps.Gaps, n.of(c)+": "+gap)
+		if gap := c.LongestGap(); gap != "" {
+			ps.Gaps = append(ps.Gaps, n.Of(c)+": "+gap)
 		}
-		if charts := newTimeCharts(n.of(c), c); charts != nil {
+		if charts := newTimeCharts(n.Of(c), c); charts != nil {
 			ps.Timelines = append(ps.Timelines, charts)
 		}
 	}
-	ps.Troubled = s.troubled() || len(ps.Gaps) > 0
-	for _, op := range s.ops {
+	ps.Troubled = s.Troubled() || len(ps.Gaps) > 0
+	for _, op := range s.Ops {
 		g := pageGroup{Op: op}
 		var lacking []string
-		for _, c := range s.cells {
+		for _, c := range s.Cells {
 			o, ok := c.Ops[op]
 			switch {
 			case !ok:
-			case !o.offered():
-				lacking = append(lacking, n.of(c))
+			case !o.Offered():
+				lacking = append(lacking, n.Of(c))
 			default:
-				row := pageRow{Name: n.of(c), Cell: c, Op: o, Latency: c.latency(&o), Remarks: strings.Join(o.remarks(), "; ")}
-				if ns, ok := floorOf(r, c.Model, op); ok {
-					row.Own = duration(ns)
+				row := pageRow{Name: n.Of(c), Cell: c, Op: o, Latency: c.Latency(&o), Remarks: strings.Join(o.Remarks(), "; ")}
+				if ns, ok := FloorOf(r, c.Model, op); ok {
+					row.Own = units.Duration(ns)
 				}
 				g.Rows = append(g.Rows, row)
 			}
@@ -168,17 +170,17 @@ func newPageSection(r *Run, s *section, n names, curves []Curve, series func(str
 		g.Lacking = strings.Join(lacking, ", ")
 		ps.Groups = append(ps.Groups, g)
 		if drawn := s.curvesOf(curves, op); len(drawn) > 0 {
-			ps.Charts = append(ps.Charts, newChart(op, drawn, func(c *Curve) string { return n.part(c.Model, c.Engine) }, series))
+			ps.Charts = append(ps.Charts, newChart(op, drawn, func(c *Curve) string { return n.Part(c.Model, c.Engine) }, series))
 		}
 	}
 	return ps
 }
 
 // curvesOf picks the curves of an operation in the section.
-func (s *section) curvesOf(curves []Curve, op string) []Curve {
+func (s *Section) curvesOf(curves []Curve, op string) []Curve {
 	var drawn []Curve
 	for _, c := range curves {
-		if c.Op == op && slices.ContainsFunc(s.cells, func(o *Cell) bool {
+		if c.Op == op && slices.ContainsFunc(s.Cells, func(o *Cell) bool {
 			return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase
 		}) {
 			drawn = append(drawn, c)

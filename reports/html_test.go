@@ -262,11 +262,11 @@ func TestGap(t *testing.T) {
 		{"none at all", 0, 60, Gap{0, 60}, "longest gap without an operation that was ok: 60.0 s at 00:00"},
 	} {
 		cell := Cell{Seconds: c.seconds, Gap: &c.gap, Timeline: []Interval{{OK: c.ok}}}
-		if got := cell.gap(); got != c.want {
+		if got := cell.LongestGap(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 		cell.Timeline = nil // of a phase that was broken off within its first interval
-		if got := cell.gap(); got != "" {
+		if got := cell.LongestGap(); got != "" {
 			t.Errorf("%s, without intervals: %q", c.name, got)
 		}
 	}

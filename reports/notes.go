@@ -5,18 +5,20 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mailbench/mailbench/reports/units"
 )
 
-// regime says how large the data was beside the cache in each measured cell.
+// Regime says how large the data was beside the cache in each measured cell.
 // Figures of a store that fits its cache tell nothing about one that does not.
-func regime(all []section, n names) string {
+func Regime(all []Section, n Names) string {
 	var parts []string
 	for _, s := range all {
-		for _, c := range s.cells {
-			if !c.measured() || c.Engines == nil || c.Engines.DiskBytes < 0 {
+		for _, c := range s.Cells {
+			if !c.Measured() || c.Engines == nil || c.Engines.DiskBytes < 0 {
 				continue
 			}
-			part := n.of(c) + " " + size(float64(c.Engines.DiskBytes))
+			part := n.Of(c) + " " + units.Size(float64(c.Engines.DiskBytes))
 			if cache := c.Engines.CacheBytes; cache > 0 {
 				part += fmt.Sprintf(" (%.2f)", float64(c.Engines.DiskBytes)/float64(cache))
 			}
@@ -31,8 +33,8 @@ func regime(all []section, n names) string {
 	return "data on disk (÷ cache): " + strings.Join(parts, ", ")
 }
 
-// floors says what the harness and each model cost by themselves.
-func floors(r *Run) string {
+// Floors says what the harness and each model cost by themselves.
+func Floors(r *Run) string {
 	type span struct{ least, most *Floor }
 	var order []string
 	spans := map[string]span{}
@@ -47,7 +49,7 @@ func floors(r *Run) string {
 			}
 			parts = append(parts, fmt.Sprintf("%s not measured (%s)", who, f.Error))
 		case f.Model == "":
-			parts = append(parts, fmt.Sprintf("harness %s and %s allocations an operation", duration(f.NS), amount(f.Allocs)))
+			parts = append(parts, fmt.Sprintf("harness %s and %s allocations an operation", units.Duration(f.NS), units.Amount(f.Allocs)))
 		default:
 			s, ok := spans[f.Model]
 			if !ok {
@@ -64,7 +66,7 @@ func floors(r *Run) string {
 	}
 	for _, m := range order {
 		s := spans[m]
-		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", m, duration(s.least.NS), s.least.Op, duration(s.most.NS), s.most.Op))
+		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", m, units.Duration(s.least.NS), s.least.Op, units.Duration(s.most.NS), s.most.Op))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -72,8 +74,8 @@ func floors(r *Run) string {
 	return "cost of mailbench itself: " + strings.Join(parts, ", ")
 }
 
-// floorOf is the cost of a model's operation without an engine, if it was measured.
-func floorOf(r *Run, model, op string) (float64, bool) {
+// FloorOf is the cost of a model's operation without an engine, if it was measured.
+func FloorOf(r *Run, model, op string) (float64, bool) {
 	for i := range r.Floor {
 		if f := &r.Floor[i]; f.Model == model && f.Op == op && f.Error == "" {
 			return f.NS, true
@@ -82,8 +84,8 @@ func floorOf(r *Run, model, op string) (float64, bool) {
 	return 0, false
 }
 
-// summary says what the audit found, the worst first.
-func (a *Audit) summary() string {
+// Summary says what the audit found, the worst first.
+func (a *Audit) Summary() string {
 	var parts []string
 	add := func(n int64, what string) {
 		if n > 0 {
@@ -119,10 +121,10 @@ func (a *Audit) excuse() string {
 	return ""
 }
 
-// enginesOf describes each engine of the run: its version, what an acknowledged
+// EnginesOf describes each engine of the run: its version, what an acknowledged
 // write survives, and the settings in force, the most important first. The settings
 // of servers and tables are left to the page's provenance.
-func enginesOf(r *Run) []string {
+func EnginesOf(r *Run) []string {
 	var lines, known []string
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -164,36 +166,36 @@ func settingsOrder(settings map[string]string) []string {
 func durabilities(r *Run, engine string) string {
 	var ds []string
 	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Engine == engine && c.measured() && !slices.Contains(ds, c.Durability) {
+		if c := &r.Cells[i]; c.Engine == engine && c.Measured() && !slices.Contains(ds, c.Durability) {
 			ds = append(ds, c.Durability)
 		}
 	}
 	return strings.Join(ds, " and ")
 }
 
-// doubt is one reason not to take figures at face value, and the cells that it
+// SharedDoubt is one reason not to take figures at face value, and the cells that it
 // holds for.
-type doubt struct {
+type SharedDoubt struct {
 	Doubt
 	who     []string
 	all     bool // it holds for all models of the run
 	differs bool // some of its cells have other figures
 }
 
-// doubtsOf gathers the doubts of all cells, each code once.
-func doubtsOf(r *Run, n names) []doubt {
-	var ds []doubt
+// DoubtsOf gathers the doubts of all cells, each code once.
+func DoubtsOf(r *Run, n Names) []SharedDoubt {
+	var ds []SharedDoubt
 	var everyone []string
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		who := n.of(c)
+		who := n.Of(c)
 		if !slices.Contains(everyone, who) {
 			everyone = append(everyone, who)
 		}
 		for _, own := range c.Doubts {
-			at := slices.IndexFunc(ds, func(d doubt) bool { return d.Code == own.Code })
+			at := slices.IndexFunc(ds, func(d SharedDoubt) bool { return d.Code == own.Code })
 			if at < 0 {
-				at, ds = len(ds), append(ds, doubt{Doubt: own})
+				at, ds = len(ds), append(ds, SharedDoubt{Doubt: own})
 			}
 			d := &ds[at]
 			d.differs = d.differs || d.Doubt.String() != own.String()
@@ -209,7 +211,7 @@ func doubtsOf(r *Run, n names) []doubt {
 }
 
 // String writes the doubt in one line.
-func (d *doubt) String() string {
+func (d *SharedDoubt) String() string {
 	who := strings.Join(d.who, ", ")
 	switch {
 	case d.differs && len(d.who) == 1:

@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"math"
+
+	"github.com/mailbench/mailbench/reports/units"
 )
 
 // A percentile needs operations that are slower. Of n operations all are below the
@@ -22,13 +24,13 @@ func (o *Op) Percentile(ns int64, p float64) string {
 	if o.Count < enoughFor(p) {
 		return "-"
 	}
-	return duration(float64(ns))
+	return units.Duration(float64(ns))
 }
 
-// tooFew explains the dashes of a run's tables; "" if there are none.
-func tooFew(all []section) string {
+// TooFew explains the dashes of a run's tables; "" if there are none.
+func TooFew(all []Section) string {
 	for _, s := range all {
-		for _, c := range s.cells {
+		for _, c := range s.Cells {
 			for _, o := range c.Ops {
 				if o.Count > 0 && o.Count < enoughFor(0.999) {
 					return fmt.Sprintf("too few operations for that percentile: p50 takes %d, p90 %d, p99 %d, p99.9 %d",

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mailbench/mailbench/reports/units"
 )
 
 // column is one column of figures of a table.
@@ -17,20 +19,20 @@ type column struct {
 }
 
 var columns = []column{
-	{"p50", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return o.Percentile(c.latency(o).P50, 0.5) }},
-	{"p99", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return o.Percentile(c.latency(o).P99, 0.99) }},
-	{"p99.9", 8, 50, func(_ *Run, c *Cell, _ string, o *Op) string { return o.Percentile(c.latency(o).P999, 0.999) }},
-	{"rate/s", 8, 0, func(_ *Run, _ *Cell, _ string, o *Op) string { return amount(o.Rate) }},
-	{"calls", 7, 60, func(_ *Run, _ *Cell, _ string, o *Op) string { return digits3(o.Store.Calls) }},
+	{"p50", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return o.Percentile(c.Latency(o).P50, 0.5) }},
+	{"p99", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return o.Percentile(c.Latency(o).P99, 0.99) }},
+	{"p99.9", 8, 50, func(_ *Run, c *Cell, _ string, o *Op) string { return o.Percentile(c.Latency(o).P999, 0.999) }},
+	{"rate/s", 8, 0, func(_ *Run, _ *Cell, _ string, o *Op) string { return units.Amount(o.Rate) }},
+	{"calls", 7, 60, func(_ *Run, _ *Cell, _ string, o *Op) string { return units.Digits(o.Store.Calls) }},
 	{"rows r/w", 12, 100, func(_ *Run, _ *Cell, _ string, o *Op) string {
-		return amount(o.Store.RowsRead) + "/" + amount(o.Store.RowsWritten)
+		return units.Amount(o.Store.RowsRead) + "/" + units.Amount(o.Store.RowsWritten)
 	}},
 	{"bytes r/w", 16, 100, func(_ *Run, _ *Cell, _ string, o *Op) string {
-		return size(o.Store.BytesRead) + "/" + size(o.Store.BytesWritten)
+		return units.Size(o.Store.BytesRead) + "/" + units.Size(o.Store.BytesWritten)
 	}},
 	{"own", 9, 120, func(r *Run, c *Cell, op string, _ *Op) string {
-		if ns, ok := floorOf(r, c.Model, op); ok {
-			return duration(ns)
+		if ns, ok := FloorOf(r, c.Model, op); ok {
+			return units.Duration(ns)
 		}
 		return "-"
 	}},
@@ -40,10 +42,10 @@ var columns = []column{
 // an engine was in trouble; less important columns make room for them.
 const outcomeWidth = 9
 
-// troubled reports whether operations of the section failed or have an unknown
+// Troubled reports whether operations of the section failed or have an unknown
 // outcome.
-func (s *section) troubled() bool {
-	return slices.ContainsFunc(s.cells, func(c *Cell) bool {
+func (s *Section) Troubled() bool {
+	return slices.ContainsFunc(s.Cells, func(c *Cell) bool {
 		for _, o := range c.Ops {
 			if o.Failed+o.Unknown > 0 {
 				return true
@@ -60,8 +62,8 @@ type layout struct {
 }
 
 // layout chooses the columns that fit beside names of that width.
-func (t *text) layout(s *section, names int) layout {
-	l := layout{troubled: s.troubled()}
+func (t *text) layout(s *Section, names int) layout {
+	l := layout{troubled: s.Troubled()}
 	width := t.width
 	if l.troubled {
 		width -= 2 * outcomeWidth
@@ -112,24 +114,24 @@ const beside = 80
 const opWidth = len("search-sender") + 1
 
 // section writes the table of a section: a line for each cell under each operation.
-func (t *text) section(r *Run, s *section) {
-	first := s.cells[0]
+func (t *text) section(r *Run, s *Section) {
+	first := s.Cells[0]
 	t.line("")
-	t.wrap(strings.ToUpper(printable(first.Phase))+"  ", 2, first.load()+"; durability "+first.Durability)
-	for _, c := range s.cells {
+	t.wrap(strings.ToUpper(units.OneLine(first.Phase))+"  ", 2, first.Load()+"; durability "+first.Durability)
+	for _, c := range s.Cells {
 		if c.Verdict != OK {
-			t.wrap("! ", 4, fmt.Sprintf("%s is %s: %s", t.names.of(c), strings.ToUpper(string(c.Verdict)), c.why()))
+			t.wrap("! ", 4, fmt.Sprintf("%s is %s: %s", t.names.Of(c), strings.ToUpper(string(c.Verdict)), c.why()))
 		}
 	}
-	if achieved := s.achieved(t.names); achieved != "" {
+	if achieved := s.AchievedRates(t.names); achieved != "" {
 		t.wrap("  ", 4, achieved)
 	}
-	if len(s.ops) == 0 {
+	if len(s.Ops) == 0 {
 		return
 	}
 	nameWidth := 0
-	for _, c := range s.cells {
-		nameWidth = max(nameWidth, utf8.RuneCountInString(printable(t.names.of(c))))
+	for _, c := range s.Cells {
+		nameWidth = max(nameWidth, utf8.RuneCountInString(units.OneLine(t.names.Of(c))))
 	}
 	indent := 2
 	if t.width >= beside {
@@ -138,8 +140,8 @@ func (t *text) section(r *Run, s *section) {
 	l := t.layout(s, indent+nameWidth+1)
 	t.line("%*s%-*s%s", indent, "", nameWidth+1, "", l.header())
 	var nobody []string
-	for _, op := range s.ops {
-		if !slices.ContainsFunc(s.cells, func(c *Cell) bool { o, ok := c.Ops[op]; return ok && o.offered() }) {
+	for _, op := range s.Ops {
+		if !slices.ContainsFunc(s.Cells, func(c *Cell) bool { o, ok := c.Ops[op]; return ok && o.Offered() }) {
 			nobody = append(nobody, op)
 			continue
 		}
@@ -148,15 +150,15 @@ func (t *text) section(r *Run, s *section) {
 	if len(nobody) > 0 {
 		t.wrap("n/a for all: ", 2, strings.Join(nobody, ", "))
 	}
-	for _, c := range s.cells {
+	for _, c := range s.Cells {
 		t.timeline(c)
 	}
 }
 
 // operation writes the lines of one operation. Models that do not offer it share one
 // line.
-func (t *text) operation(r *Run, s *section, l *layout, op string, indent, nameWidth int) {
-	label := printable(op)
+func (t *text) operation(r *Run, s *Section, l *layout, op string, indent, nameWidth int) {
+	label := units.OneLine(op)
 	if indent < opWidth {
 		t.line("%s", label)
 		label = ""
@@ -167,21 +169,21 @@ func (t *text) operation(r *Run, s *section, l *layout, op string, indent, nameW
 		return s
 	}
 	var lacking []string
-	for _, c := range s.cells {
+	for _, c := range s.Cells {
 		o, ok := c.Ops[op]
 		if !ok {
 			continue
 		}
-		if !o.offered() {
-			lacking = append(lacking, t.names.of(c))
+		if !o.Offered() {
+			lacking = append(lacking, t.names.Of(c))
 			continue
 		}
 		mark := " "
 		if c.Verdict != OK {
 			mark = "!"
 		}
-		line := begin() + mark + fmt.Sprintf("%-*s", nameWidth, printable(t.names.of(c))) + l.figures(r, c, op, &o)
-		t.remark(line, indent+3, o.remarks())
+		line := begin() + mark + fmt.Sprintf("%-*s", nameWidth, units.OneLine(t.names.Of(c))) + l.figures(r, c, op, &o)
+		t.remark(line, indent+3, o.Remarks())
 	}
 	if len(lacking) > 0 {
 		t.wrap(begin()+" n/a: ", indent+3, strings.Join(lacking, ", "))
@@ -191,7 +193,7 @@ func (t *text) operation(r *Run, s *section, l *layout, op string, indent, nameW
 // remark writes a line of figures and its remarks: behind it if there is room, or
 // below it.
 func (t *text) remark(line string, indent int, remarks []string) {
-	all := printable(strings.Join(remarks, "; "))
+	all := units.OneLine(strings.Join(remarks, "; "))
 	switch {
 	case all == "":
 		t.line("%s", line)
@@ -216,7 +218,7 @@ func (o *Op) due() string {
 		if ns == NeverEnded {
 			return "never"
 		}
-		return duration(float64(ns))
+		return units.Duration(float64(ns))
 	}
 	return fmt.Sprintf("of all due: p50 %s, p99 %s, p99.9 %s", write(o.Due.P50), write(o.Due.P99), write(o.Due.P999))
 }
@@ -224,9 +226,9 @@ func (o *Op) due() string {
 // near reports whether two times differ by less than a tenth.
 func near(a, b int64) bool { return math.Abs(float64(a-b)) <= 0.1*float64(b) }
 
-// remarks are shown beside an operation's figures: operations that are not in the
+// Remarks are shown beside an operation's figures: operations that are not in the
 // figures and have no column, errors, and what the model's answers lacked.
-func (o *Op) remarks() []string {
+func (o *Op) Remarks() []string {
 	var s []string
 	for _, n := range []struct {
 		count int64

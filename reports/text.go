@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mailbench/mailbench/reports/units"
 )
 
 // narrowest is the width below which a table is not made narrower.
@@ -15,9 +17,9 @@ const narrowest = 60
 // shows more figures.
 func WriteText(w io.Writer, r *Run, width int) error {
 	out := bufio.NewWriter(w) // keeps the first error
-	t := text{out: out, width: max(width, narrowest), names: namesIn(r)}
+	t := text{out: out, width: max(width, narrowest), names: NamesIn(r)}
 	t.head(r)
-	all := sections(r)
+	all := Sections(r)
 	for i := range all {
 		t.section(r, &all[i])
 	}
@@ -31,7 +33,7 @@ func WriteText(w io.Writer, r *Run, width int) error {
 type text struct {
 	out   *bufio.Writer
 	width int
-	names names
+	names Names
 }
 
 func (t *text) line(format string, args ...any) {
@@ -43,7 +45,7 @@ func (t *text) line(format string, args ...any) {
 func (t *text) wrap(lead string, indent int, words string) {
 	line := lead
 	column, begun := utf8.RuneCountInString(lead), false
-	for _, word := range strings.Fields(printable(words)) {
+	for _, word := range strings.Fields(units.OneLine(words)) {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case begun && column+1+n > t.width:
@@ -66,23 +68,23 @@ func (t *text) labelled(label, words string) {
 const labelWidth = 10
 
 func (t *text) head(r *Run) {
-	t.labelled("run", fmt.Sprintf("%s, seed %d, %s, %s", r.Workload.Name, r.Seed, r.Started, duration(r.Seconds*1e9)))
+	t.labelled("run", fmt.Sprintf("%s, seed %d, %s, %s", r.Workload.Name, r.Seed, r.Started, units.Duration(r.Seconds*1e9)))
 	if r.Interrupted {
 		t.labelled("", "INTERRUPTED: this is what was measured until then")
 	}
-	t.labelled("machine", machine(&r.Environment))
-	for _, e := range enginesOf(r) {
+	t.labelled("machine", MachineLine(&r.Environment))
+	for _, e := range EnginesOf(r) {
 		t.labelled("engine", e)
 	}
 	if r.Mail != nil {
-		t.labelled("mail", mailInfo(r.Mail))
+		t.labelled("mail", MailLine(r.Mail))
 	}
 }
 
-func machine(e *Environment) string {
+func MachineLine(e *Environment) string {
 	parts := []string{e.OS + "/" + e.Arch, e.CPU, fmt.Sprintf("%d CPUs", e.CPUs)}
 	if e.Memory > 0 {
-		parts = append(parts, size(float64(e.Memory)))
+		parts = append(parts, units.Size(float64(e.Memory)))
 	}
 	version := "mailbench " + e.Version
 	if e.Dirty {
@@ -91,8 +93,8 @@ func machine(e *Environment) string {
 	return joined(append(parts, e.Disk, e.Go, version))
 }
 
-func mailInfo(m *MailInfo) string {
-	s := fmt.Sprintf("%s: %d messages, %s", m.File, m.Messages, size(float64(m.Bytes)))
+func MailLine(m *MailInfo) string {
+	s := fmt.Sprintf("%s: %d messages, %s", m.File, m.Messages, units.Size(float64(m.Bytes)))
 	if m.Malformed > 0 {
 		s += fmt.Sprintf("; %d malformed, delivered all the same", m.Malformed)
 	}
@@ -111,20 +113,20 @@ func joined(parts []string) string {
 }
 
 // notes writes what a reader of the figures has to know.
-func (t *text) notes(r *Run, all []section) {
+func (t *text) notes(r *Run, all []Section) {
 	t.line("")
-	if s := tooFew(all); s != "" {
+	if s := TooFew(all); s != "" {
 		t.labelled("-", s)
 	}
-	if s := regime(all, t.names); s != "" {
+	if s := Regime(all, t.names); s != "" {
 		t.labelled("regime", s)
 	}
-	if s := floors(r); s != "" {
+	if s := Floors(r); s != "" {
 		t.labelled("floor", s)
 	}
 	for i := range r.Audits {
 		a := &r.Audits[i]
-		t.labelled("audit", t.names.part(a.Model, a.Engine)+": "+a.summary())
+		t.labelled("audit", t.names.Part(a.Model, a.Engine)+": "+a.Summary())
 		for _, n := range a.Notes {
 			t.wrap(strings.Repeat(" ", labelWidth)+"- ", labelWidth+2, n)
 		}
@@ -132,7 +134,7 @@ func (t *text) notes(r *Run, all []section) {
 	for _, left := range r.Left {
 		t.labelled("left", left)
 	}
-	doubts := doubtsOf(r, t.names)
+	doubts := DoubtsOf(r, t.names)
 	for i := range doubts {
 		label := ""
 		if i == 0 {

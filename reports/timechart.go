@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/mailbench/mailbench/reports/units"
 )
 
 // timeChartHeight is less than chartHeight: a cell has two such charts, one above the
@@ -46,9 +48,9 @@ func overTime(title string, c *Cell) (ch chart, x func(seconds float64) float64)
 		}
 	}
 	for at := 0.0; at <= length; at += step {
-		ch.X = append(ch.X, tick{x(at), clock(at)})
+		ch.X = append(ch.X, tick{x(at), units.Clock(at)})
 	}
-	if c.gap() != "" {
+	if c.LongestGap() != "" {
 		ch.Band = &band{x(c.Gap.At), x(c.Gap.At+c.Gap.Seconds) - x(c.Gap.At)}
 	}
 	return ch, x
@@ -83,7 +85,7 @@ func outcomeChart(name string, c *Cell) chart {
 	var failed, unknown int64
 	for i := range c.Timeline {
 		in := &c.Timeline[i]
-		most = max(most, in.perSecond(in.OK), in.perSecond(in.Failed), in.perSecond(in.Unknown))
+		most = max(most, in.PerSecond(in.OK), in.PerSecond(in.Failed), in.PerSecond(in.Unknown))
 		failed, unknown = failed+in.Failed, unknown+in.Unknown
 	}
 	step := math.Pow(10, math.Floor(math.Log10(most)))
@@ -95,14 +97,14 @@ func outcomeChart(name string, c *Cell) chart {
 	for v := 0.0; v <= top; v += step {
 		ch.Y = append(ch.Y, tick{y(v), strconv.FormatFloat(v, 'g', 4, 64)})
 	}
-	ch.Lines = []chartLine{{"ok", seriesOK, c.line(x, y, func(in *Interval) float64 { return in.perSecond(in.OK) })}}
+	ch.Lines = []chartLine{{"ok", seriesOK, c.line(x, y, func(in *Interval) float64 { return in.PerSecond(in.OK) })}}
 	if failed > 0 {
-		ch.Lines = append(ch.Lines, chartLine{"failed", seriesFailed, c.line(x, y, func(in *Interval) float64 { return in.perSecond(in.Failed) })})
+		ch.Lines = append(ch.Lines, chartLine{"failed", seriesFailed, c.line(x, y, func(in *Interval) float64 { return in.PerSecond(in.Failed) })})
 	}
 	if unknown > 0 {
-		ch.Lines = append(ch.Lines, chartLine{"of unknown outcome", seriesUnknown, c.line(x, y, func(in *Interval) float64 { return in.perSecond(in.Unknown) })})
+		ch.Lines = append(ch.Lines, chartLine{"of unknown outcome", seriesUnknown, c.line(x, y, func(in *Interval) float64 { return in.PerSecond(in.Unknown) })})
 	}
-	ch.Summary = fmt.Sprintf("%s over time: at most %s a second; %d failed, %d of unknown outcome. %s", ch.Title, amount(most), failed, unknown, c.gap())
+	ch.Summary = fmt.Sprintf("%s over time: at most %s a second; %d failed, %d of unknown outcome. %s", ch.Title, units.Amount(most), failed, unknown, c.LongestGap())
 	return ch
 }
 
@@ -134,6 +136,6 @@ func latencyChart(name string, c *Cell) chart {
 		{"p99", seriesP99, c.line(x, y, value(func(in *Interval) int64 { return in.P99 }))},
 		{"slowest", seriesMax, c.line(x, y, value(func(in *Interval) int64 { return in.Max }))},
 	}
-	ch.Summary = fmt.Sprintf("%s over time: slowest %s.", ch.Title, duration(float64(most)))
+	ch.Summary = fmt.Sprintf("%s over time: slowest %s.", ch.Title, units.Duration(float64(most)))
 	return ch
 }

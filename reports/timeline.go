@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/mailbench/mailbench/reports/units"
 )
 
 // A gap is told of if it is at least gapLeast seconds long and at least gapMissed
@@ -14,9 +16,9 @@ const (
 	gapMissed = 20
 )
 
-// gap describes the longest time in which no operation was ok; "" if it is not worth
+// LongestGap describes the longest time in which no operation was ok; "" if it is not worth
 // telling.
-func (c *Cell) gap() string {
+func (c *Cell) LongestGap() string {
 	if c.Gap == nil || c.Gap.Seconds < gapLeast || len(c.Timeline) == 0 {
 		return ""
 	}
@@ -27,20 +29,11 @@ func (c *Cell) gap() string {
 	if pace := float64(ok) / max(c.Seconds, 1e-9); ok > 0 && pace*c.Gap.Seconds < gapMissed {
 		return ""
 	}
-	return fmt.Sprintf("longest gap without an operation that was ok: %.1f s at %s", c.Gap.Seconds, clock(c.Gap.At))
+	return fmt.Sprintf("longest gap without an operation that was ok: %.1f s at %s", c.Gap.Seconds, units.Clock(c.Gap.At))
 }
 
-// clock writes seconds since a phase began as minutes and seconds.
-func clock(seconds float64) string {
-	s := int(seconds)
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%02d:%02d", s/60, s%60)
-}
-
-// perSecond is a count of the interval as a rate.
-func (in *Interval) perSecond(n int64) float64 { return float64(n) / max(in.Seconds, 1e-3) }
+// PerSecond is a count of the interval as a rate.
+func (in *Interval) PerSecond(n int64) float64 { return float64(n) / max(in.Seconds, 1e-3) }
 
 // timelineWidth is how many bars a timeline has at most in text. A bar of a long
 // timeline shows several intervals.
@@ -51,7 +44,7 @@ var levels = []rune(" ▁▂▃▄▅▆▇█")
 // timeline draws a phase in which an engine was in trouble: a line of bars and a line
 // of marks.
 func (t *text) timeline(c *Cell) {
-	gap, troubled := c.gap(), false
+	gap, troubled := c.LongestGap(), false
 	for i := range c.Timeline {
 		troubled = troubled || c.Timeline[i].Failed+c.Timeline[i].Unknown > 0
 	}
@@ -59,7 +52,7 @@ func (t *text) timeline(c *Cell) {
 		return
 	}
 	bars, marks, most, each := c.sketch(min(timelineWidth, t.width-6))
-	head := fmt.Sprintf("%s over time: ok/s, a bar for %s, the highest %s", t.names.of(c), duration(each*1e9), amount(most))
+	head := fmt.Sprintf("%s over time: ok/s, a bar for %s, the highest %s", t.names.Of(c), units.Duration(each*1e9), units.Amount(most))
 	if troubled {
 		head += "; below it ! failed, ? of unknown outcome, * both"
 	}
@@ -93,8 +86,8 @@ func (c *Cell) sketch(width int) (bars, marks string, most, each float64) {
 				across = t
 			}
 		}
-		if rates[i] = in.perSecond(in.OK); in.Seconds == 0 {
-			rates[i] = across.perSecond(across.OK)
+		if rates[i] = in.PerSecond(in.OK); in.Seconds == 0 {
+			rates[i] = across.PerSecond(across.OK)
 		}
 		most = max(most, rates[i])
 		switch {
