@@ -73,10 +73,18 @@ type Op struct {
 	// ended: a percentile among those is NeverEnded. Due is left out if it is Response.
 	Due   *Latency  `json:"due,omitempty"`
 	Store StoreCost `json:"store"`
+	// Patterns are the access patterns that ran, the most calls first.
+	Patterns []PatternCalls `json:"patterns,omitempty"`
 	// Errors are the first few texts of errors and how often each came, the most
 	// frequent first. Texts that differ only in addresses and numbers are one. The
 	// last may be OtherErrors.
 	Errors []ErrorCount `json:"errors,omitempty"`
+}
+
+// PatternCalls is how many calls of an operation ran a pattern, on average.
+type PatternCalls struct {
+	Name  string  `json:"name"`
+	Calls float64 `json:"calls"`
 }
 
 // ErrorCount is an error's text and how many operations ended with it.

@@ -54,7 +54,8 @@ func sample() *Run {
 	op := func(count, ns int64, support Support) Op {
 		return Op{
 			Count: count, Support: support, Rate: float64(count) / 30, Response: lat(ns + 40_000), Service: lat(ns), Lag: lat(40_000),
-			Store: StoreCost{Calls: 2, RowsRead: 25, RowsWritten: 0.5, BytesRead: 12_345, BytesWritten: 67},
+			Patterns: []PatternCalls{{Name: "page", Calls: 1.5}, {Name: "message_by_scan", Calls: 0.5}},
+			Store:    StoreCost{Calls: 2, RowsRead: 25, RowsWritten: 0.5, BytesRead: 12_345, BytesWritten: 67},
 		}
 	}
 	list, open := op(15000, 210_000, Native), op(7000, 95_000, EmulatedOp)

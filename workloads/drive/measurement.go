@@ -115,6 +115,7 @@ func (p *phase) op(i int) reports.Op {
 	}
 	o.Due = due(total, p.reported())
 	if n := float64(o.Count); n > 0 {
+		o.Patterns = s.patterns.perOperation(o.Count)
 		c := &s.cost
 		o.Store = reports.StoreCost{
 			Calls: float64(c.Calls) / n, RowsRead: float64(c.RowsRead) / n, RowsWritten: float64(c.RowsWritten) / n,

@@ -22,9 +22,10 @@ type stats struct {
 	ops                        [workloads.NumOps]opStats
 }
 
-// opStats are of one operation. Cost is of those that were ok.
+// opStats are of one operation. Cost and patterns are of those that were ok.
 type opStats struct {
 	cost       drivers.Cost
+	patterns   patternCounts
 	missing    models.Known
 	fallbacks  []string
 	errors     errorCounts
@@ -85,14 +86,6 @@ func (w *worker) noteMissing(known, wanted models.Known) {
 	w.stats.ops[w.op.Op].missing |= wanted &^ known
 }
 
-// traced notes the patterns in whose place a fallback runs.
-func (w *worker) traced(st drivers.Statement, _ int64) {
-	if p := st.Emulates(); p != nil {
-		s := &w.stats.ops[w.op.Op]
-		s.fallbacks = appendNew(s.fallbacks, p.Name)
-	}
-}
-
 func appendNew(names []string, name string) []string {
 	if slices.Contains(names, name) {
 		return names
@@ -117,6 +110,7 @@ func (s *stats) add(b *stats) {
 	for i := range s.ops {
 		o, p := &s.ops[i], &b.ops[i]
 		o.cost.Add(p.cost)
+		o.patterns.addAll(p.patterns)
 		o.missing |= p.missing
 		o.noTarget += p.noTarget
 		o.notOffered = o.notOffered || p.notOffered

@@ -38,6 +38,7 @@ type worker struct {
 	entry   func(*models.Entry) error // w.listed and w.folderListed, bound once
 	info    func(models.FolderInfo) error
 	records []byte // for the ledger
+	ran     patternCounts
 	ahead   uint32 // records that were in the ledger when the call began
 
 	last     time.Duration // end of the operation before; at first -1, before all due times
@@ -67,7 +68,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 		mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise), last: -1, free: -1,
 	}
 	w.mb = t.Bound.Mailbox(w.meter)
-	w.entry, w.info = w.listed, w.folderListed
+	w.entry, w.info, w.ran = w.listed, w.folderListed, make(patternCounts, 0, patternsMost)
 	w.meter.Trace = w.traced
 	if p.Stream.Open() {
 		if w.timer, err = newTimer(); err != nil {
@@ -152,6 +153,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 // The error is the ledger's.
 func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration) (ending, error) {
 	w.meter.Take()
+	w.ran = w.ran[:0]
 	w.ahead = w.target.Acknowledged.Records()
 	start := w.phase.clock.now()
 	err := o.run(opCtx, w)
@@ -170,6 +172,7 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 		w.countFailure(e)
 		if e.outcome == latency.OK {
 			s.cost.Add(w.meter.Cost)
+			s.patterns.addAll(w.ran)
 			w.noteDelay(end-due, ideal)
 		}
 	}

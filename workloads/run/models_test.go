@@ -1,6 +1,8 @@
 package run
 
 import (
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -12,6 +14,7 @@ import (
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // bundledModels are the models that mailbench brings along.
@@ -53,7 +56,30 @@ func TestModels(t *testing.T) {
 				if o.Count > 0 && o.Store.Calls == 0 {
 					t.Errorf("%s made no call to the store", name)
 				}
+				if err := explained(r.Schemas[0].Text, &o); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
 			}
 		})
 	}
+}
+
+// explained checks that an operation's calls are those of its patterns, and that the
+// schema has them.
+func explained(schema string, o *reports.Op) error {
+	s, err := schemas.Parse("schema", []byte(schema))
+	if err != nil {
+		return err
+	}
+	calls := 0.0
+	for _, p := range o.Patterns {
+		calls += p.Calls
+		if s.Pattern(p.Name) == nil {
+			return fmt.Errorf("the schema has no pattern %s", p.Name)
+		}
+	}
+	if math.Abs(calls-o.Store.Calls) > 1e-6 {
+		return fmt.Errorf("its patterns made %g calls, and it made %g: %+v", calls, o.Store.Calls, o.Patterns)
+	}
+	return nil
 }

@@ -1,0 +1,61 @@
+package drive
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// patternsMost is how many patterns of one operation a worker has room for without
+// allocating memory. No bundled model uses as many.
+const patternsMost = 16
+
+// patternCalls counts the calls that ran a pattern.
+type patternCalls struct {
+	pattern *schemas.Pattern
+	calls   int64
+}
+
+// patternCounts has each pattern once.
+type patternCounts []patternCalls
+
+func (c *patternCounts) add(p *schemas.Pattern, calls int64) {
+	for i := range *c {
+		if (*c)[i].pattern == p {
+			(*c)[i].calls += calls
+			return
+		}
+	}
+	*c = append(*c, patternCalls{p, calls})
+}
+
+func (c *patternCounts) addAll(o patternCounts) {
+	for _, p := range o {
+		c.add(p.pattern, p.calls)
+	}
+}
+
+// perOperation returns the patterns with the mean of their calls, the most first.
+func (c patternCounts) perOperation(n int64) []reports.PatternCalls {
+	var all []reports.PatternCalls
+	for _, p := range c {
+		all = append(all, reports.PatternCalls{Name: p.pattern.Name, Calls: float64(p.calls) / float64(n)})
+	}
+	slices.SortFunc(all, func(a, b reports.PatternCalls) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// traced counts the patterns of the operation under way, and notes those in whose
+// place a fallback runs.
+func (w *worker) traced(st drivers.Statement, calls int64) {
+	w.ran.add(st.Pattern(), calls)
+	if p := st.Emulates(); p != nil {
+		s := &w.stats.ops[w.op.Op]
+		s.fallbacks = appendNew(s.fallbacks, p.Name)
+	}
+}
