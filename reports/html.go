@@ -37,7 +37,7 @@ type page struct {
 	TooFew                            string // what a dash among the percentiles means
 	EngineLines                       []string
 	Sections                          []pageSection
-	Doubts                            []SharedDoubt
+	Doubts                            []Notice
 	Tested                            []pageAudit
 	CellRows                          []pageCell
 }

@@ -116,4 +116,9 @@ type StoreCost struct {
 	RowsWritten  float64 `json:"rows_written"`
 	BytesRead    float64 `json:"bytes_read"`
 	BytesWritten float64 `json:"bytes_written"`
+	// Standard deviations between operations, of rows and bytes read and written
+	// together.
+	CallsDeviation float64 `json:"calls_deviation,omitempty"`
+	RowsDeviation  float64 `json:"rows_deviation,omitempty"`
+	BytesDeviation float64 `json:"bytes_deviation,omitempty"`
 }

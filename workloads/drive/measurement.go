@@ -120,6 +120,9 @@ func (p *phase) op(i int) reports.Op {
 		o.Store = reports.StoreCost{
 			Calls: float64(c.Calls) / n, RowsRead: float64(c.RowsRead) / n, RowsWritten: float64(c.RowsWritten) / n,
 			BytesRead: float64(c.BytesRead) / n, BytesWritten: float64(c.BytesWritten) / n,
+			CallsDeviation: deviation(n, float64(c.Calls), s.squares.calls),
+			RowsDeviation:  deviation(n, float64(c.RowsRead+c.RowsWritten), s.squares.rows),
+			BytesDeviation: deviation(n, float64(c.BytesRead+c.BytesWritten), s.squares.bytes),
 		}
 	}
 	return o

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -22,15 +23,43 @@ type stats struct {
 	ops                        [workloads.NumOps]opStats
 }
 
-// opStats are of one operation. Cost and patterns are of those that were ok.
+// opStats are of one operation. Cost, squares and patterns are of those that were ok.
 type opStats struct {
 	cost       drivers.Cost
 	patterns   patternCounts
+	squares    squares
 	missing    models.Known
 	fallbacks  []string
 	errors     errorCounts
 	noTarget   int64
 	notOffered bool // a call said so
+}
+
+// squares are sums of squares, for standard deviations between operations.
+type squares struct{ calls, rows, bytes float64 }
+
+func (q *squares) add(c *drivers.Cost) {
+	calls, rows, bytes := float64(c.Calls), float64(c.RowsRead+c.RowsWritten), float64(c.BytesRead+c.BytesWritten)
+	q.calls += calls * calls
+	q.rows += rows * rows
+	q.bytes += bytes * bytes
+}
+
+func (q *squares) merge(p squares) {
+	q.calls += p.calls
+	q.rows += p.rows
+	q.bytes += p.bytes
+}
+
+// deviation is the standard deviation of n values with that sum and sum of squares. It
+// is 0 where rounding is all that there is.
+func deviation(n, sum, squares float64) float64 {
+	mean := sum / n
+	variance := squares/n - mean*mean
+	if n < 2 || variance <= 1e-12*mean*mean {
+		return 0
+	}
+	return math.Sqrt(variance * n / (n - 1))
 }
 
 // noteTiming counts an operation that was carried out as on time, late or queued.
@@ -111,6 +140,7 @@ func (s *stats) add(b *stats) {
 		o, p := &s.ops[i], &b.ops[i]
 		o.cost.Add(p.cost)
 		o.patterns.addAll(p.patterns)
+		o.squares.merge(p.squares)
 		o.missing |= p.missing
 		o.noTarget += p.noTarget
 		o.notOffered = o.notOffered || p.notOffered

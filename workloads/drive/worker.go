@@ -173,6 +173,7 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 		if e.outcome == latency.OK {
 			s.cost.Add(w.meter.Cost)
 			s.patterns.addAll(w.ran)
+			s.squares.add(&w.meter.Cost)
 			w.noteDelay(end-due, ideal)
 		}
 	}

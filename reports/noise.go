@@ -1,0 +1,90 @@
+package reports
+
+import (
+	"math"
+	"slices"
+)
+
+// How large a difference must be so that the overview calls it one. It is an overview
+// and no test of significance: mailbench compare is that.
+const (
+	// The ranges of n trials of two equal stores lie apart with the probability
+	// 2/C(2n,n): of four trials once in 35 cases, of three once in 10.
+	tellTrials = 4
+	// With fewer trials a difference must also be as large as this factor: nobody knows
+	// then how far another trial would lie.
+	tellFactor = 1.5
+	// One trial needs so many intervals with enough operations. Their middle half is
+	// taken for its range.
+	tellIntervals = 5
+	// What was counted is a mean over drawn messages. A difference must be as large as
+	// so many of its standard errors, and each mean be of so many operations, unless
+	// they were all the same.
+	tellErrors     = 3
+	tellOperations = 30
+)
+
+// differs reports whether b is more than a by more than the noise.
+func (f Figure) differs(a, b *OverviewValue) bool {
+	if f.Counted() {
+		if a.deviation+b.deviation == 0 {
+			return b.Median > a.Median
+		}
+		if min(a.n, b.n) < tellOperations {
+			return false
+		}
+		variance := a.deviation*a.deviation/float64(a.n) + b.deviation*b.deviation/float64(b.n)
+		return b.Median-a.Median > tellErrors*math.Sqrt(variance)
+	}
+	if b.Low <= a.High {
+		return false
+	}
+	return min(a.trials, b.trials) >= tellTrials || b.Median >= tellFactor*a.Median
+}
+
+// spread sets the range of a single trial from its intervals. With too few of them the
+// value is not known well enough to be compared.
+func (v *OverviewValue) spread(intervals []float64) {
+	if len(intervals) < tellIntervals {
+		v.Known = false
+		return
+	}
+	slices.Sort(intervals)
+	n := len(intervals)
+	v.Low, v.High = min(v.Median, intervals[n/4]), max(v.Median, intervals[n-1-n/4])
+}
+
+// A counted figure matters the more, the more it costs. To choose the figure in which
+// models differ most, one call weighs as much as so many rows or bytes. That is no
+// measurement: it only decides which of the figures is shown.
+const (
+	rowsACall  = 20
+	bytesACall = 10_000
+)
+
+// weight is how much the columns differ in a counted figure, in calls.
+func (l *OverviewLine) weight() float64 {
+	least, most := math.Inf(1), 0.0
+	for i := range l.Values {
+		if v := &l.Values[i]; v.Known {
+			least, most = min(least, v.Median), max(most, v.Median)
+		}
+	}
+	switch {
+	case most == 0:
+		return 0
+	case l.Figure == Rows:
+		return (most - least) / rowsACall
+	case l.Figure == Bytes:
+		return (most - least) / bytesACall
+	}
+	return most - least
+}
+
+// timerShows reports whether the times of an operation are largely those of the
+// generator's own timer: a doubt says so.
+func (c *Cell) timerShows(op string) bool {
+	return slices.ContainsFunc(c.Doubts, func(d Doubt) bool {
+		return d.Code == "client-lag" && (len(d.Ops) == 0 || slices.ContainsFunc(d.Ops, func(o OpCount) bool { return o.Op == op }))
+	})
+}

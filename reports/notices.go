@@ -1,0 +1,157 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Notice is something to know before figures are used, and whom it holds for: a
+// verdict that is not ok, or a doubt.
+type Notice struct {
+	Doubt
+	Verdict Verdict // "" of a doubt
+	Phase   string  // of a verdict, if the run has several measured phases or it is of another one
+	Who     []string
+	All     bool // it holds for all models of the run
+	Differs bool // for some it has other figures than Text
+}
+
+// SharedDoubt is a Notice.
+type SharedDoubt = Notice
+
+// changesReading are the doubts that change how figures are read: it may be the client
+// that they tell of, the store was in another state than one may think, or operations
+// are missing from them.
+var changesReading = map[Code]bool{
+	"late-starts": true, "client-lag": true, "queued": true, "garbage-collection": true,
+	"drifting": true, "not-settled": true, "not-warm": true, "debt-grows": true, "in-memory": true, "not-cold": true,
+	"incomplete": true, "dropped": true, "failed": true, "unknown": true, "too-large": true,
+}
+
+// who gathers the cells that a notice holds for.
+type who struct {
+	Notice
+	cells []*Cell
+}
+
+// gather adds a cell to the notice of that phase, verdict and code.
+func gather(all []who, n Notice, c *Cell) []who {
+	at := slices.IndexFunc(all, func(w who) bool {
+		return w.Code == n.Code && w.Verdict == n.Verdict && w.Phase == n.Phase
+	})
+	if at < 0 {
+		at, all = len(all), append(all, who{Notice: n})
+	}
+	w := &all[at]
+	w.Differs = w.Differs || w.Doubt.String() != n.Doubt.String()
+	if !slices.Contains(w.cells, c) {
+		w.cells = append(w.cells, c)
+	}
+	return all
+}
+
+// noticesOf names the cells of each notice.
+func noticesOf(r *Run, n Names, all []who) []Notice {
+	var list []Notice
+	for i := range all {
+		w := &all[i]
+		w.Who, w.All = n.whom(r, w.cells)
+		list = append(list, w.Notice)
+	}
+	return list
+}
+
+// whom names the models (on engines) of the cells, and their trials if it is not all
+// of them. It reports whether those are all trials of all models of the run.
+func (n Names) whom(r *Run, cells []*Cell) (who []string, all bool) {
+	type column struct{ model, engine string }
+	trials, had := map[column][]int{}, map[column][]int{}
+	var order []column
+	note := func(m map[column][]int, c *Cell) bool {
+		k := column{c.Model, c.Engine}
+		if slices.Contains(m[k], c.Trial) {
+			return false
+		}
+		m[k] = append(m[k], c.Trial)
+		return len(m[k]) == 1
+	}
+	for i := range r.Cells {
+		note(trials, &r.Cells[i])
+	}
+	for _, c := range cells {
+		if note(had, c) {
+			order = append(order, column{c.Model, c.Engine})
+		}
+	}
+	all = len(order) == len(trials)
+	for _, k := range order {
+		name := n.Part(k.model, k.engine)
+		if len(had[k]) < len(trials[k]) {
+			all = false
+			for _, t := range had[k] {
+				name += " #" + strconv.Itoa(t)
+			}
+		}
+		who = append(who, name)
+	}
+	return who, all
+}
+
+// verdictsOf are the verdicts that are not ok, each code once a phase, the worst first.
+func verdictsOf(r *Run, n Names) []Notice {
+	var all []who
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Verdict == OK || c.Verdict == "" {
+			continue
+		}
+		v := Notice{Verdict: c.Verdict, Phase: c.Phase}
+		if c.Reason != nil {
+			v.Code, v.Text = c.Reason.Code, c.Reason.Text
+		}
+		all = gather(all, v, c)
+	}
+	slices.SortStableFunc(all, func(a, b who) int {
+		return slices.Index(severity, b.Verdict) - slices.Index(severity, a.Verdict)
+	})
+	return noticesOf(r, n, all)
+}
+
+// DoubtsOf are the doubts of all cells, each code once.
+func DoubtsOf(r *Run, n Names) []Notice {
+	var all []who
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		for _, d := range c.Doubts {
+			all = gather(all, Notice{Doubt: d}, c)
+		}
+	}
+	return noticesOf(r, n, all)
+}
+
+// String writes the notice in one line.
+func (d *Notice) String() string {
+	names := strings.Join(d.Who, ", ")
+	if d.Verdict != "" {
+		is := "is"
+		if len(d.Who) > 1 {
+			is = "are"
+		}
+		s := fmt.Sprintf("%s %s %s: %s", names, is, strings.ToUpper(string(d.Verdict)), d.Text)
+		if d.Differs {
+			s += fmt.Sprintf(" [of %s; the others have other figures]", d.Who[0])
+		}
+		return s
+	}
+	switch {
+	case d.Differs && len(d.Who) == 1:
+		names += ", with other figures in other phases"
+	case d.Differs:
+		return fmt.Sprintf("%s [%s; with other figures %s]", d.Doubt.String(), d.Who[0], strings.Join(d.Who[1:], ", "))
+	case d.All:
+		names = "all"
+	}
+	return fmt.Sprintf("%s [%s]", d.Doubt.String(), names)
+}

@@ -1,0 +1,309 @@
+package reports
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// Overview says which model does what best. It is a table of operations by models (and
+// engines) for each measured phase, with what is to be known before its figures.
+type Overview struct {
+	// Verdicts are those that are not ok, the worst first. Doubts are those that
+	// change how the figures are read, Further the others.
+	Verdicts, Doubts, Further []Notice
+	Parts                     []OverviewPart
+}
+
+// OverviewPart is the table of one measured phase. What had another load or another
+// durability is in a part of its own: it cannot be compared.
+type OverviewPart struct {
+	Phase, Load, Durability string
+	Trials                  int
+	Columns                 []OverviewColumn
+	// Rows are the operations that two or more columns offer, the most frequent first.
+	Rows []OverviewRow
+	// Alone are operations that one column alone offers, Nobody those that none does.
+	Alone  []OverviewAlone
+	Nobody []string
+}
+
+// OverviewColumn is a model on an engine.
+type OverviewColumn struct {
+	Name          string // the model, and the engine if there are several
+	Model, Engine string
+	Verdict       Verdict // the worst of its trials
+}
+
+// OverviewAlone names the operations that only one column offers.
+type OverviewAlone struct {
+	Column string
+	Ops    []string
+}
+
+// OverviewRow is one operation. Its first line is the one to go by: a time if the times
+// tell something, else what was counted.
+type OverviewRow struct {
+	Op    string
+	Marks []OverviewMarks // by column
+	Lines []OverviewLine
+	Why   string // one sentence on where the difference comes from; may be empty
+}
+
+// OverviewMarks are what must be known of one operation of a column.
+type OverviewMarks struct {
+	NotOffered bool
+	None       bool    // the operation was never ok
+	Verdict    Verdict // of the column, where the model offers the operation
+	Emulated   string  // patterns whose fallback ran
+	Lacks      string  // fields that the answers lacked
+}
+
+// OverviewLine compares the columns by one figure.
+type OverviewLine struct {
+	Figure Figure
+	Values []OverviewValue // by column
+}
+
+// OverviewValue is the figure of one column.
+type OverviewValue struct {
+	Known bool
+	// Median is of the trials, Low and High are the least and the most of them. With
+	// one trial they are the middle half of the intervals of a time, and equal to
+	// Median for what was counted.
+	Median, Low, High float64
+	// Times are infinite where operations at that percentile never ended.
+	Ratio float64 // to the best column's median
+	Best  bool    // no column has less
+	Same  bool    // it differs from the best by less than the noise
+
+	n         int64   // operations of all trials
+	deviation float64 // between them, of what was counted
+	trials    int
+}
+
+// Overview makes the overview of the run.
+func (r *Run) Overview() *Overview {
+	n := NamesIn(r)
+	o := &Overview{Verdicts: verdictsOf(r, n)}
+	for _, d := range DoubtsOf(r, n) {
+		if changesReading[d.Code] {
+			o.Doubts = append(o.Doubts, d)
+		} else {
+			o.Further = append(o.Further, d)
+		}
+	}
+	all := Sections(r)
+	for i := range all {
+		if all[i].Cells[0].Measured() {
+			o.Parts = append(o.Parts, newPart(r, &all[i], Names{engines: n.engines}))
+		}
+	}
+	return o
+}
+
+// columnCells are the cells of a model on an engine, one a trial.
+type columnCells []*Cell
+
+func newPart(r *Run, s *Section, n Names) OverviewPart {
+	first := s.Cells[0]
+	p := OverviewPart{Phase: first.Phase, Load: first.Load(), Durability: first.Durability}
+	var columns []columnCells
+	for _, c := range s.Cells {
+		p.Trials = max(p.Trials, c.Trial)
+		at := slices.IndexFunc(columns, func(cs columnCells) bool { return cs[0].Model == c.Model && cs[0].Engine == c.Engine })
+		if at < 0 {
+			at, columns = len(columns), append(columns, nil)
+			p.Columns = append(p.Columns, OverviewColumn{Name: n.Of(c), Model: c.Model, Engine: c.Engine, Verdict: OK})
+		}
+		columns[at] = append(columns[at], c)
+		p.Columns[at].Verdict = worse(p.Columns[at].Verdict, c.Verdict)
+	}
+	for _, op := range s.Ops {
+		row := OverviewRow{Op: op}
+		var offering []int
+		for i, cs := range columns {
+			marks := cs.marks(op, p.Columns[i].Verdict)
+			if row.Marks = append(row.Marks, marks); !marks.NotOffered {
+				offering = append(offering, i)
+			}
+		}
+		switch len(offering) {
+		case 0:
+			p.Nobody = append(p.Nobody, op)
+		case 1:
+			p.alone(p.Columns[offering[0]].Name, op)
+		default:
+			row.Lines = linesOf(columns, op)
+			row.Why = why(r, columns, &row)
+			p.Rows = append(p.Rows, row)
+		}
+	}
+	return p
+}
+
+func (p *OverviewPart) alone(column, op string) {
+	at := slices.IndexFunc(p.Alone, func(a OverviewAlone) bool { return a.Column == column })
+	if at < 0 {
+		at, p.Alone = len(p.Alone), append(p.Alone, OverviewAlone{Column: column})
+	}
+	p.Alone[at].Ops = append(p.Alone[at].Ops, op)
+}
+
+func (cs columnCells) marks(op string, v Verdict) OverviewMarks {
+	m := OverviewMarks{NotOffered: true, None: true, Verdict: v}
+	for _, c := range cs {
+		o, ok := c.Ops[op]
+		if !ok || !o.Offered() {
+			continue
+		}
+		m.NotOffered = false
+		m.None = m.None && o.Count == 0
+		m.Emulated = cmp.Or(m.Emulated, o.Fallback)
+		m.Lacks = cmp.Or(m.Lacks, o.Missing)
+	}
+	return m
+}
+
+// linesOf compares the columns by times, as far as these tell something, and by what
+// was counted.
+func linesOf(columns []columnCells, op string) []OverviewLine {
+	var lines []OverviewLine
+	for _, f := range []Figure{P50, P99} {
+		l := OverviewLine{Figure: f}
+		for _, cs := range columns {
+			l.Values = append(l.Values, cs.timed(op, f))
+		}
+		if l.rank() {
+			lines = append(lines, l)
+		}
+	}
+	var counted *OverviewLine
+	most := -1.0
+	for _, f := range []Figure{Calls, Bytes, Rows} {
+		l := OverviewLine{Figure: f}
+		for _, cs := range columns {
+			l.Values = append(l.Values, cs.counted(op, f))
+		}
+		if w := l.weight(); l.rank() && w > most {
+			counted, most = &l, w
+		}
+	}
+	if counted != nil {
+		lines = append(lines, *counted)
+	}
+	return lines
+}
+
+// counted is what was counted of an operation of the column.
+func (cs columnCells) counted(op string, f Figure) OverviewValue {
+	v := OverviewValue{}
+	var means []float64
+	var squares float64
+	for _, c := range cs {
+		o, ok := c.Ops[op]
+		if !ok || o.Count == 0 {
+			continue
+		}
+		mean, deviation := o.counted(f)
+		means = append(means, mean)
+		v.n += o.Count
+		squares += deviation * deviation * float64(o.Count)
+	}
+	v.of(means)
+	v.deviation = math.Sqrt(squares / math.Max(float64(v.n), 1))
+	return v
+}
+
+// timed is a time of an operation of the column. Trials whose verdict is not ok are
+// left out.
+func (cs columnCells) timed(op string, f Figure) OverviewValue {
+	v := OverviewValue{}
+	var times []float64
+	var intervals []float64 // of the only trial
+	for _, c := range cs {
+		o, ok := c.Ops[op]
+		if !ok || c.Verdict != OK || o.Count < enoughFor(f.percentile()) || c.timerShows(op) {
+			continue
+		}
+		times = append(times, c.time(&o, f))
+		intervals = c.intervals(op, f)
+		if o.due() != "" { // they have only what was ok
+			intervals = slices.Repeat(times[:1], tellIntervals)
+		}
+		v.n += o.Count
+	}
+	v.of(times)
+	if v.trials == 1 {
+		v.spread(intervals)
+	}
+	return v
+}
+
+// of sets the value from those of the trials.
+func (v *OverviewValue) of(trials []float64) {
+	if len(trials) == 0 {
+		return
+	}
+	slices.Sort(trials)
+	v.Known, v.trials = true, len(trials)
+	v.Low, v.High = trials[0], trials[len(trials)-1]
+	v.Median = (trials[(len(trials)-1)/2] + trials[len(trials)/2]) / 2
+}
+
+// rank compares the values with the best of them. It returns false if there is nothing
+// to compare: fewer than two values, or a best one of nothing.
+func (l *OverviewLine) rank() bool {
+	var best *OverviewValue
+	known := 0
+	for i := range l.Values {
+		v := &l.Values[i]
+		if !v.Known {
+			continue
+		}
+		known++
+		if best == nil || v.Median < best.Median {
+			best = v
+		}
+	}
+	if known < 2 || math.IsInf(best.Median, 1) || best.Median <= 0 {
+		return false
+	}
+	for i := range l.Values {
+		if v := &l.Values[i]; v.Known {
+			v.Ratio = v.Median / best.Median
+			v.Best = v.Median == best.Median
+			v.Same = !v.Best && !l.Figure.differs(best, v)
+		}
+	}
+	return true
+}
+
+// String writes how the value compares with the best: 1.0×, ≈ if the noise hides the
+// difference, 2.3×; or a dash.
+func (v *OverviewValue) String() string {
+	switch {
+	case !v.Known:
+		return "-"
+	case v.Same:
+		return "≈"
+	case math.IsInf(v.Ratio, 1):
+		return "never"
+	case v.Ratio < 9.95:
+		return strconv.FormatFloat(v.Ratio, 'f', 1, 64) + "×"
+	}
+	return units.Amount(math.Round(v.Ratio)) + "×"
+}
+
+func worse(a, b Verdict) Verdict {
+	if slices.Index(severity, b) > slices.Index(severity, a) {
+		return b
+	}
+	return a
+}
+
+// severity lists the verdicts from best to worst.
+var severity = []Verdict{OK, Overloaded, Invalid, Empty, Failed}

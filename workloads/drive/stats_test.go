@@ -1,0 +1,42 @@
+package drive
+
+import (
+	"math"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// The deviation is that of the textbook, also where workers' sums are put together,
+// and 0 where all operations cost the same.
+func TestDeviationOfCosts(t *testing.T) {
+	var parts [2]squares
+	var sum drivers.Cost
+	for i, bytes := range []int64{2, 4, 4, 4, 5, 5, 7, 9} { // 32/7 is their variance
+		c := drivers.Cost{Calls: 3, RowsRead: bytes, RowsWritten: 1, BytesRead: bytes - 1, BytesWritten: 1}
+		parts[i%2].add(&c)
+		sum.Add(c)
+	}
+	parts[0].merge(parts[1])
+	for name, got := range map[string]float64{
+		"bytes": deviation(8, float64(sum.BytesRead+sum.BytesWritten), parts[0].bytes),
+		"rows":  deviation(8, float64(sum.RowsRead+sum.RowsWritten), parts[0].rows),
+	} {
+		if want := math.Sqrt(32.0 / 7); math.Abs(got-want) > 1e-9 {
+			t.Errorf("of %s %v, want %v", name, got, want)
+		}
+	}
+	if got := deviation(8, float64(sum.Calls), parts[0].calls); got != 0 {
+		t.Errorf("of equal calls %v, want 0", got)
+	}
+	if got := deviation(1, 5, 25); got != 0 {
+		t.Errorf("of one operation %v, want 0", got)
+	}
+	var q squares
+	for range 1_000_000 { // rounding is no deviation
+		q.add(&drivers.Cost{BytesRead: 333_333_333})
+	}
+	if got := deviation(1e6, 333_333_333e6, q.bytes); got != 0 {
+		t.Errorf("of equal bytes %v, want 0", got)
+	}
+}
