@@ -56,7 +56,7 @@ var layers = []struct {
 	{
 		"workloads/drive",
 		[]string{
-			"drivers", "models", "models/mail", "workloads", "workloads/ledger", "workloads/messages", "workloads/target",
+			"schemas", "drivers", "models", "models/mail", "workloads", "workloads/ledger", "workloads/messages", "workloads/target",
 			"reports", "reports/*",
 		},
 		[]string{"workloads/random"},
