@@ -320,7 +320,9 @@ func TestVerdictOfARun(t *testing.T) {
 			return nil
 		}
 		m := phaseOf(t, runOK(t, config(t, d, phases)), "measure")
-		if m.Verdict != reports.Overloaded || m.Reason.Code != judge.CodeBehind {
+		// A busy machine delays the generator as well.
+		late := m.Verdict == reports.Invalid && m.Reason.Code == judge.CodeClientDelays
+		if !judge.Overloaded(&m) || !late && (m.Verdict != reports.Overloaded || m.Reason.Code != judge.CodeBehind) {
 			t.Errorf("verdict %s: %s", m.Verdict, why(m))
 		}
 		if m.Offered.Achieved > 0.3*m.Offered.Rate { // at most 1000 of 4000
