@@ -20,6 +20,9 @@ const (
 	leastHiccup = time.Millisecond
 	// afterHiccup is how long after a hiccup all workers have noticed their answers.
 	afterHiccup = time.Millisecond
+	// cpuEvery is how many naps go by between two readings of the process' CPU time. One
+	// takes several microseconds.
+	cpuEvery = 4
 	// hiccupsKept are the last hiccups that an operation is compared with.
 	hiccupsKept = 64
 )
@@ -70,7 +73,7 @@ func (h *hiccups) watch() {
 	runtime.LockOSThread() // the thread goes with the goroutine
 	defer close(h.ended)
 	cpu, waited := processCPU(), queuedForCPU()
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-h.quit:
 			return
@@ -78,21 +81,24 @@ func (h *hiccups) watch() {
 		}
 		due := time.Duration(h.beat.Load()) + nap
 		doze(nap)
-		woke, used := h.clock.now(), processCPU()
+		woke := h.clock.now()
 		if late := woke - due; late >= leastHiccup {
 			all := queuedForCPU()
 			stopped := late - (all - waited)
-			if (used - cpu).Seconds() > 0.5*h.procs*late.Seconds() {
+			// It ran, and this thread waited for the Go runtime.
+			if used := processCPU() - cpu; used.Seconds() > 0.5*h.procs*late.Seconds() {
 				stopped = 0
 			}
 			h.note(due, woke, max(0, stopped))
-			waited = all
+			waited, n = all, 0
+		}
+		if n%cpuEvery == 0 {
+			cpu = processCPU()
 		}
 		h.mu.Lock()
 		_ = h.interval.RecordValue(min(max(0, int64(woke-due)), int64(latency.Highest))) // in range
 		h.mu.Unlock()
 		h.beat.Store(int64(woke))
-		cpu = used
 	}
 }
 
