@@ -4,6 +4,8 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/mailbench/mailbench/workloads/drive"
 )
 
 // spareThreads is how many more goroutines may run than there are processors.
@@ -12,6 +14,16 @@ import (
 // away, which may be 10 ms later: with one place for each of two processors, two
 // fsyncs stop the load generator's clock.
 const spareThreads = 4
+
+// places is GOMAXPROCS for a process that may run on so many processors. Under a quota
+// of its cgroup Go's own choice stays: more places would only use the quota up sooner,
+// and the process would be stopped for the rest of the period.
+func places(own, processors int, quota float64) int {
+	if quota > 0 && quota < float64(processors) {
+		return own
+	}
+	return own + spareThreads
+}
 
 // tune sets up the process for measuring. The environment's settings of the Go
 // runtime take precedence.
@@ -26,6 +38,6 @@ func tune() {
 		debug.SetMemoryLimit(memoryLimit)
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(runtime.NumCPU() + spareThreads)
+		runtime.GOMAXPROCS(places(runtime.GOMAXPROCS(0), runtime.NumCPU(), drive.CPUQuota()))
 	}
 }

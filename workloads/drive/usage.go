@@ -69,7 +69,7 @@ func (u usage) client(workers int, seconds float64) reports.ClientInfo {
 // run on, GOMAXPROCS and its cgroup's quota.
 func processors() float64 {
 	n := float64(min(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
-	if q := cpuQuota(); q > 0 {
+	if q := CPUQuota(); q > 0 {
 		n = min(n, q)
 	}
 	return n
@@ -97,7 +97,7 @@ func quantile(h *metrics.Float64Histogram, q float64) float64 {
 func limits() reports.Limits {
 	s := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
 	metrics.Read(s)
-	l := reports.Limits{GOMAXPROCS: runtime.GOMAXPROCS(0), GOGC: -1, CPUQuota: cpuQuota()}
+	l := reports.Limits{GOMAXPROCS: runtime.GOMAXPROCS(0), GOGC: -1, CPUQuota: CPUQuota()}
 	if v := s[0].Value.Uint64(); v < math.MaxUint32 { // all bits set: off
 		l.GOGC = int(v)
 	}

@@ -106,9 +106,9 @@ func cgroups() (dirs []string) {
 	}
 }
 
-// cpuQuota is how many processors the process' cgroup may use, or any above it;
+// CPUQuota is how many processors the process' cgroup may use, or any above it;
 // 0: no limit, or not known. The file cpu.max holds quota and period.
-func cpuQuota() (least float64) {
+func CPUQuota() (least float64) {
 	for _, dir := range cgroups() {
 		if q := quotaOf(filepath.Join(dir, "cpu.max")); q > 0 && (least == 0 || q < least) {
 			least = q
