@@ -18,9 +18,9 @@ import (
 )
 
 // TestHBaseRegionServerDies kills one of two region servers while workday runs.
-// What it served is out of reach until ZooKeeper misses it (6 s here) and the
-// other has replayed its log; and then until gohbase, whose pauses double, asks
-// again. A call is given less time than that: it fails.
+// Its regions are out of reach until ZooKeeper misses it (6 s here), the other server
+// has replayed its log, and gohbase, whose pauses double, asks again. A call has less
+// time than that: it fails.
 func TestHBaseRegionServerDies(t *testing.T) {
 	models := faultModels(t, "james,elasticinbox")
 	began := time.Now()

@@ -7,7 +7,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// What models NAME --json prints: what the text says, and the calls of all engines.
+// models NAME --json prints this: what the text says, and the calls of all engines.
 type (
 	describedModel struct {
 		Name     string             `json:"name"`

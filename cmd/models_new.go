@@ -142,7 +142,7 @@ func released() string {
 			}
 		}
 	}
-	// What go install fetched has a checksum; what was built in a checkout has none.
+	// A program that go install fetched has a checksum; one that was built in a checkout has none.
 	if main.Sum == "" || main.Replace != nil {
 		return ""
 	}

@@ -52,7 +52,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestRenderWords: what CQL has otherwise than the schema is said, and settings count.
+// TestRenderWords: comments say where CQL differs from the schema, and settings count.
 func TestRenderWords(t *testing.T) {
 	s := schemaOf(t, "mail", withHints)
 	text, err := Engine().Render(s, drivers.Options{Settings: map[string]string{"local_dc": "east", "replication": "3"}})

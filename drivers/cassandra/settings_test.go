@@ -138,7 +138,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestUnreachable: what does not answer is said at once, with its address.
+// TestUnreachable: an error names at once the address that does not answer.
 func TestUnreachable(t *testing.T) {
 	const nobody = "127.0.0.1:1"
 	begin := time.Now()

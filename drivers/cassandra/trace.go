@@ -138,7 +138,7 @@ func (s *Store) readTrace(ctx context.Context, id []byte, t *traced) (told bool,
 	return true, it.Close()
 }
 
-// What nodes trace of a read (ReadCommand.java) and of a write (CommitLog.java).
+// Nodes trace these messages of a read (ReadCommand.java) and of a write (CommitLog.java).
 var traceOfRead = regexp.MustCompile(`^Read (\d+) live rows and (\d+) tombstone`)
 
 const traceOfWrite = "Appending to commitlog"

@@ -97,7 +97,7 @@ func onePartition(c *client) {
 	must(c, c.batch("in_partition", with(1, "part", 1), with(3, "part", 1), with(0, "part", 3, "a", nil), with(2, "part", 3, 1, []byte{1})))
 	c.expect([]string{"2 b null", "3 a null"}, "boxes", "part")
 	c.expect([]string{"3 1 0x01"}, "bodies", "part")
-	// Of a put and a delete of one row, the later one counts.
+	// The later one of a put and a delete of one row counts.
 	must(c, c.batch("in_partition", with(0, "part", 2, "c", nil), with(1, "part", 2)))
 	must(c, c.batch("in_partition", with(1, "part", 3), with(0, "part", 3, "again", nil)))
 	c.expect([]string{"3 again null"}, "boxes", "part")

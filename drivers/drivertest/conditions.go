@@ -47,7 +47,7 @@ func conditions(t testing.TB, open Open) {
 	attempt(false, "change_n", "p", 9, 1, 7)
 	c.expect(nil, "get", "p", 9)
 
-	// Of many sessions that try at once, one wins.
+	// One of many sessions that try at once wins.
 	const racers, races = 8, 20
 	var won [races]atomic.Int32
 	s.parallel(racers, func(i int, c *client) error {

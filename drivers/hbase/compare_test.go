@@ -34,16 +34,16 @@ patterns:
   put: {put: mail}
 `
 
-// drift is a change of a table's descriptor by hand, and what is said of it. If the
-// change is nil, the table is dropped.
+// drift is a change of a table's descriptor by hand, and the differences that Compare
+// must report. If the change is nil, the table is dropped.
 type drift struct {
 	table    string
 	change   func(d *TableDescription)
 	expected []string
 }
 
-// rounds are changes that are made and mended together. What remains after what is said
-// to mend them is in left.
+// rounds are changes that are made and mended together. left is what remains after the
+// statements that mend them.
 var rounds = []struct {
 	drifts []drift
 	left   func(d *TableDescription) // mends the table mail of what no command mends

@@ -20,7 +20,7 @@ func TestPortTaken(t *testing.T) {
 	must(t, checkPorts(nodes))
 }
 
-// TestNoSuchAddress: what macOS says of 127.0.0.2, said of an address that is
+// TestNoSuchAddress: the error that macOS gives for 127.0.0.2, here for an address that is
 // nobody's (RFC 5737).
 func TestNoSuchAddress(t *testing.T) {
 	err := checkPort("192.0.2.1:19500")

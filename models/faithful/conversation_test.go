@@ -168,7 +168,7 @@ func testConversationInserted(c *cqlsh) {
 	const user = "eve@example.org"
 	c.exec(insert + `dbcd9d0f-9c23-11e2-7f7f-7f7f7f7f7f7f, 'Hi!', 'eve@example.org', {'tom@example.org'}, {}, ['tom@example.org', 'eve@example.org'])`)
 	c.exec(insert + `2f3feb0f-9c24-11e2-7f7f-7f7f7f7f7f7f, 'Hello!', 'tom@example.org', {'eve@example.org'}, {'cat.txt': 'miaow'}, [])`)
-	// Whose conversation it is has no place in the document.
+	// The document has no column for the owner of a conversation.
 	c.exec(`INSERT INTO conversations_by_user (user, name, conversation_id, is_inbox) VALUES (?, 'tom', 04d580b0-9412-11e2-8000-000000009a66, true)`, user)
 
 	chat := c.login(user).Folder("tom")

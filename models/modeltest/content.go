@@ -41,7 +41,7 @@ func (w *contentChecker) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// done checks that all has come, and that the call said so.
+// done checks that all content has come and that the call has returned it as complete.
 func (w *contentChecker) done(n int64, err error) error {
 	switch {
 	case err != nil:

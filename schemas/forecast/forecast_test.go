@@ -119,7 +119,7 @@ func TestTotals(t *testing.T) {
 	// A quarter of what comes is deleted: 22.5 messages more a year.
 	check(0, 2, 3+30+45, 3+3*75, 75*30+3*(12+10)+100)
 	// Blocks of 50 bytes: 20, 20 and 10; of 30: 20 and 10. On average 2.5 rows and 40 bytes.
-	// What comes is shared by two.
+	// Two accounts share the messages that come.
 	check(1, 0, 75, 75, 30*40+75*(12+10)+100)
 	check(1, 2, 150, 150, 60*40+150*(12+10)+100)
 	check(2, 2, 4, 0, 4*5+2*10+100)
@@ -212,7 +212,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestImpossible: what a forecast cannot be made from is said.
+// TestImpossible: an error says why no forecast can be made.
 func TestImpossible(t *testing.T) {
 	s := parsed(t, schema)
 	for want, make := range map[string]func() error{

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What is taken off a service time is the hiccup at its end, and no more than the
+// The hiccup at its end is taken off a service time, and no more than the
 // service time.
 func TestHiccupsBefore(t *testing.T) {
 	const us = time.Microsecond

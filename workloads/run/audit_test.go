@@ -258,8 +258,8 @@ phases:
 	}
 }
 
-// Of a run that is killed (kill -9), another process proves that nothing of
-// what was acknowledged is lost.
+// A run is killed (kill -9). Another process proves that no acknowledged
+// message is lost.
 func TestAuditAfterKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	child := exec.Command(os.Args[0])
