@@ -63,7 +63,7 @@ var layers = []struct {
 	},
 	{"reports/scratch", nil, nil},
 	{"reports/units", nil, nil},
-	{"reports", []string{"reports/latency", "reports/scratch", "reports/units"}, []string{"reports/judge"}},
+	{"reports", []string{"reports/latency", "reports/scratch", "reports/units", "schemas"}, []string{"reports/judge"}},
 	{
 		"workloads/run",
 		[]string{"schemas", "drivers", "models", "models/mail", "workloads", "workloads/*", "reports", "reports/*"},

@@ -49,11 +49,22 @@ func (o *Op) counted(f Figure) (mean, deviation float64) {
 	s := &o.Store
 	switch f {
 	case Calls:
-		return s.Calls, s.CallsDeviation
+		return s.get(f), s.CallsDeviation
 	case Rows:
-		return s.RowsRead + s.RowsWritten, s.RowsDeviation
+		return s.get(f), s.RowsDeviation
 	}
-	return s.BytesRead + s.BytesWritten, s.BytesDeviation
+	return s.get(f), s.BytesDeviation
+}
+
+// get is a counted figure. Rows and bytes are those read and written together.
+func (s *StoreCost) get(f Figure) float64 {
+	switch f {
+	case Calls:
+		return s.Calls
+	case Rows:
+		return s.RowsRead + s.RowsWritten
+	}
+	return s.BytesRead + s.BytesWritten
 }
 
 // time is a percentile of everything that was due of an operation of the cell. It is

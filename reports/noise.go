@@ -70,15 +70,18 @@ func (l *OverviewLine) weight() float64 {
 			least, most = min(least, v.Median), max(most, v.Median)
 		}
 	}
-	switch {
-	case most == 0:
-		return 0
-	case l.Figure == Rows:
-		return (most - least) / rowsACall
-	case l.Figure == Bytes:
-		return (most - least) / bytesACall
+	return l.Figure.inCalls(max(most-least, 0))
+}
+
+// inCalls is how many calls weigh as much as so much of a counted figure.
+func (f Figure) inCalls(v float64) float64 {
+	switch f {
+	case Rows:
+		return v / rowsACall
+	case Bytes:
+		return v / bytesACall
 	}
-	return most - least
+	return v
 }
 
 // timerShows reports whether the times of an operation are largely those of the

@@ -96,10 +96,10 @@ func (r *Run) Overview() *Overview {
 			o.Further = append(o.Further, d)
 		}
 	}
-	all := Sections(r)
+	all, e := Sections(r), newExplainer(r)
 	for i := range all {
 		if all[i].Cells[0].Measured() {
-			o.Parts = append(o.Parts, newPart(r, &all[i], Names{engines: n.engines}))
+			o.Parts = append(o.Parts, newPart(e, &all[i], Names{engines: n.engines}))
 		}
 	}
 	return o
@@ -108,7 +108,7 @@ func (r *Run) Overview() *Overview {
 // columnCells are the cells of a model on an engine, one a trial.
 type columnCells []*Cell
 
-func newPart(r *Run, s *Section, n Names) OverviewPart {
+func newPart(e *explainer, s *Section, n Names) OverviewPart {
 	first := s.Cells[0]
 	p := OverviewPart{Phase: first.Phase, Load: first.Load(), Durability: first.Durability}
 	var columns []columnCells
@@ -138,7 +138,7 @@ func newPart(r *Run, s *Section, n Names) OverviewPart {
 			p.alone(p.Columns[offering[0]].Name, op)
 		default:
 			row.Lines = linesOf(columns, op)
-			row.Why = why(r, columns, &row)
+			row.Why = e.why(&p, columns, &row)
 			p.Rows = append(p.Rows, row)
 		}
 	}

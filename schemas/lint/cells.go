@@ -26,7 +26,7 @@ func cellRules() []*Rule {
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				for _, col := range slices.Concat(t.Static, t.Columns) {
-					switch what := content[holds(t, col)]; {
+					switch what := schemas.Content[holds(t, col)]; {
 					case what != "":
 						c.atColumn(t, col, "%s %s holds %s in one cell, of any size", col.Type, col.Name, what)
 					case unnumbered(t, col):

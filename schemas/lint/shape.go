@@ -44,24 +44,12 @@ func gathers(r *schemas.Rows) bool {
 }
 
 // holds returns what part of a message a column holds in one cell, of any size: a
-// quantity of [schemas.Quantities], or "". The table's rows say that.
+// quantity of [schemas.Content], or "".
 func holds(t *schemas.Table, c *schemas.Column) string {
-	for _, r := range t.Rows {
-		for _, size := range r.Sizes {
-			for _, term := range size.Bytes {
-				if size.Column == c && content[term.Quantity] != "" {
-					return term.Quantity
-				}
-			}
-		}
+	if quantity, inPieces := t.Holds(c); !inPieces {
+		return quantity
 	}
 	return ""
-}
-
-// content are the quantities that somebody who sends a message decides on, in words.
-var content = map[string]string{
-	"raw": "a whole message", "body": "a message's body", "attachment": "an attachment",
-	"attachment-bytes": "all attachments of a message", "attachment-text": "all attachments of a message",
 }
 
 // unique reports whether nearly each row has a value of its own of a column: its type

@@ -1,0 +1,142 @@
+package reports
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// reason says from the schemas why w reads or writes more rows or bytes than b; "" if
+// they do not say.
+func reason(f Figure, b, w *contender) string {
+	more, less := w.facts(f), b.facts(f)
+	var news []string
+	for _, fact := range more {
+		if !slices.ContainsFunc(less, func(l finding) bool { return l.what == fact.what }) {
+			news = append(news, "its pattern "+fact.pattern+" "+fact.how+" "+fact.what+fact.each)
+		}
+	}
+	const most = 2
+	return strings.Join(news[:min(most, len(news))], ", ")
+}
+
+// finding is what a pattern reads or writes.
+type finding struct{ pattern, how, what, each string }
+
+// facts are what the patterns that ran have to do with rows or bytes.
+func (c *contender) facts(f Figure) []finding {
+	var all []finding
+	c.patterns(func(p *schemas.Pattern) {
+		for _, fact := range factsOf(p, f) {
+			if !slices.ContainsFunc(all, func(o finding) bool { return o.what == fact.what && o.how == fact.how }) {
+				all = append(all, fact)
+			}
+		}
+	})
+	return all
+}
+
+// patterns calls do with each pattern that ran; of a batch with its parts.
+func (c *contender) patterns(do func(p *schemas.Pattern)) {
+	if c.schema == nil {
+		return
+	}
+	for _, ran := range c.ran {
+		p := c.schema.Pattern(ran.Name)
+		switch {
+		case p == nil:
+		case p.Kind == schemas.Batch:
+			for _, part := range p.Parts {
+				do(part.Pattern)
+			}
+		default:
+			do(p)
+		}
+	}
+}
+
+func factsOf(p *schemas.Pattern, f Figure) []finding {
+	how := "writes"
+	if p.Kind.Reads() {
+		how = "reads"
+	}
+	var facts []finding
+	if f == Bytes {
+		columns := p.Columns
+		if p.Element != nil {
+			columns = []*schemas.Column{p.Element}
+		}
+		for _, c := range columns {
+			quantity, inPieces := p.Table.Holds(c)
+			if quantity == "" {
+				continue
+			}
+			what, each := schemas.Content[quantity], ""
+			switch {
+			case p.Element != nil:
+				what = "one attachment"
+			case inPieces:
+				what = "pieces of " + what
+			case p.Kind == schemas.Slice:
+				each = " with every row"
+			}
+			facts = append(facts, finding{p.Name, how, what, each})
+		}
+		return facts
+	}
+	if whole(p) {
+		what := "all rows of " + p.Table.Name
+		if p.Kind == schemas.Slice {
+			what += " by " + columnNames(p.By)
+		}
+		facts = append(facts, finding{p.Name, how, what, ""})
+	}
+	if rowsAMessage(p.Table) > 1 && (p.Kind == schemas.Slice || !p.Kind.Reads()) {
+		facts = append(facts, finding{p.Name, how, "several rows of " + p.Table.Name + " for each message", ""})
+	}
+	return facts
+}
+
+// whole reports whether the pattern reads all rows of a table or partition.
+func whole(p *schemas.Pattern) bool {
+	return p.Kind == schemas.Scan && p.Limit == 0 && !p.LimitArg ||
+		p.Kind == schemas.Slice && p.Limit == 0 && !p.LimitArg && p.In == nil && p.From == nil && p.To == nil
+}
+
+// rowsAMessage is how many rows of the table one message has.
+func rowsAMessage(t *schemas.Table) int {
+	n := 0
+	for _, r := range t.Rows {
+		if r.Each == "message" && r.Of == "" {
+			n += r.Times
+		}
+	}
+	return n
+}
+
+func columnNames(cs []*schemas.Column) string {
+	var names []string
+	for _, c := range cs {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// checks says what an engine does for a contender's patterns that no count shows; "" if
+// there is nothing of that kind.
+func (c *contender) checks() string {
+	s := ""
+	c.patterns(func(p *schemas.Pattern) {
+		switch {
+		case s != "":
+		case p.Kind == schemas.Scan:
+			s = "its pattern " + p.Name + " scans all of " + p.Table.Name + ", and rows that it drops are not counted"
+		case len(p.Filter) > 0:
+			s = "its pattern " + p.Name + " filters rows of " + p.Table.Name + ", and rows that it drops are not counted"
+		case p.Kind == schemas.PutIf:
+			s = "its pattern " + p.Name + " compares before it writes"
+		}
+	})
+	return s
+}
