@@ -14,6 +14,25 @@ type Explainer interface {
 	Explain() ([]string, error)
 }
 
+// ExplainParts explains the parts of a batch, with lines indented: each begins with the
+// part's first request, which says for which argument list it is repeated.
+func ExplainParts[S Explainer](p *schemas.Pattern, parts []S) ([][]string, error) {
+	all := make([][]string, len(parts))
+	for i, part := range parts {
+		lines, err := part.Explain()
+		if err != nil {
+			return nil, err
+		}
+		if each := p.Parts[i].Each; each != "" {
+			lines[0] += ", for each " + each
+		}
+		for _, l := range lines {
+			all[i] = append(all[i], "  "+l)
+		}
+	}
+	return all, nil
+}
+
 // Compiler compiles the patterns of one schema as Prepare does, without an engine.
 // Its statements are Explainers; no session runs them.
 type Compiler func(p *schemas.Pattern) (Statement, error)

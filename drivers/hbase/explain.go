@@ -132,18 +132,13 @@ func (st *statement) explainBatch() ([]string, error) {
 	if p.Atomic != schemas.AtomicNone {
 		head = "one atomic change of a row:"
 	}
+	parts, err := drivers.ExplainParts(p, st.parts)
+	if err != nil {
+		return nil, err
+	}
 	lines := []string{head}
 	for i, part := range st.parts {
-		more, err := part.Explain()
-		if err != nil {
-			return nil, err
-		}
-		if each := p.Parts[i].Each; each != "" {
-			more[0] += ", for each " + each
-		}
-		for _, l := range more {
-			lines = append(lines, "  "+l)
-		}
+		lines = append(lines, parts[i]...)
 		if host := slices.IndexFunc(st.parts, part.deletedWith); host >= 0 {
 			lines = append(lines, fmt.Sprintf("    behind %s of the same row: one Delete of the family for both",
 				st.parts[host].Pattern().Name))

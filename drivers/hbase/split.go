@@ -30,14 +30,9 @@ func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]dri
 		return nil, fmt.Errorf("split pattern %s: %w", st.Pattern().Name, err)
 	}
 	var parts []drivers.Statement
-	for i := range len(at) + 1 {
+	for from, to := range keys.Ranges(at) {
 		part := *st
-		if i > 0 {
-			part.from = at[i-1]
-		}
-		if i < len(at) {
-			part.to = at[i]
-		}
+		part.from, part.to = from, to
 		parts = append(parts, &part)
 	}
 	return parts, nil

@@ -3,6 +3,7 @@ package keys
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 )
 
 // Divide returns up to n-1 keys, in ascending order, at which the keys from first
@@ -40,6 +41,21 @@ func Divide(n int, first, last []byte, around func(mid []byte) (before, from []b
 		at = append(at, x.first)
 	}
 	return at, nil
+}
+
+// Ranges yields the ranges that keys divide a table into. A nil key is the table's
+// beginning or its end.
+func Ranges(at [][]byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(from, to []byte) bool) {
+		var from []byte
+		for _, key := range at {
+			if !yield(from, key) {
+				return
+			}
+			from = key
+		}
+		yield(from, nil)
+	}
 }
 
 // middle returns a key above a and not above b, about in the middle between them.

@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -40,20 +41,8 @@ func (st *statement) Explain() ([]string, error) {
 		if p.Atomic != schemas.AtomicNone {
 			head = "one atomic batch of:"
 		}
-		lines := []string{head}
-		for i, part := range st.parts {
-			more, err := part.Explain()
-			if err != nil {
-				return nil, err
-			}
-			if each := p.Parts[i].Each; each != "" {
-				more[0] += ", for each " + each
-			}
-			for _, l := range more {
-				lines = append(lines, "  "+l)
-			}
-		}
-		return lines, nil
+		parts, err := drivers.ExplainParts(p, st.parts)
+		return slices.Concat(append([][]string{{head}}, parts...)...), err
 	}
 	args := drivers.Example(p)
 	var element *drivers.Value
