@@ -44,8 +44,17 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 		more = append(more, seedOverride(f.seed))
 	}
 	c.Overrides = slices.Concat(f.set, more)
-	c.Workload, err = f.workload(known.engines, name, more...)
-	return c, err
+	if c.Workload, err = f.workload(known.engines, name, more...); err != nil {
+		return nil, err
+	}
+	names := known.modelNames()
+	for _, m := range c.Models { // also variants that are files
+		names = append(names, m.Name)
+	}
+	if err := c.Workload.CheckExpect(names, known.engineNames()); err != nil {
+		return nil, usage(err)
+	}
+	return c, nil
 }
 
 func (f *runFlags) outputDir(workload string) string {

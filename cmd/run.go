@@ -101,7 +101,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(duration(&f.maxLag, 1, mostLag), "max-lag",
 		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
 	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost")
-	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty")
+	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
 }
 

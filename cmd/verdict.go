@@ -36,6 +36,32 @@ func verdict(r *reports.Run, noFail bool) error {
 	if len(unusable) > 0 {
 		return cellError(unusable, exitBroken)
 	}
+	return broken(r)
+}
+
+// broken is the error of the first objective that is missed, or else of the first that
+// cannot be judged: that does not pass in silence.
+func broken(r *reports.Run) error {
+	for _, verdict := range []reports.Attainment{reports.Missed, reports.Unclear} {
+		var errs []error
+		for i := range r.Cells {
+			c := &r.Cells[i]
+			for _, a := range c.Objectives {
+				if a.Verdict != verdict {
+					continue
+				}
+				what := map[reports.Attainment]string{reports.Missed: "misses", reports.Unclear: "cannot tell of"}[verdict]
+				errs = append(errs, fmt.Errorf("%s on %s, phase %s, %s %s %s: %s", c.Model, c.Engine, c.Phase, what, a.Objective, a.Bound, a.Text))
+			}
+		}
+		switch len(errs) {
+		case 0:
+		case 1:
+			return statusError{exitBroken, errs[0]}
+		default:
+			return statusError{exitBroken, fmt.Errorf("%w (and %d more, in the table)", errs[0], len(errs)-1)}
+		}
+	}
 	return nil
 }
 

@@ -16,6 +16,11 @@ func TestVerdict(t *testing.T) {
 			Verdict: v, Reason: &reports.Reason{Code: code, Text: "because"},
 		}
 	}
+	objective := func(v reports.Attainment) []reports.Cell {
+		c := cell(reports.OK, "")
+		c.Objectives = []reports.Attained{{Objective: "p50", Bound: "<1s", Verdict: reports.Met}, {Objective: "p99", Bound: "<20ms", Verdict: v, Text: "because"}}
+		return []reports.Cell{c}
+	}
 	failed := []reports.Cell{cell(reports.Failed, judge.CodeError)}
 	ok, overloaded := cell(reports.OK, ""), cell(reports.Overloaded, judge.CodeDropped)
 	both := cell(reports.Invalid, judge.CodeClientDelays)
@@ -41,6 +46,11 @@ func TestVerdict(t *testing.T) {
 		{"one model has the population", reports.Run{Cells: []reports.Cell{notOffered, ok}}, exitOK, exitOK},
 		{"overloaded, and another failed", reports.Run{Cells: append(failed, overloaded)}, exitFailed, exitFailed},
 		{"invalid, and overloaded", reports.Run{Cells: []reports.Cell{both}}, exitBroken, exitOK},
+		{"an objective is met", reports.Run{Cells: objective(reports.Met)}, exitOK, exitOK},
+		{"an objective of an operation that is not offered", reports.Run{Cells: objective(reports.NoSuch)}, exitOK, exitOK},
+		{"an objective is missed", reports.Run{Cells: objective(reports.Missed)}, exitBroken, exitOK},
+		{"an objective is unclear", reports.Run{Cells: objective(reports.Unclear)}, exitBroken, exitOK},
+		{"an objective is missed, and another cell failed", reports.Run{Cells: append(objective(reports.Missed), failed...)}, exitFailed, exitFailed},
 		{"invalid", reports.Run{Cells: []reports.Cell{cell(reports.Invalid, judge.CodeClientDelays)}}, exitBroken, exitOK},
 	} {
 		if got := exitStatus(verdict(&c.run, false)); got != c.want {

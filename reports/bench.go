@@ -68,7 +68,7 @@ func (b *bench) line(c *Cell, name string, o *Op) {
 			name string
 			ns   int64
 		}{{0.5, "p50", l.P50}, {0.99, "p99", l.P99}, {0.999, "p99.9", l.P999}} {
-			if o.Count >= enoughFor(p.of) {
+			if o.Count >= EnoughFor(p.of) {
 				fmt.Fprintf(b.out, "\t%d %s-ns", p.ns, p.name)
 			}
 		}

@@ -46,6 +46,8 @@ type Cell struct {
 	Error      string        `json:"error,omitempty"` // why the phase could not be carried out to its end
 	Offered    *Offered      `json:"offered,omitempty"`
 	Ops        map[string]Op `json:"ops"`
+	AllOps     *AllOps       `json:"all_ops,omitempty"`    // all operations of the phase together
+	Objectives []Attained    `json:"objectives,omitempty"` // of a measured phase
 	Timeline   []Interval    `json:"timeline,omitempty"`
 	Gap        *Gap          `json:"longest_gap,omitempty"` // without an operation that was ok
 	Before     *EngineInfo   `json:"engine_before,omitempty"`

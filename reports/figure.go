@@ -90,7 +90,7 @@ func (c *Cell) intervals(op string, f Figure) []float64 {
 	var times []float64
 	for i := range c.Timeline {
 		in, ok := c.Timeline[i].Ops[op]
-		if !ok || in.OK < enoughFor(f.percentile()) {
+		if !ok || in.OK < EnoughFor(f.percentile()) {
 			continue
 		}
 		if f == P99 {

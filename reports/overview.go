@@ -226,7 +226,7 @@ func (cs columnCells) timed(op string, f Figure) OverviewValue {
 	var intervals []float64 // of the only trial
 	for _, c := range cs {
 		o, ok := c.Ops[op]
-		if !ok || c.Verdict != OK || o.Count < enoughFor(f.percentile()) || c.timerShows(op) {
+		if !ok || c.Verdict != OK || o.Count < EnoughFor(f.percentile()) || c.timerShows(op) {
 			continue
 		}
 		times = append(times, c.time(&o, f))

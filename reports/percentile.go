@@ -15,13 +15,13 @@ import (
 // unbounded is that probability.
 const unbounded = 0.05
 
-// enoughFor is how many operations it takes for a percentile, 0 < p < 1.
-func enoughFor(p float64) int64 { return int64(math.Ceil(math.Log(unbounded) / math.Log(p))) }
+// EnoughFor is how many operations it takes for a percentile, 0 < p < 1.
+func EnoughFor(p float64) int64 { return int64(math.Ceil(math.Log(unbounded) / math.Log(p))) }
 
 // Percentile writes a percentile of an operation's latencies, or a dash if there were
 // too few operations for it.
 func (o *Op) Percentile(ns int64, p float64) string {
-	if o.Count < enoughFor(p) {
+	if o.Count < EnoughFor(p) {
 		return "-"
 	}
 	return units.Duration(float64(ns))
@@ -32,9 +32,9 @@ func TooFew(all []Section) string {
 	for _, s := range all {
 		for _, c := range s.Cells {
 			for _, o := range c.Ops {
-				if o.Count > 0 && o.Count < enoughFor(0.999) {
+				if o.Count > 0 && o.Count < EnoughFor(0.999) {
 					return fmt.Sprintf("too few operations for that percentile: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
-						enoughFor(0.5), enoughFor(0.9), enoughFor(0.99), enoughFor(0.999))
+						EnoughFor(0.5), EnoughFor(0.9), EnoughFor(0.99), EnoughFor(0.999))
 				}
 			}
 		}

@@ -23,6 +23,7 @@ type Run struct {
 	Settings    map[string]string `json:"settings"` // settings of the engines' clients
 	Schemas     []Schema          `json:"schemas"`
 	Phases      []Phase           `json:"phases"`
+	Objectives  []Objective       `json:"objectives,omitempty"`
 	Mail        *MailInfo         `json:"mail,omitempty"`
 	Floor       []Floor           `json:"floor,omitempty"`
 	Audits      []Audit           `json:"audits,omitempty"`

@@ -120,23 +120,35 @@ func sample() *Run {
 	good.Doubts = []Doubt{shared, late("0.20%")}
 	good.Offered = &Offered{Due: 15000, Span: 30, LastStart: 29.98, Rate: 500, Achieved: 500}
 	good.Ops = map[string]Op{"list": op(15010, 480_000, Native), "open": op(7010, 1_250_000, Native), "seen": op(900, 3_000, Native), "subscribe": none, "purge": none}
+	good.AllOps = &AllOps{Response: lat(600_000), Service: lat(560_000), Lag: lat(40_000), Due: &Latency{P50: 600_000, P999: NeverEnded}}
+	good.Objectives = []Attained{
+		{Objective: "list.p99", Bound: "<20ms", Verdict: Met, Value: 2_600_000, Shown: "2.60ms"},
+		{Objective: "purge.p99", Bound: "<1s", Verdict: NoSuch, Code: "no-operation", Text: "the model does not offer it"},
+	}
 	synced := good
 	synced.Model, synced.Durability, synced.Doubts = "oracle", "power", []Doubt{}
 	synced.Engines = &EngineInfo{DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1}
 	overloaded := synced
 	overloaded.Model, overloaded.Verdict, overloaded.Reason = "datastax", Overloaded, &Reason{Code: "behind", Text: "only 312/s of the offered 500/s were carried out"}
+	overloaded.Objectives = []Attained{
+		{Objective: "list.p99", Bound: "<20ms", Verdict: Missed, Code: "beyond-bound", Text: "it is never", Value: NeverEnded, Shown: "never"},
+		{Objective: "errors", Bound: "<0.01%", Verdict: Unclear, Code: "too-few", Text: "it takes 29956 operations to tell, and there were 15000"},
+	}
 	overloaded.Offered = &Offered{Due: 15000, Span: 30, LastStart: 48, Rate: 500, Achieved: 312.5}
 	empty := synced
 	empty.Model, empty.Verdict, empty.Reason = "elasticinbox", Empty, &Reason{Code: "not-offered", Text: "the model cannot hold the workload's population: folders within folders"}
 	empty.Ops, empty.Timeline, empty.Gap, empty.Offered = map[string]Op{"list": none, "open": none}, nil, nil, nil
+	empty.AllOps, empty.Objectives = nil, nil
 	empty.Evidence = &Evidence{NotOffered: "folders within folders"}
 	closed := good
+	closed.AllOps, closed.Objectives = nil, nil
 	closed.Phase, closed.Arrivals, closed.Rate, closed.Clients = "closed", "closed", 0, 16
 	failed := closed
 	failed.Model, failed.Verdict, failed.Reason, failed.Ops = "james", Failed, &Reason{"error", "open embedded: " + hostile}, map[string]Op{}
 	failed.Error, failed.Evidence, failed.Offered = failed.Reason.Text, nil, nil
 	load := good
 	load.Phase, load.Kind, load.Arrivals, load.Rate, load.Ops = "load", KindLoad, "none", 0, map[string]Op{"deliver": op(20000, 900_000, Native)}
+	load.AllOps, load.Objectives = nil, nil
 	load.Offered, load.Evidence = nil, &Evidence{InProcess: true, Missed: 2, Messages: 20002}
 	load.Doubts = []Doubt{{Code: "incomplete", Text: "incomplete: 2 of 20002 messages of the load could not be delivered"}}
 	settle := load
@@ -145,6 +157,7 @@ func sample() *Run {
 	cold.Phase, cold.Kind, cold.Evidence = "cold", KindCold, &Evidence{NotCold: "hbase cannot drop its caches"}
 	cold.Doubts = []Doubt{{Code: "not-cold", Text: "not cold: embedded cannot drop its caches"}}
 	warmup := good
+	warmup.Objectives = nil
 	warmup.Phase, warmup.Kind, warmup.Doubts = "warm-up", KindWarmup, []Doubt{}
 	step := Cell{
 		Key: Key{Model: "oracle", Engine: "embedded", Phase: "open", Trial: 1, Shard: 1}, Kind: KindStep, Arrivals: "none", Durability: "default",
@@ -167,8 +180,12 @@ func sample() *Run {
 		Settings: map[string]string{"cassandra_consistency": "QUORUM"},
 		Schemas:  []Schema{{Model: "james", Text: "tables: []\n", SHA256: digest}},
 		Phases:   []Phase{{Name: "load", Kind: KindLoad}, {Name: "measure", Kind: KindMeasure, Digested: 10000, SHA256: digest}},
-		Mail:     &MailInfo{File: "in" + hostile + ".mbox", Messages: 2500, Bytes: 12_000_000, Malformed: 4, SHA256: digest},
-		Cells:    []Cell{load, settle, cold, warmup, invalid, good, synced, overloaded, empty, closed, failed, step},
+		Objectives: []Objective{
+			{Op: "list", Figure: "p99", Sign: "<", Bound: 20e6, Text: "<20ms"},
+			{Model: "datastax", Engine: "embedded", Phase: "measure", Figure: "errors", Sign: "<", Bound: 0.0001, Text: "<0.01%"},
+		},
+		Mail:  &MailInfo{File: "in" + hostile + ".mbox", Messages: 2500, Bytes: 12_000_000, Malformed: 4, SHA256: digest},
+		Cells: []Cell{load, settle, cold, warmup, invalid, good, synced, overloaded, empty, closed, failed, step},
 		Floor: []Floor{
 			{NS: 161.2},
 			{Model: "james", Op: "list", NS: 1720, Allocs: 0},

@@ -23,6 +23,7 @@ func WriteText(w io.Writer, r *Run, width int) error {
 	for i := range all {
 		t.section(r, &all[i])
 	}
+	t.objectives(r)
 	t.notes(r, all)
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write table: %w", err)

@@ -23,6 +23,7 @@
 //	  - settle: {}
 //	  - warmup: {duration: 5s}
 //	  - measure: {duration: 30s, rate: 2000/s, arrivals: poisson, mix: {list: 50, open: 25, deliver: 10, flag: 10, move: 3, delete: 2}}
+//	expect: {list.p99: <20ms, errors: <0.1%, lag.p99: <1ms, models: {james: {list.p99: <50ms}}}
 //
 // # Engines
 //
@@ -60,6 +61,18 @@
 // constant distances, or as a Poisson process (arrivals: poisson), whether or
 // not those before are done. A phase with clients instead is a closed loop.
 // duration or operations bounds it. name tells several measure phases apart.
+//
+// # Expect
+//
+// expect bounds figures of the measured phases: p50, p90, p99, p99.9, max or mean of
+// the response times of everything that was due, the same of service and lag
+// (lag.p99), the shares errors, failed, unknown, dropped and not-found, the rate of
+// what was ok, and achieved, a share of the offered rate. A figure of one operation
+// begins with its name (list.p99), others are of all together. models, engines and phases
+// hold bounds for one of them, in place of those for all. A run that misses one, or in
+// which too few operations came up to tell, exits with 3.
+//
+// # Mixes
 //
 // A mix gives each operation a weight; only their ratios count. The operations
 // are deliver, list, open, raw, attachment, flag, label, move, delete,

@@ -49,7 +49,7 @@ const MaxMessage = 50 * random.MB
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
 
 func (d *decoder) workload(root *yaml.Node) {
-	f := d.Fields(root, "the workload", []string{"version", "name", "doc", "seed", "engines", "mail", "population", "keys", "phases"})
+	f := d.Fields(root, "the workload", []string{"version", "name", "doc", "seed", "engines", "mail", "population", "keys", "phases", "expect"})
 	if root.Kind != yaml.MappingNode {
 		return
 	}
@@ -72,10 +72,13 @@ func (d *decoder) workload(root *yaml.Node) {
 	d.mail(f)
 	d.population(root, f)
 	d.keys(f)
-	if e, ok := f["phases"]; !ok {
+	if _, ok := f["phases"]; !ok {
 		d.Fail(root, `no key "phases"; expected a list such as [load: {}, settle: {}, measure: {…}]`)
-	} else {
-		d.phases(e.Value)
+		return
+	}
+	faults := len(d.Errs)
+	if d.phases(f["phases"].Value); len(d.Errs) == faults {
+		d.expect(f)
 	}
 }
 

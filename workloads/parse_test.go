@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -211,4 +213,34 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Bounds are read wherever they stand, and what is said of one model comes behind what
+// is said of all. Overrides reach them, too.
+func TestExpect(t *testing.T) {
+	w, err := Bundled(
+		"quick", "expect={models: {james: {list.p99: <=30ms}}, p99.9: < 1s, errors: <0.1%}", "expect.list.p99=<20ms", "expect.list.lag.p999=<1ms",
+		`expect.engines.hbase.models.james.achieved=">=99%"`, `expect.phases.measure.rate=">100/s"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range w.Expect {
+		got = append(got, strings.TrimSpace(strings.Join([]string{e.Model, e.Engine, e.Phase, e.Op, e.Figure, e.Sign, e.Text, strconv.FormatFloat(e.Bound, 'g', -1, 64)}, "|")))
+	}
+	want := []string{
+		"||||p99.9|<|<1s|1e+09", "||||errors|<|<0.1%|0.001", "|||list|p99|<|<20ms|2e+07", "|||list|lag.p99.9|<|<1ms|1e+06",
+		"james|||list|p99|<=|<=30ms|3e+07", "||measure||rate|>|>100/s|100", "james|hbase|||achieved|>=|>=99%|0.99",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("read\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if err := w.CheckExpect([]string{"james"}, []string{"hbase"}); err != nil {
+		t.Error(err)
+	}
+	err = w.CheckExpect([]string{"jame"}, []string{"hbas", "embedded"})
+	if want := `--set "expect={models: {james: {list.p99: <=30ms}}, p99.9: < 1s, errors: <0.1%}":1:18: unknown model "james" in expect.models; did you mean "jame"?`; err == nil ||
+		!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `unknown engine "hbase" in expect.engines; did you mean "hbas"?`) {
+		t.Errorf("unknown names: %v", err)
+	}
 }

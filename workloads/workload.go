@@ -16,6 +16,7 @@ type Workload struct {
 	Population Population
 	Keys       Keys
 	Phases     []Phase
+	Expect     []Expectation // of measured phases
 	// Source is the workload as YAML with all overrides applied: what a digest
 	// of it is made from.
 	Source []byte

@@ -65,6 +65,7 @@ type Measurement struct {
 	Began, Ended time.Time
 	Offered      reports.Offered
 	Ops          map[string]reports.Op
+	AllOps       *reports.AllOps // nil: the phase did not begin
 	Timeline     []reports.Interval
 	Gap          reports.Gap
 	Client       reports.ClientInfo

@@ -25,6 +25,7 @@ func (p *phase) measurement() Measurement {
 	if len(p.windows) > 0 {
 		m.Median = time.Duration(judge.Median(p.windows))
 	}
+	m.AllOps = p.allOps()
 	for i := range workloads.NumOps {
 		op := workloads.Op(i)
 		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {

@@ -206,6 +206,7 @@ func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error)
 	if last := len(cells) - 1; last >= 0 && cells[last].Key == c.key(p.Name) {
 		cells[last].Error = err.Error()
 		judge.Apply(&cells[last])
+		cells[last].Objectives = judge.Objectives(&cells[last], c.runner.result.Objectives)
 		return
 	}
 	cell := c.blank(p)
@@ -230,5 +231,6 @@ func (c *combination) step(ctx context.Context, name string, err error) {
 // add judges a cell and adds it to the result.
 func (c *combination) add(cell reports.Cell) {
 	judge.Apply(&cell)
+	cell.Objectives = judge.Objectives(&cell, c.runner.result.Objectives)
 	c.runner.result.Cells = append(c.runner.result.Cells, cell)
 }

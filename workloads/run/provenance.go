@@ -9,6 +9,7 @@ import (
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads"
 )
 
 // provenance is the result before anything was measured: all that it takes to
@@ -51,7 +52,20 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 		}
 		run.Phases = append(run.Phases, phase)
 	}
+	run.Objectives = objectives(c.Workload)
 	return run
+}
+
+// objectives are what the workload expects.
+func objectives(w *workloads.Workload) []reports.Objective {
+	var all []reports.Objective
+	for i := range w.Expect {
+		e := &w.Expect[i]
+		all = append(all, reports.Objective{
+			Model: e.Model, Engine: e.Engine, Phase: e.Phase, Op: e.Op, Figure: e.Figure, Sign: e.Sign, Bound: e.Bound, Text: e.Text,
+		})
+	}
+	return all
 }
 
 // addSchema notes the schema that a model ran with, once.

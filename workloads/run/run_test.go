@@ -87,6 +87,9 @@ func judgeAgain(t testing.TB, r *reports.Run) {
 		if j.Verdict != c.Verdict || !reflect.DeepEqual(j.Reason, c.Reason) || !reflect.DeepEqual(j.Doubts, c.Doubts) {
 			t.Errorf("%s judged again: %+v, saved: %s %+v %+v", c.Key, j, c.Verdict, c.Reason, c.Doubts)
 		}
+		if o := judge.Objectives(c, saved.Objectives); !reflect.DeepEqual(o, c.Objectives) {
+			t.Errorf("objectives of %s judged again: %+v, saved: %+v", c.Key, o, c.Objectives)
+		}
 	}
 }
 

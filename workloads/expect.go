@@ -1,0 +1,246 @@
+package workloads
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+)
+
+// Expectation is a bound that a figure of measured phases must keep: a service level
+// objective. Of several for the same figure of a phase the last one counts.
+type Expectation struct {
+	Model, Engine, Phase string  // that it holds for; "": all
+	Op                   string  // an operation; "": all operations together
+	Figure               string  // one of Figures
+	Sign                 string  // <, <=, > or >=
+	Bound                float64 // nanoseconds, a share from 0 to 1, or operations a second
+	Text                 string  // the bound as it was written: <20ms
+
+	model, engine word
+}
+
+// Figure is what an expectation can bound.
+type Figure struct {
+	Name string
+	Unit Unit
+}
+
+// Unit is the unit of a figure.
+type Unit uint8
+
+// Units of figures.
+const (
+	Time      Unit = iota // a duration such as 20ms
+	Share                 // of the operations that were due, such as 0.1%
+	PerSecond             // a rate such as 100/s
+)
+
+// Figures are all figures that an expectation can bound. Those without a prefix are
+// response times of everything that was due.
+var Figures = []Figure{
+	{"p50", Time},
+	{"p90", Time},
+	{"p99", Time},
+	{"p99.9", Time},
+	{"max", Time},
+	{"mean", Time},
+	{"service.p50", Time},
+	{"service.p90", Time},
+	{"service.p99", Time},
+	{"service.p99.9", Time},
+	{"service.max", Time},
+	{"service.mean", Time},
+	{"lag.p50", Time},
+	{"lag.p90", Time},
+	{"lag.p99", Time},
+	{"lag.p99.9", Time},
+	{"lag.max", Time},
+	{"lag.mean", Time},
+	{"errors", Share},
+	{"failed", Share},
+	{"unknown", Share},
+	{"dropped", Share},
+	{"not-found", Share},
+	{"rate", PerSecond},
+	{achieved, Share},
+}
+
+// achieved is of all operations together: the schedule has one rate.
+const achieved = "achieved"
+
+// expect reads the bounds that the measured phases must keep.
+func (d *decoder) expect(root map[string]strict.Entry) {
+	e, ok := root["expect"]
+	if !ok {
+		return
+	}
+	d.bounds(e.Value, nil, Expectation{})
+	// What is said of one model, engine or phase comes behind what is said of all.
+	slices.SortStableFunc(d.w.Expect, func(a, b Expectation) int { return cmp.Compare(a.parts(), b.parts()) })
+}
+
+// parts is how many of model, engine and phase an expectation names.
+func (e *Expectation) parts() int {
+	n := 0
+	for _, s := range []string{e.Model, e.Engine, e.Phase} {
+		n += min(1, len(s))
+	}
+	return n
+}
+
+// bounds reads a mapping of figures to bounds. A figure may be one key (list.p99) or
+// several, one below the other. Path is what stands above.
+func (d *decoder) bounds(n *yaml.Node, path []string, of Expectation) {
+	for _, e := range d.Mapping(n, strings.Join(append([]string{"expect"}, path...), ".")) {
+		selects := map[string]func(k *yaml.Node, o *Expectation){
+			"models":  func(k *yaml.Node, o *Expectation) { o.Model, o.model = k.Value, d.word(k) },
+			"engines": func(k *yaml.Node, o *Expectation) { o.Engine, o.engine = k.Value, d.word(k) },
+			"phases":  func(k *yaml.Node, o *Expectation) { o.Phase = k.Value; d.measured(k) },
+		}[e.Name]
+		switch {
+		case selects != nil && len(path) == 0:
+			for _, s := range d.Mapping(e.Value, "expect."+e.Name) {
+				one := of
+				selects(s.Key, &one)
+				d.bounds(s.Value, nil, one)
+			}
+		case e.Value.Kind == yaml.MappingNode:
+			d.bounds(e.Value, append(slices.Clone(path), e.Name), of)
+		default:
+			d.expectation(e, append(slices.Clone(path), e.Name), of)
+		}
+	}
+}
+
+// measured refuses a name that no measured phase has.
+func (d *decoder) measured(n *yaml.Node) {
+	var known []string
+	for i := range d.w.Phases {
+		if d.w.Phases[i].Kind == Measure {
+			known = append(known, d.w.Phases[i].Name)
+		}
+	}
+	if !slices.Contains(known, n.Value) {
+		d.Unknown(n, "phase", n.Value, "in expect.phases", known)
+	}
+}
+
+// expectation reads one figure and its bound.
+func (d *decoder) expectation(e strict.Entry, path []string, of Expectation) {
+	key := strings.Replace(strings.Join(path, "."), "p999", "p99.9", 1)
+	of.Figure = key
+	if op, rest, ok := strings.Cut(key, "."); ok {
+		if _, known := ParseOp(op); known {
+			of.Op, of.Figure = op, rest
+		}
+	}
+	at := slices.IndexFunc(Figures, func(f Figure) bool { return f.Name == of.Figure })
+	if at < 0 || of.Figure == achieved && of.Op != "" {
+		d.unknownFigure(e.Key, key)
+		return
+	}
+	if of.Op != "" && !d.w.measures(of) {
+		d.Fail(e.Key, "expect.%s: no measured phase that it holds for has %s in its mix", key, of.Op)
+	}
+	if err := of.parse(e.Value, Figures[at].Unit); err != nil {
+		d.Fail(e.Value, "expect.%s must be %s", key, err)
+		return
+	}
+	d.w.Expect = append(d.w.Expect, of)
+}
+
+// unknownFigure says which word of a key was probably meant.
+func (d *decoder) unknownFigure(n *yaml.Node, key string) {
+	var names []string
+	for _, f := range Figures {
+		names = append(names, f.Name)
+	}
+	if op, rest, ok := strings.Cut(key, "."); ok {
+		if _, known := ParseOp(op); known {
+			d.Unknown(n, "figure", rest, "of "+op+" in expect", slices.DeleteFunc(names, func(s string) bool { return s == achieved }))
+			return
+		}
+		if slices.Contains(names, rest) {
+			d.Unknown(n, "operation", op, "in expect", opNames[:])
+			return
+		}
+	}
+	d.Unknown(n, "figure", key, "in expect", append(names, "models", "engines", "phases"))
+}
+
+// measures reports whether a phase that the expectation holds for measures its operation.
+func (w *Workload) measures(e Expectation) bool {
+	op, _ := ParseOp(e.Op)
+	return slices.ContainsFunc(w.Phases, func(p Phase) bool {
+		return p.Kind == Measure && (e.Phase == "" || e.Phase == p.Name) && p.Mix.Has(op)
+	})
+}
+
+// parse reads a bound: a sign and a value.
+func (e *Expectation) parse(n *yaml.Node, unit Unit) error {
+	example := map[Unit]string{Time: "<20ms", Share: "<0.1%", PerSecond: `">100/s"`}[unit]
+	if e.Figure == achieved {
+		example = `">=99%"`
+	}
+	wrong := fmt.Errorf("a bound such as %s, found %s", example, strict.Found(n))
+	if n.Kind != yaml.ScalarNode {
+		return wrong
+	}
+	value := strings.TrimLeft(n.Value, "<>=")
+	e.Sign, e.Text = n.Value[:len(n.Value)-len(value)], n.Value
+	if !slices.Contains([]string{"<", "<=", ">", ">="}, e.Sign) {
+		return wrong
+	}
+	value = strings.TrimSpace(value)
+	e.Text = e.Sign + value
+	var err error
+	switch unit {
+	case Time:
+		var v time.Duration
+		if v, err = time.ParseDuration(value); v <= 0 {
+			return wrong
+		}
+		e.Bound = float64(v)
+	case Share:
+		number, percent := strings.CutSuffix(value, "%")
+		e.Bound, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
+		e.Bound /= 100
+		if !percent || !(e.Bound >= 0 && e.Bound <= 1) {
+			return wrong
+		}
+	case PerSecond:
+		var r Rate
+		if r, err = ParseRate(value); err == nil {
+			e.Bound = r.PerSecond()
+		}
+	}
+	if err != nil {
+		return wrong
+	}
+	return nil
+}
+
+// CheckExpect compares the names of models and engines in expect with those that
+// there are. The error is of type [strict.Errors].
+func (w *Workload) CheckExpect(models, engines []string) error {
+	var faults strict.Errors
+	told := map[*strict.Error]bool{} // a name holds for several bounds
+	for _, e := range w.Expect {
+		if e.Model != "" && !slices.Contains(models, e.Model) && !told[e.model.at] {
+			told[e.model.at] = true
+			faults = append(faults, e.model.unknown(fmt.Sprintf("unknown model %q in expect.models", e.Model), models))
+		}
+		if e.Engine != "" && !slices.Contains(engines, e.Engine) && !told[e.engine.at] {
+			told[e.engine.at] = true
+			faults = append(faults, e.engine.unknown(fmt.Sprintf("unknown engine %q in expect.engines", e.Engine), engines))
+		}
+	}
+	return faults.Sorted()
+}
