@@ -60,10 +60,11 @@ type Cell struct {
 // out operations that the model does not offer (Skipped) and operations that found
 // nothing to work on (NoTarget).
 type Offered struct {
-	Due      int64 `json:"due"`       // operations that were due, or that clients began
-	Skipped  int64 `json:"skipped"`   // due, but not offered by the model
-	NoTarget int64 `json:"no_target"` // due, but there was no live message to work on
-	Dropped  int64 `json:"dropped"`   // due, but never started
+	Due      int64 `json:"due"`                // operations that were due, or that clients began
+	Skipped  int64 `json:"skipped"`            // due, but not offered by the model
+	Replaced int64 `json:"replaced,omitempty"` // of Due, those in place of operations that the model does not offer
+	NoTarget int64 `json:"no_target"`          // due, but there was no live message to work on
+	Dropped  int64 `json:"dropped"`            // due, but never started
 	// Span is the length of the schedule in seconds, up to where the phase was
 	// stopped. LastStart is when the last operation was started, in seconds since
 	// the phase began.

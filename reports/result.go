@@ -84,6 +84,8 @@ type Phase struct {
 	Kind     string `json:"kind"`
 	Digested int64  `json:"digested,omitempty"`
 	SHA256   string `json:"sha256,omitempty"`
+	// Trials are the digests of each trial; SHA256 is that of the first.
+	Trials []string `json:"trials_sha256,omitempty"`
 }
 
 // Environment is where a run was made.

@@ -78,4 +78,11 @@
 // are deliver, list, open, raw, attachment, flag, label, move, delete,
 // restore, purge, folders, counters, recount, search-sender, slice, seen,
 // subscribe and login.
+//
+// An operation that a model lacks is skipped, so that the model's load is lighter
+// than that of the others. With "missing: replace-rate" another operation of the mix
+// takes its place: the rate is the same for all models, and the mix is not.
+//
+// Each trial of a run draws other operations and arrivals from the seed, the same
+// for all models and engines; the mail that is loaded is the same.
 package workloads

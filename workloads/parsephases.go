@@ -12,8 +12,8 @@ import (
 
 var phaseKeys = map[PhaseKind][]string{
 	Load:    {"clients"},
-	Warmup:  {"name", "rate", "arrivals", "clients", "duration", "operations", "mix"},
-	Measure: {"name", "rate", "arrivals", "clients", "duration", "operations", "mix"},
+	Warmup:  {"name", "rate", "arrivals", "clients", "duration", "operations", "mix", "missing"},
+	Measure: {"name", "rate", "arrivals", "clients", "duration", "operations", "mix", "missing"},
 }
 
 // phases reads the list of phases and checks that each finds what it needs.
@@ -86,6 +86,9 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 		if e, ok := f["mix"]; ok {
 			p.Mix = d.mix(e.Value, where)
 		}
+		if e, ok := f["missing"]; ok {
+			p.Missing = Missing(d.oneOf(e.Value, "missing", where, missingNames[:]))
+		}
 	}
 	if len(d.Errs) > faults {
 		return nil
@@ -128,6 +131,15 @@ func (d *decoder) pace(p *Phase, at *yaml.Node, f map[string]strict.Entry, where
 			d.Unknown(arrivals.Value, "arrivals", a, "of "+where, arrivalNames[:Closed])
 		}
 	}
+}
+
+// oneOf reads one of several words.
+func (d *decoder) oneOf(n *yaml.Node, key, where string, words []string) int {
+	i := slices.Index(words, n.Value)
+	if i < 0 {
+		d.Unknown(n, key, n.Value, "of "+where, words)
+	}
+	return max(i, 0)
 }
 
 // bound reads duration or operations.
@@ -177,7 +189,7 @@ func (d *decoder) inherit(places []*yaml.Node) {
 		case p.Kind == Warmup:
 			w := &d.w.Phases[i]
 			if w.Mix == (Mix{}) {
-				w.Mix = next.Mix
+				w.Mix, w.Missing = next.Mix, max(w.Missing, next.Missing)
 			}
 			if w.Rate.Count == 0 && w.Clients == 0 {
 				w.Arrivals, w.Rate, w.Clients = next.Arrivals, next.Rate, next.Clients

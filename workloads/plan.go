@@ -15,6 +15,7 @@ const (
 	streamUser
 	streamFolder
 	streamLoad
+	streamReplace
 )
 
 // Operation is one operation as it is made before the clock starts. What it
@@ -39,6 +40,9 @@ type Operation struct {
 	// Date is when the message of a delivery arrives, as its header will say.
 	Date time.Time
 
+	// Replaces: it takes the place of one that the model lacks.
+	Replaces bool
+
 	rand random.Rand
 	plan *Plan
 }
@@ -51,6 +55,8 @@ type Plan struct {
 	seed     uint64
 	phase    uint64
 	mix      chooser
+	lacks    [NumOps]bool
+	offered  chooser // the mix without what the model lacks
 	users    random.Chooser
 	folders  []random.Chooser // by how many there are
 	messages random.Chooser
@@ -64,7 +70,7 @@ type Plan struct {
 func (w *Workload) Plan(phase *Phase, c *Census) *Plan {
 	p := &Plan{
 		census:   c,
-		seed:     w.Seed,
+		seed:     phase.seed(w.Seed),
 		phase:    uint64(phase.Number),
 		mix:      phase.Mix.chooser(),
 		users:    w.Keys.Users.Chooser(c.Users()),
@@ -72,8 +78,16 @@ func (w *Workload) Plan(phase *Phase, c *Census) *Plan {
 		deep:     w.Keys.Deep,
 		spread:   w.Mail.Recipients,
 		widest:   int(min(int64(c.Users()), w.Mail.Recipients.Max(), maxRecipients)),
+		lacks:    phase.Lacks,
 		arrived:  loadEnd.Add(time.Duration(phase.Number) * 24 * time.Hour),
 	}
+	offered := phase.Mix
+	for op, lacks := range phase.Lacks {
+		if lacks {
+			offered[op] = 0
+		}
+	}
+	p.offered = offered.chooser()
 	for n := range c.mostFolders() {
 		p.folders = append(p.folders, w.Keys.Folders.Chooser(n+1))
 	}
@@ -94,6 +108,11 @@ func (p *Plan) Next(n uint64, o *Operation) {
 	r.Seed(p.seed, streamOperation+p.phase<<8, n)
 	o.Op = p.mix.choose(r)
 	o.User = p.users.Choose(r)
+	if p.lacks[o.Op] {
+		var again random.Rand // what else is drawn stays the same
+		again.Seed(p.seed, streamReplace+p.phase<<8, n)
+		o.Op, o.Replaces = p.offered.choose(&again), true
+	}
 	switch o.Op {
 	case Deliver:
 		o.Message = (p.phase+1)*phaseMessages + n

@@ -151,6 +151,75 @@ func TestPlanAllocatesNothing(t *testing.T) {
 	}
 }
 
+// Trials draw operations and arrivals of their own, and so do phases; the first trial is
+// what a run without trials draws.
+func TestTrialsDrawDifferently(t *testing.T) {
+	w := bundledForTest(t, "quick")
+	c := censusOf(t, w)
+	seen := map[string]int{}
+	for trial := range 3 {
+		p := w.Phases[3]
+		p.Trial = trial
+		sum, _ := w.PlanDigest(&p, c)
+		if again, _ := w.PlanDigest(&p, c); again != sum {
+			t.Errorf("trial %d has two digests", trial)
+		}
+		p.Number++
+		other, _ := w.PlanDigest(&p, c)
+		seen[sum]++
+		seen[other]++
+	}
+	if len(seen) != 6 {
+		t.Errorf("2 phases in 3 trials have %d digests", len(seen))
+	}
+	due := map[time.Duration]bool{}
+	for _, p := range []Phase{{}, {Trial: 1}, {Number: 1}} {
+		p.Arrivals, p.Rate = Poisson, Rate{1, time.Second}
+		first, _ := p.Schedule(1).Next()
+		due[first] = true
+	}
+	if len(due) != 3 {
+		t.Errorf("the first operations are due at %v", due)
+	}
+}
+
+// With missing: replace-rate, operations that a model lacks are drawn again; the others
+// stay as they are.
+func TestReplacedOperations(t *testing.T) {
+	w := bundledForTest(t, "quick")
+	c, p := censusOf(t, w), w.Phases[3]
+	var lacks [NumOps]bool
+	lacks[Label], lacks[Open] = true, true
+	if got := p.Without(lacks); got.Lacks != ([NumOps]bool{}) {
+		t.Error("operations are replaced although they are to be skipped")
+	}
+	p.Missing = ReplaceRate
+	whole := p
+	p = p.Without(lacks)
+	all, some := w.Plan(&whole, c), w.Plan(&p, c)
+	var a, b Operation
+	counts := [NumOps]int{}
+	for n := range uint64(20000) {
+		all.Next(n, &a)
+		some.Next(n, &b)
+		if b.Replaces != lacks[a.Op] || lacks[b.Op] || !b.Replaces && (a.Op != b.Op || a.Pick != b.Pick) || a.User != b.User {
+			t.Fatalf("operation %d is %v and becomes %v (replaces: %v)", n, a.Op, b.Op, b.Replaces)
+		}
+		counts[b.Op]++
+	}
+	// list is 25 of the 81.5 that are left of 103.5.
+	if share, want := float64(counts[List])/20000, 25/(103.5-22); math.Abs(share/want-1) > 0.05 {
+		t.Errorf("%.3f are list, want %.3f", share, want)
+	}
+	if p := p.Without([NumOps]bool{}); p.Mix != w.Phases[3].Mix {
+		t.Error("the mix has changed")
+	}
+	p.Mix, p.Lacks = Mix{Label: 1}, [NumOps]bool{}
+	if got := p.Without(lacks); got.Lacks != ([NumOps]bool{}) {
+		t.Error("nothing is left to draw from")
+	}
+}
+
 func TestConstantSchedule(t *testing.T) {
 	p := Phase{Rate: Rate{3, time.Second}, Duration: 1000 * time.Second}
 	s := p.Schedule(1)

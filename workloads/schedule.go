@@ -25,7 +25,10 @@ func (p *Phase) Schedule(seed uint64) Schedule {
 	case Constant:
 		return &constant{limit: s, rate: p.Rate}
 	case Poisson:
-		return &poisson{limit: s, mean: 1e9 / p.Rate.PerSecond(), seed: seed}
+		return &poisson{
+			limit: s, mean: 1e9 / p.Rate.PerSecond(),
+			seed: p.seed(seed), stream: streamArrivals + uint64(p.Number)<<8,
+		}
 	}
 	return nil
 }
@@ -65,17 +68,19 @@ func (c *constant) Next() (time.Duration, bool) {
 }
 
 // poisson is a Poisson process: the gaps between operations are exponentially
-// distributed and independent of each other. Gap n is drawn from (seed, n).
+// distributed and independent of each other. Gap n is drawn from (seed, n), and the
+// gaps of other phases and trials are others.
 type poisson struct {
 	limit
 	mean, sum float64 // nanoseconds; a float64 holds whole ones up to 104 days
 	seed      uint64
+	stream    uint64
 	r         random.Rand
 }
 
 // Next implements Schedule.
 func (p *poisson) Next() (time.Duration, bool) {
-	p.r.Seed(p.seed, streamArrivals, p.n)
+	p.r.Seed(p.seed, p.stream, p.n)
 	p.sum += p.mean * p.r.Exp()
 	return p.next(time.Duration(p.sum))
 }

@@ -89,6 +89,22 @@ var arrivalNames = [...]string{"constant", "poisson", "closed"}
 // String returns the word for it in workloads and results.
 func (a Arrivals) String() string { return arrivalNames[a] }
 
+// Missing is what becomes of operations that a model lacks.
+type Missing uint8
+
+// Skip leaves them out, so that the model's load is lighter. ReplaceRate draws another
+// operation of the mix in place of each: the rate is that of the other models, and the
+// mix is not.
+const (
+	Skip Missing = iota
+	ReplaceRate
+)
+
+var missingNames = [...]string{"skip", "replace-rate"}
+
+// String returns the word for it in workloads and results.
+func (m Missing) String() string { return missingNames[m] }
+
 // Phase is one step of a workload. Rate, Clients and what follows belong to
 // warmup and measure; a warmup that leaves them out takes those of the measure
 // phase it prepares.
@@ -98,6 +114,14 @@ type Phase struct {
 	// Number is the phase's place in the workload, from 0. Operations and messages
 	// are drawn from it and the seed; no two phases of a run have the same.
 	Number int
+
+	// Trial is which trial of the run the phase belongs to, from 0. Trials draw other
+	// operations and arrivals, the same for all models and engines.
+	Trial int
+	// Missing says what becomes of operations that a model lacks. Lacks are those that
+	// are drawn again, among the others; whoever knows the model sets them.
+	Missing Missing
+	Lacks   [NumOps]bool
 
 	Arrivals Arrivals
 	Rate     Rate // of all operations together; zero in a closed loop
@@ -111,6 +135,23 @@ type Phase struct {
 	Duration   time.Duration
 	Operations uint64
 	Mix        Mix
+}
+
+// seed is what the phase draws from in its trial.
+func (p *Phase) seed(seed uint64) uint64 { return random.Derive(seed, uint64(p.Trial)) }
+
+// Without returns the phase as a model carries it out that lacks operations. If they
+// are to be replaced, they are drawn again among those that it has.
+func (p Phase) Without(lacks [NumOps]bool) Phase {
+	if p.Missing != ReplaceRate {
+		return p
+	}
+	for op := range lacks {
+		if p.Mix.Has(Op(op)) && !lacks[op] {
+			p.Lacks = lacks
+		}
+	}
+	return p
 }
 
 // Runs reports whether the phase runs operations of a mix.

@@ -25,6 +25,8 @@ const (
 	CodeLateStarts        reports.Code = "late-starts"
 	CodeClientLag         reports.Code = "client-lag"
 	CodeQueued            reports.Code = "queued"
+	CodeLighterLoad       reports.Code = "lighter-load"
+	CodeOtherMix          reports.Code = "other-mix"
 	CodeDrifting          reports.Code = "drifting"
 	CodeNotSettled        reports.Code = "not-settled"
 	CodeNotWarm           reports.Code = "not-warm"
@@ -66,6 +68,8 @@ func Codes() []Entry {
 		{CodeLateStarts, "", "The generator delayed more than 0.1% of the operations: p99.9 contains it. Or its delays changed a percentile by more than 10%, and engine and generator share the processors, so that nobody can tell whose they are."},
 		{CodeClientLag, "", "Waking up in time is more than 20% of the median response time: the store is faster than the generator's timer."},
 		{CodeQueued, "", "More than 1% of the operations found no free worker: their response times contain that wait."},
+		{CodeLighterLoad, "", "The model lacks operations of the mix, and they were left out: its load is lighter than that of models that have them. See `missing` in the workload language."},
+		{CodeOtherMix, "", "The model lacks operations of the mix, and others took their place (`missing: replace-rate`): its mix is not that of models that have them."},
 		{CodeDrifting, "", "The service time of the second half differs from that of the first by more than 20%."},
 		{CodeNotSettled, "", "The engine had not come to rest when the phase began."},
 		{CodeNotWarm, "", "The warm-up ended because its time was over, not because service times had become steady."},

@@ -61,6 +61,7 @@ func (j *Judgement) measured(c *reports.Cell) {
 		j.store(c, e)
 		j.saturated(c, e)
 	}
+	j.lacking(c)
 	j.operations(c)
 	j.rate(c)
 	j.outcome(c)

@@ -231,7 +231,7 @@ var verdicts = []judged{
 	{"one operation of many dropped", func(c *reports.Cell) {
 		c.Offered.Due, c.Offered.Skipped, c.Offered.NoTarget, c.Offered.Dropped = 60111, 100, 10, 1
 		op(c, func(o *reports.Op) { o.Dropped = 1 })
-	}, reports.Overloaded, CodeDropped, codes{CodeDropped}, "1 of 60001 due operations were never started; offered 2000/s, achieved 2000/s; lower the rate, or raise --max-lag"},
+	}, reports.Overloaded, CodeDropped, codes{CodeLighterLoad, CodeDropped}, "1 of 60001 due operations were never started; offered 2000/s, achieved 2000/s; lower the rate, or raise --max-lag"},
 
 	// There are no figures.
 	{"a population that the model cannot hold", func(c *reports.Cell) {
@@ -374,6 +374,18 @@ var doubts = []judged{
 		reports.OK, "",
 		codes{CodeSharedMachine},
 		"shared machine: engine and client run in one process",
+	},
+	{
+		"operations that the model lacks", func(c *reports.Cell) { c.Offered.Skipped = 6000 },
+		reports.OK, "",
+		codes{CodeLighterLoad},
+		"the model lacks 10.0% of the operations that were due",
+	},
+	{
+		"operations in place of others", func(c *reports.Cell) { c.Offered.Replaced = 6000 },
+		reports.OK, "",
+		codes{CodeOtherMix},
+		"10.0% of the operations are in place of those that the model lacks",
 	},
 	{
 		"an engine beside this process", func(c *reports.Cell) { c.Evidence.Beside = true },

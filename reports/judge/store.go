@@ -53,6 +53,21 @@ func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 	}
 }
 
+// lacking says that a model's load is not that of its neighbours.
+func (j *Judgement) lacking(c *reports.Cell) {
+	o := c.Offered
+	if o == nil || o.Due == 0 {
+		return
+	}
+	if o.Skipped > 0 {
+		j.doubt(CodeLighterLoad, "lighter load: the model lacks %s of the operations that were due, and they were left out; missing: replace-rate puts others in their place",
+			percent(share(o.Skipped, o.Due)))
+	}
+	if o.Replaced > 0 {
+		j.doubt(CodeOtherMix, "other mix: %s of the operations are in place of those that the model lacks", percent(share(o.Replaced, o.Due)))
+	}
+}
+
 // operations names the operations that a doubt holds for, one doubt a code.
 func (j *Judgement) operations(c *reports.Cell) {
 	j.outcomes(c)

@@ -39,7 +39,7 @@ func (p *phase) measurement() Measurement {
 func (p *phase) offered() reports.Offered {
 	s := &p.stats
 	o := reports.Offered{
-		Due: s.due, Skipped: s.skipped, Dropped: p.counts[latency.Dropped],
+		Due: s.due, Skipped: s.skipped, Replaced: s.replaced, Dropped: p.counts[latency.Dropped],
 		Span: p.span.Seconds(), LastStart: s.lastStart.Seconds(),
 	}
 	for i := range s.ops {

@@ -13,7 +13,7 @@ import (
 
 // stats are what one worker, or all of them, counted besides latencies.
 type stats struct {
-	due, skipped               int64
+	due, skipped, replaced     int64
 	lastStart                  time.Duration
 	started, late, queued      int64
 	droppedByClient            int64         // see reports.Delays
@@ -126,6 +126,7 @@ func appendNew(names []string, name string) []string {
 func (s *stats) add(b *stats) {
 	s.due += b.due
 	s.skipped += b.skipped
+	s.replaced += b.replaced
 	s.lastStart = max(s.lastStart, b.lastStart)
 	s.started += b.started
 	s.late += b.late

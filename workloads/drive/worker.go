@@ -116,6 +116,9 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 // step waits until the operation is due and carries it out.
 func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	w.stats.due++
+	if w.op.Replaces {
+		w.stats.replaced++
+	}
 	if !w.target.Offers[w.op.Op] {
 		w.stats.skipped++
 		w.idle(ctx, 0)

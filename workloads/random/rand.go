@@ -16,6 +16,14 @@ func (r *Rand) Seed(seed, stream, n uint64) {
 	r.pcg.Seed(mix(seed^mix(stream)), mix(n))
 }
 
+// Derive makes a seed of a seed and a number. Number 0 gives the seed itself.
+func Derive(seed, n uint64) uint64 {
+	if n == 0 {
+		return seed
+	}
+	return mix(seed ^ mix(n))
+}
+
 // mix is one step of splitmix64 (Steele, Lea, Flood 2014): the increment and then the
 // finalizer. It is a bijection that makes neighbouring numbers unlike each other.
 func mix(x uint64) uint64 {

@@ -168,7 +168,9 @@ func (c *combination) rest(ctx context.Context, p *workloads.Phase) (err error) 
 // mixed carries out a warm-up or a measured phase.
 func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	before := c.target.Observe()
-	m, err := c.drive(ctx, p, c.workload().Stream(p, c.runner.census), 0)
+	drawn := p.Without(c.target.Lacks())
+	drawn.Trial = c.trial - 1
+	m, err := c.drive(ctx, &drawn, c.workload().Stream(&drawn, c.runner.census), 0)
 	c.add(c.measured(p, &m, before))
 	if p.Kind == workloads.Warmup {
 		c.warm = m.Steady || p.Operations > 0

@@ -48,7 +48,15 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 		p := &c.Workload.Phases[i]
 		phase := reports.Phase{Name: p.Name, Kind: p.Kind.String()}
 		if p.Runs() {
-			phase.SHA256, phase.Digested = c.Workload.PlanDigest(p, r.census)
+			for trial := range max(1, c.Trials) {
+				drawn := *p
+				drawn.Trial = trial
+				sum, digested := c.Workload.PlanDigest(&drawn, r.census)
+				if trial == 0 {
+					phase.SHA256, phase.Digested = sum, digested
+				}
+				phase.Trials = append(phase.Trials, sum)
+			}
 		}
 		run.Phases = append(run.Phases, phase)
 	}

@@ -448,6 +448,22 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// An operation that the model lacks makes its load lighter, unless another takes its
+// place.
+func TestMissingOperations(t *testing.T) {
+	for missing, want := range map[string]reports.Code{"skip": judge.CodeLighterLoad, "replace-rate": judge.CodeOtherMix} {
+		c := config(t, newFake(), "  - measure: {clients: 2, operations: 100, mix: {list: 1, label: 1}, missing: "+missing+"}\n")
+		cell := phaseOf(t, runOK(t, c), "measure")
+		o := cell.Offered
+		if left := o.Skipped + o.Replaced; left < 20 || left > 80 || o.Due != 100 || cell.Ops["list"].Count != 100-o.Skipped {
+			t.Errorf("%s: %+v, %d of list", missing, o, cell.Ops["list"].Count)
+		}
+		if !slices.ContainsFunc(cell.Doubts, func(d reports.Doubt) bool { return d.Code == want }) {
+			t.Errorf("%s: doubts %v, want %s", missing, cell.Doubts, want)
+		}
+	}
+}
+
 func TestTrials(t *testing.T) {
 	d := newFake()
 	c := config(t, d, "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
@@ -457,7 +473,11 @@ func TestTrials(t *testing.T) {
 		return d.engine("memory").Open(ctx, o)
 	}}}
 	var trials []int
-	for _, cell := range runOK(t, c).Cells {
+	r := runOK(t, c)
+	if d := r.Phases[1]; len(d.Trials) != 2 || d.Trials[0] != d.SHA256 || d.Trials[1] == d.SHA256 {
+		t.Errorf("digests of the trials: %+v", d)
+	}
+	for _, cell := range r.Cells {
 		if cell.Phase == "measure" {
 			trials = append(trials, cell.Trial)
 		}

@@ -24,6 +24,14 @@ func is[T any](mb models.Mailbox) bool {
 	return ok
 }
 
+// Lacks are the operations that the model does not offer.
+func (t *Target) Lacks() (lacks [workloads.NumOps]bool) {
+	for op, offered := range t.Offers {
+		lacks[op] = !offered
+	}
+	return lacks
+}
+
 // probe finds out what the model lacks, before anything is measured.
 func (t *Target) probe() error {
 	return t.withMailbox(func(mb models.Mailbox) error {
