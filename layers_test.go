@@ -45,18 +45,20 @@ var layers = []struct {
 	{"models/*", []string{"schemas", "drivers", "models", "models/mail"}, []string{"models/*", "drivers/*", "drivers/launch/live"}},
 	{"reports/latency", nil, nil},
 	{"reports/judge", []string{"reports", "reports/units"}, nil},
-	{"workloads/ledger", []string{"drivers", "models", "models/mail", "reports"}, []string{"workloads"}},
+	{"workloads/crash", nil, nil},
+	{"workloads/ledger", []string{"drivers", "models", "models/mail", "reports", "workloads/crash"}, []string{"workloads"}},
 	{
 		"workloads/target",
 		[]string{
-			"schemas", "drivers", "models", "models/mail", "workloads", "workloads/ledger", "workloads/messages", "reports",
+			"schemas", "drivers", "models", "models/mail", "workloads", "workloads/crash", "workloads/ledger", "workloads/messages", "reports",
 		},
 		nil,
 	},
 	{
 		"workloads/drive",
 		[]string{
-			"schemas", "drivers", "models", "models/mail", "workloads", "workloads/ledger", "workloads/messages", "workloads/target",
+			"schemas", "drivers", "models", "models/mail", "workloads", "workloads/crash", "workloads/ledger", "workloads/messages",
+			"workloads/target",
 			"reports", "reports/*",
 		},
 		[]string{"workloads/random"},

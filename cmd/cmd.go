@@ -11,11 +11,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads/crash"
 )
 
 // Main runs the command line of this process and ends the process with its exit
@@ -27,32 +26,23 @@ func Main(more ...models.Model) {
 
 // execute runs one command line and returns its exit status.
 func execute(known registry, args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal(context.Background())
 	defer stop()
-	// The first Ctrl-C ends the run and saves what was measured; a second one
-	// ends the process at once.
-	context.AfterFunc(ctx, stop)
-
+	out, errs := &screen{out: stdout}, &screen{out: stderr}
 	root := newRoot(known)
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := crash.Guard(func() error { return root.ExecuteContext(ctx) })
 	if errors.Is(err, context.Canceled) {
 		err = statusError{exitInterrupted, errors.New("interrupted before anything was measured")}
 	}
-	if err != nil {
-		fmt.Fprintln(stderr, "mailbench: "+printable(err.Error()))
+	if err != nil && !errors.Is(err, syscall.EPIPE) { // whoever read the output has had enough of it
+		fmt.Fprintf(errs, "mailbench: %v\n", err)
+	}
+	var panicked *crash.Error
+	if errors.As(err, &panicked) {
+		fmt.Fprintf(errs, "\n%s", panicked.Stack)
 	}
 	return exitStatus(err)
-}
-
-// printable keeps control characters in file names and mail away from the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
 }

@@ -6,15 +6,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -49,6 +52,7 @@ func TestScripts(t *testing.T) {
 		Condition: condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status": status, "refused": refused, "signal": signalled, "await": await,
+			"smalldisk": smallDisk, "unread": unread,
 			"bytes": writeBytes, "pack": pack, "results": results, "same": same,
 		},
 	})
@@ -73,9 +77,12 @@ func endEngines(t *testing.T, dir string) {
 	}
 }
 
-// condition knows [engines]: tests may start real engines here. Where none may
-// be left out, a script that asks fails.
+// condition knows [smalldisk]: a small file system can be mounted; and [engines]: tests may
+// start real engines here. Where none of those may be left out, a script that asks fails.
 func condition(name string) (bool, error) {
+	if name == "smalldisk" {
+		return exec.Command("unshare", "-Urm", "mount", "-t", "tmpfs", "-o", "size=4k", "none", os.TempDir()).Run() == nil, nil
+	}
 	if name != "engines" {
 		return false, fmt.Errorf("unknown condition %s", name)
 	}
@@ -98,6 +105,11 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	err := ts.Exec("mailbench", args[1:]...)
 	checkStatus(ts, args[0], err)
 	checkClean(ts)
+	for _, stream := range []string{"stdout", "stderr"} {
+		if text := ts.ReadFile(stream); strings.ContainsFunc(text, harmful) || !utf8.ValidString(text) {
+			ts.Fatalf("%s has characters that a terminal acts on: %q", stream, text)
+		}
+	}
 }
 
 // refused N ARG... is status, of a command that writes nothing and says why in
@@ -142,26 +154,76 @@ func checkClean(ts *testscript.TestScript) {
 	}))
 }
 
-// signal INT|TERM|KILL N FILE BYTES ARG... runs mailbench, sends it the signal once
-// FILE has grown to BYTES, and checks the exit status: -1 if it was killed.
+// signal INT|TERM|HUP|HUP2|KILL N FILE BYTES ARG... runs mailbench, sends it the signal once
+// FILE has grown to BYTES (HUP2: two of them), and checks the exit status: -1 if it was killed.
 func signalled(ts *testscript.TestScript, neg bool, args []string) {
-	sig, ok := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": os.Kill}[args[0]]
+	signals, ok := map[string][]os.Signal{
+		"INT": {os.Interrupt}, "TERM": {syscall.SIGTERM}, "HUP": {syscall.SIGHUP}, "HUP2": {syscall.SIGHUP, syscall.SIGHUP}, "KILL": {os.Kill},
+	}[args[0]]
 	if neg || !ok || len(args) < 5 {
-		ts.Fatalf("usage: signal INT|TERM|KILL N FILE BYTES ARG...")
+		ts.Fatalf("usage: signal INT|TERM|HUP|HUP2|KILL N FILE BYTES ARG...")
 	}
 	var stderr bytes.Buffer
 	cmd := exec.Command("mailbench", args[4:]...)
 	cmd.Dir, cmd.Stderr = ts.MkAbs("."), &stderr
 	cmd.Env = append(os.Environ(), "TMPDIR="+ts.Getenv("TMPDIR"))
+	// A signal that is ignored here would be ignored there.
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
 	ts.Check(cmd.Start())
 	defer cmd.Process.Kill()
 	await(ts, false, args[2:4])
-	ts.Check(cmd.Process.Signal(sig))
+	for _, sig := range signals {
+		if err := cmd.Process.Signal(sig); !errors.Is(err, os.ErrProcessDone) {
+			ts.Check(err)
+		}
+		time.Sleep(50 * time.Millisecond) // the kernel makes one of two that are not taken yet
+	}
 	// A signal ends a run within moments; what is under way may take some seconds.
 	late := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
 	checkStatus(ts, args[1], cmd.Wait())
 	late.Stop()
 	ts.Logf("%s", stderr.String())
+}
+
+// smalldisk N SIZE ARG... runs mailbench with a file system of SIZE mounted on the folder
+// disk, and checks the exit status. What is on it then is copied to the folder kept.
+func smallDisk(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: smalldisk N SIZE ARG...")
+	}
+	const script = `mount -t tmpfs -o size="$0" mailbench disk || exit 99
+mailbench "$@"
+status=$?
+cp -r disk kept
+exit $status`
+	ts.Check(os.RemoveAll(ts.MkAbs("kept")))
+	ts.Check(os.MkdirAll(ts.MkAbs("disk"), 0o755))
+	checkStatus(ts, args[0], ts.Exec("unshare", append([]string{"-Urm", "sh", "-c", script}, args[1:]...)...))
+}
+
+// unread STREAM N ARG... runs mailbench with a pipe as stdout or stderr that nobody reads
+// from, and checks the exit status. What the other stream got is in the file printed.
+func unread(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: unread stdout|stderr N ARG...")
+	}
+	r, w, err := os.Pipe()
+	ts.Check(err)
+	defer w.Close()
+	ts.Check(r.Close())
+	var printed bytes.Buffer
+	cmd := exec.Command("mailbench", args[2:]...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), append(os.Environ(), "TMPDIR="+ts.Getenv("TMPDIR"))
+	if cmd.Stdout, cmd.Stderr = io.Writer(w), io.Writer(&printed); args[0] == "stderr" {
+		cmd.Stdout, cmd.Stderr = cmd.Stderr, cmd.Stdout
+	}
+	err = cmd.Run()
+	ts.Logf("%s", printed.String())
+	checkStatus(ts, args[1], err)
+	checkClean(ts)
+	ts.Check(os.WriteFile(ts.MkAbs("printed"), printed.Bytes(), 0o644))
 }
 
 // await FILE BYTES waits until a file has grown to a size. FILE may be a pattern, of

@@ -28,7 +28,7 @@ func (b *progress) update(p run.Progress) {
 	switch {
 	case b.quiet:
 	case b.terminal:
-		fmt.Fprintf(b.w, "\r\x1b[K%s", line(p, width(b.w)-1))
+		redraw(b.w, line(p, width(b.w)-1))
 		b.drawn = true
 	case p.Finished:
 		fmt.Fprintf(b.w, "%s done%s\n", where(p), amount(p))
@@ -38,7 +38,7 @@ func (b *progress) update(p run.Progress) {
 // close takes the progress line off the terminal.
 func (b *progress) close() {
 	if b.drawn {
-		fmt.Fprint(b.w, "\r\x1b[K")
+		redraw(b.w, "")
 	}
 }
 

@@ -85,12 +85,6 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-func TestPrintable(t *testing.T) {
-	if got, want := printable("a\tb\nc\x1b[31m\x00\r\x7f\u009bé"), "a\tb\nc\uFFFD[31m\uFFFD\uFFFD\uFFFD\uFFFDé"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 func TestExitStatus(t *testing.T) {
 	for _, tc := range []struct {
 		err  error

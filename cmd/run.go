@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -43,7 +44,8 @@ a minute.
 
 The results are a folder: run.json (all that was measured), latency.hlog (HDR
 interval log), bench.txt (for benchstat) and report.html. Ctrl-C ends a run and
-saves what was measured so far.
+saves what was measured so far. What was measured up to the end of the last
+phase is saved whatever happens, in a folder whose name ends in .partial.
 
 The workload's section engines says where an engine is on the network and how
 it is used. --contact and --set engines.NAME.SETTING=VALUE change that for one
@@ -152,18 +154,46 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	c.LatencyLog, c.Command = dir.LatencyLog(), append([]string{"mailbench"}, os.Args[1:]...)
 	bar := newProgress(cmd.ErrOrStderr(), f.quiet)
 	c.Progress = bar.update
+	told := false
+	c.Save = func(soFar *reports.Run) {
+		if err := dir.Save(soFar); err != nil && !told {
+			bar.close()
+			fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %v; the run goes on, and tries again at the end of each phase\n", err)
+			told = true
+		}
+	}
 	result, err := run.Run(ctx, *c)
 	bar.close()
-	if err != nil {
+	if result == nil {
 		return errors.Join(err, dir.Abort())
 	}
-	if err := dir.Commit(result); err != nil {
-		return err
+	return f.finish(cmd.OutOrStdout(), dir, result, err)
+}
+
+// finish saves and prints the results, whatever went wrong. RunErr is what the run could not
+// do beside measuring.
+func (f *runFlags) finish(out io.Writer, dir *reports.Dir, result *reports.Run, runErr error) error {
+	saveErr := dir.Commit(result)
+	if saveErr == nil {
+		saveErr = runErr
 	}
-	out := cmd.OutOrStdout()
-	if err := reports.WriteText(out, result, width(out)); err != nil {
-		return fmt.Errorf("print the results, which are saved in %s: %w", path, err)
+	printErr := reports.WriteText(out, result, width(out))
+	if printErr == nil {
+		files := "report.html, run.json, latency.hlog, bench.txt"
+		if saveErr != nil {
+			files = "not complete"
+		}
+		_, printErr = fmt.Fprintf(out, "\nResults: %s (%s)\n", dir.Name(), files)
 	}
-	fmt.Fprintf(out, "\nResults: %s (report.html, run.json, latency.hlog, bench.txt)\n", path)
-	return verdict(result, f.noFail)
+	err := verdict(result, f.noFail)
+	switch {
+	case saveErr != nil && exitStatus(err) == exitData:
+		return fmt.Errorf("%w; and then: %w", err, saveErr)
+	case saveErr != nil:
+		return saveErr
+	case printErr != nil && err == nil:
+		// Not %w: execute is silent about a pipe that nobody reads from.
+		return fmt.Errorf("print the results, which are saved in %s: %v", dir.Name(), printErr)
+	}
+	return err
 }

@@ -39,7 +39,7 @@ func (v *validated) writeText(w io.Writer) error {
 			"%d dangling, %d duplicated, %d broken bodies, counters adrift by %d.\n",
 			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated, a.BrokenBodies, a.CounterDrift)
 		for _, note := range a.Notes {
-			fmt.Fprintln(w, printable(note))
+			fmt.Fprintln(w, note)
 		}
 	}
 	_, err := fmt.Fprintf(w, "\n%s on %s: %s broken, %d left over\n", v.Schema, v.Engine, amountOf(v.Broken, "row"), v.Leftover)
@@ -66,7 +66,7 @@ func (v *validated) writeFindings(w io.Writer, heading string, leftover bool) {
 		}
 		fmt.Fprintln(w)
 		for _, example := range f.Examples {
-			fmt.Fprintf(w, "      %s\n", printable(example))
+			fmt.Fprintf(w, "      %s\n", example)
 		}
 		if more := f.Rows - int64(len(f.Examples)); more > 0 && len(f.Examples) == validate.Examples {
 			fmt.Fprintln(w, "      …")
@@ -120,14 +120,14 @@ func (b *lineBar) show(line string) {
 		return
 	}
 	cut := []rune(printable(line))
-	fmt.Fprintf(b.w, "\r\x1b[K%s", string(cut[:min(len(cut), max(width(b.w)-1, 0))]))
+	redraw(b.w, string(cut[:min(len(cut), max(width(b.w)-1, 0))]))
 	b.drawn = true
 }
 
 // close takes the line off the terminal.
 func (b *lineBar) close() {
 	if b.drawn {
-		fmt.Fprint(b.w, "\r\x1b[K")
+		redraw(b.w, "")
 		b.drawn = false
 	}
 }

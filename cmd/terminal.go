@@ -14,13 +14,22 @@ import (
 const defaultWidth = 100
 
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := file(w)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// file is the file that w writes to.
+func file(w io.Writer) (*os.File, bool) {
+	if s, ok := w.(*screen); ok {
+		w = s.out
+	}
+	f, ok := w.(*os.File)
+	return f, ok
 }
 
 // width is the terminal's width in columns.
 func width(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
+	if f, ok := file(w); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 			return n
 		}

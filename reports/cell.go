@@ -44,6 +44,7 @@ type Cell struct {
 	Reason     *Reason       `json:"reason,omitempty"` // of a verdict that is not ok
 	Doubts     []Doubt       `json:"doubts"`
 	Error      string        `json:"error,omitempty"` // why the phase could not be carried out to its end
+	Stack      string        `json:"stack,omitempty"` // of Error, if it is a panic
 	Offered    *Offered      `json:"offered,omitempty"`
 	Ops        map[string]Op `json:"ops"`
 	AllOps     *AllOps       `json:"all_ops,omitempty"`    // all operations of the phase together

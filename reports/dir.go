@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+	"strings"
 
 	"github.com/mailbench/mailbench/reports/scratch"
 )
@@ -31,18 +30,19 @@ const PartialPattern = "*" + partial
 // ErrTaken is the error for a run directory that has contents already.
 var ErrTaken = errors.New("choose another run directory")
 
-// Dir is a run directory that is being written. It gets its name when all of it is on
-// the disk.
+// Dir is a run directory that is being written. It gets its name when the run has ended.
+// What Save wrote until then is kept, whatever happens.
 type Dir struct {
+	name string // as the user wrote it
 	path string // "" once committed or aborted
-	temp string
+	temp string // where it is
 	// parent says that Create made the directory that path is in.
 	parent bool
 
-	file *os.File // latency.hlog
-	log  *bufio.Writer
-	// scratch marks the temporary directory until its contents are complete.
+	log logFile
+	// scratch marks the temporary directory until it holds results.
 	scratch *scratch.Folder
+	kept    bool // the mark is off
 }
 
 // Create begins the run directory dir, which must be empty or not exist. It fails if
@@ -55,59 +55,104 @@ func Create(dir string) (*Dir, error) {
 	entries, err := os.ReadDir(path)
 	switch {
 	case err == nil && len(entries) > 0:
-		return nil, fmt.Errorf("run directory %s is not empty: remove it, or %w", dir, ErrTaken)
+		return nil, fmt.Errorf("run directory %s %s: remove it, or %w", dir, holds(path), ErrTaken)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	_, err = os.Stat(filepath.Dir(path))
-	d := &Dir{path: path, temp: path + partial, parent: errors.Is(err, fs.ErrNotExist)}
+	d := &Dir{name: filepath.Clean(dir) + partial, path: path, temp: path + partial, parent: errors.Is(err, fs.ErrNotExist)}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	if err := os.Mkdir(d.temp, 0o755); errors.Is(err, fs.ErrExist) {
-		why := "another run may be writing it;"
-		if scratch.Abandoned(d.temp) {
-			why = "a run that was killed left it; remove it or"
-		}
-		return nil, fmt.Errorf("%s exists: %s %w", dir+partial, why, ErrTaken)
+		return nil, fmt.Errorf("%s exists: %s %w", dir+partial, whose(d.temp), ErrTaken)
 	} else if err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	if d.scratch, err = scratch.Claim(d.temp); err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
-	if d.file, err = os.Create(filepath.Join(d.temp, LatencyFile)); err != nil {
+	if d.log.file, err = os.Create(filepath.Join(d.temp, LatencyFile)); err != nil {
 		d.Abort()
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
-	d.log = bufio.NewWriterSize(d.file, 1<<16)
 	return d, nil
 }
 
-// LatencyLog is where the run writes its interval log. It is buffered until Commit.
-func (d *Dir) LatencyLog() io.Writer { return d.log }
+// whose says whose an unfinished run directory is, and what to do about it.
+func whose(temp string) string {
+	if scratch.Abandoned(temp) {
+		return "a run that was killed left it; remove it or"
+	}
+	if _, err := os.Stat(filepath.Join(temp, RunFile)); err == nil && !scratch.InUse(temp) {
+		return "it has what a run measured before it was killed; move or remove it, or"
+	}
+	return "another run may be writing it;"
+}
 
-// Commit writes the results of r beside the latency log and gives the directory its
-// name. If it fails, it leaves nothing. There is one exception: if the name has been
-// taken meanwhile, the results stay and the error tells where.
+// holds says what a folder that is not empty holds.
+func holds(path string) string {
+	if _, err := os.Stat(filepath.Join(path, RunFile)); err == nil {
+		return "has the results of another run"
+	}
+	return "is not empty"
+}
+
+// LatencyLog is where the run writes its interval log.
+func (d *Dir) LatencyLog() io.Writer { return &d.log }
+
+// Name is where the results are. That is a temporary name until Commit has succeeded.
+func (d *Dir) Name() string { return d.name }
+
+// Save brings to the disk what was measured so far: r as run.json, and the latency log up
+// to here. Each file is whole at any time, also if the process is killed. From the first
+// Save on, nobody but the user removes the directory.
+func (d *Dir) Save(r *Run) error {
+	logErr := d.log.sync()
+	if err := d.writeRun(r); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	if logErr != nil {
+		return fmt.Errorf("write results: %w", logErr)
+	}
+	return nil
+}
+
+// Commit writes the results of r and gives the directory its name. Whatever fails, all that
+// could be written stays, and the error tells where: under the temporary name, if run.json
+// could not be written.
 func (d *Dir) Commit(r *Run) error {
-	if err := d.write(r); err != nil {
-		err = fmt.Errorf("write results: %w", err)
-		if aerr := d.Abort(); aerr != nil {
-			err = fmt.Errorf("%w; and then: %w", err, aerr)
-		}
+	defer d.scratch.Close()
+	logErr := d.log.end()
+	if err := d.writeRun(r); err != nil {
+		d.path = ""
+		return fmt.Errorf("write results: %w; what could be saved is in %s", err, d.temp)
+	}
+	err := d.writeReports(r)
+	if logErr != nil {
+		err = logErr
+	}
+	if err := d.rename(); err != nil {
 		return err
 	}
-	defer d.scratch.Close()
-	// An empty directory may have the name, and not every system renames over it.
-	if err := os.Remove(d.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return d.taken(err)
+	if err != nil {
+		return fmt.Errorf("write results: %w; all else is in %s", err, d.temp)
 	}
-	if err := os.Rename(d.temp, d.path); err != nil {
-		return d.taken(err)
-	}
+	return nil
+}
+
+// rename gives the directory its name.
+func (d *Dir) rename() error {
 	path := d.path
 	d.path = ""
+	// An empty directory may have the name, and not every system renames over it.
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return d.taken(err)
+	}
+	if err := os.Rename(d.temp, path); err != nil {
+		return d.taken(err)
+	}
+	d.temp, d.name = path, strings.TrimSuffix(d.name, partial)
 	if err := syncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
@@ -117,39 +162,46 @@ func (d *Dir) Commit(r *Run) error {
 // taken ends a commit that could not take its name: the results are complete
 // and stay where they are.
 func (d *Dir) taken(err error) error {
-	d.path = ""
 	return fmt.Errorf("the results are complete, but in %s: %w", d.temp, err)
 }
 
-// write fills the temporary directory.
-func (d *Dir) write(r *Run) error {
-	if err := finish(d.log, d.file); err != nil {
+// writeRun writes run.json.
+func (d *Dir) writeRun(r *Run) error {
+	if err := writeFile(filepath.Join(d.temp, RunFile), func(w io.Writer) error { return writeJSON(w, r) }); err != nil {
 		return err
 	}
-	curves, err := d.curves(r)
-	if err != nil {
-		return err
-	}
-	for _, f := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{RunFile, func(w io.Writer) error { return writeJSON(w, r) }},
-		{BenchFile, func(w io.Writer) error { return WriteBench(w, r) }},
-		{HTMLFile, func(w io.Writer) error { return WriteHTML(w, r, curves) }},
-	} {
-		if err := writeFile(filepath.Join(d.temp, f.name), f.write); err != nil {
+	if !d.kept {
+		if err := d.scratch.Keep(); err != nil {
 			return err
 		}
-	}
-	if err := d.scratch.Keep(); err != nil {
-		return err
+		d.kept = true
 	}
 	return syncDir(d.temp)
 }
 
+// writeReports writes what is made from run.json and the latency log. It writes each
+// report that it can, and returns the first error.
+func (d *Dir) writeReports(r *Run) error {
+	curves, err := d.curves(r)
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{BenchFile, func(w io.Writer) error { return WriteBench(w, r) }},
+		{HTMLFile, func(w io.Writer) error { return WriteHTML(w, r, curves) }},
+	} {
+		if werr := writeFile(filepath.Join(d.temp, f.name), f.write); err == nil {
+			err = werr
+		}
+	}
+	if serr := syncDir(d.temp); err == nil {
+		err = serr
+	}
+	return err
+}
+
 func (d *Dir) curves(r *Run) ([]Curve, error) {
-	f, err := os.Open(d.file.Name())
+	f, err := os.Open(filepath.Join(d.temp, LatencyFile))
 	if err != nil {
 		return nil, err
 	}
@@ -163,8 +215,8 @@ func (d *Dir) Abort() error {
 		return nil
 	}
 	d.path = ""
-	if d.file != nil {
-		_ = d.file.Close() // its contents are not wanted
+	if d.log.file != nil {
+		_ = d.log.file.Close() // its contents are not wanted
 	}
 	if err := d.scratch.Remove(); err != nil {
 		return fmt.Errorf("remove unfinished results: %w", err)
@@ -173,46 +225,6 @@ func (d *Dir) Abort() error {
 		_ = os.Remove(filepath.Dir(d.temp)) // fails if another run has results there
 	}
 	return nil
-}
-
-// writeFile writes one file to the disk.
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	if err := write(w); err != nil {
-		_ = f.Close() // the first error tells more
-		return err
-	}
-	return finish(w, f)
-}
-
-// finish brings the file to the disk and closes it. It returns the first error, since
-// further ones follow from it.
-func finish(w *bufio.Writer, f *os.File) error {
-	err := w.Flush()
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
-}
-
-// syncDir makes the names in a folder durable. Windows does not sync folders.
-func syncDir(name string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
 }
 
 func writeJSON(w io.Writer, r *Run) error {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/mailbench/mailbench/reports/scratch"
 )
 
 // left lists what is in a folder.
@@ -120,21 +122,95 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-func TestFailedCommitLeavesNothing(t *testing.T) {
+// A report that cannot be written costs none of the results.
+func TestCommitWithoutAReport(t *testing.T) {
 	parent := t.TempDir()
 	d := create(t, filepath.Join(parent, "results"))
 	// A folder in the way of a file fails for every user, also for root.
 	if err := os.Mkdir(filepath.Join(d.temp, HTMLFile), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Commit(sample()); err == nil || !strings.HasPrefix(err.Error(), "write results: ") {
+	err := d.Commit(sample())
+	if err == nil || !strings.HasPrefix(err.Error(), "write results: ") || !strings.HasSuffix(err.Error(), "all else is in "+filepath.Join(parent, "results")) {
 		t.Errorf("Commit = %v", err)
 	}
-	if got := left(t, parent); len(got) > 0 {
-		t.Errorf("%q is left", got)
+	if got := left(t, d.temp); !slices.Equal(got, []string{BenchFile, LatencyFile, HTMLFile, RunFile}) {
+		t.Errorf("results are %q", got)
+	}
+	if got, err := Open(filepath.Join(parent, "results")); err != nil || !reflect.DeepEqual(got, sample()) {
+		t.Errorf("read back: %v, %+v", err, got)
 	}
 }
 
+// When run.json cannot be written at the end, what an earlier Save wrote stays.
+func TestFailedCommitKeepsWhatWasSaved(t *testing.T) {
+	parent := t.TempDir()
+	d := create(t, filepath.Join(parent, "results"))
+	early := sample()
+	early.Cells, early.Interrupted = early.Cells[:1], true
+	if err := d.Save(early); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(d.temp, RunFile+".new"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	err := d.Commit(sample())
+	if err == nil || !strings.HasPrefix(err.Error(), "write results: ") || !strings.HasSuffix(err.Error(), "; what could be saved is in "+d.temp) ||
+		strings.Contains(err.Error(), "\n") {
+		t.Errorf("Commit = %v, want one line", err)
+	}
+	if err := d.Abort(); err != nil {
+		t.Error(err)
+	}
+	if got, err := Open(filepath.Join(parent, "results"+partial)); err != nil || !reflect.DeepEqual(got, early) {
+		t.Errorf("read back: %v, %+v", err, got)
+	}
+	_, err = Create(filepath.Join(parent, "results"))
+	if err == nil || !strings.Contains(err.Error(), "it has what a run measured before it was killed; move or remove it, or choose another run directory") {
+		t.Errorf("Create = %v", err)
+	}
+}
+
+// Whenever a process is killed, the directory holds what was saved last, and nobody but
+// the user removes it.
+func TestSave(t *testing.T) {
+	parent := t.TempDir()
+	d := create(t, filepath.Join(parent, "results"))
+	if found, err := scratch.Find(parent, PartialPattern); err != nil || len(found) > 0 {
+		t.Errorf("in use, and found as left: %v, %v", found, err)
+	}
+	for n := range sample().Cells {
+		r := sample()
+		r.Cells = r.Cells[:n+1]
+		if err := d.Save(r); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.LatencyLog().Write([]byte("Tag=torn,")); err != nil { // the first part of the next phase's line
+			t.Fatal(err)
+		}
+		got, err := Open(d.temp)
+		if err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("after cell %d: %v, %+v", n, err, got)
+		}
+		if curves, err := d.curves(sample()); err != nil || len(curves) == 0 {
+			t.Errorf("after cell %d: %d curves, %v", n, len(curves), err)
+		}
+		if err := d.log.file.Truncate(d.log.safe); err != nil {
+			t.Fatal(err)
+		}
+		if d.log.size, err = d.log.file.Seek(d.log.safe, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.scratch.Close(); err != nil { // as when the process is killed
+		t.Fatal(err)
+	}
+	if found, err := scratch.Find(parent, PartialPattern); err != nil || len(found) > 0 {
+		t.Errorf("results were found as what may be removed: %v, %v", found, err)
+	}
+}
+
+// A full disk costs what does not fit on it, and nothing more.
 func TestFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -143,15 +219,20 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	parent := t.TempDir()
-	d := create(t, filepath.Join(parent, "results"))
-	if err := d.file.Close(); err != nil {
+	dir := filepath.Join(parent, "results")
+	d := create(t, dir)
+	if err := d.Save(sample()); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.log.file.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if full != nil {
-		d.file = full
-		d.log.Reset(full)
-		if _, err := io.WriteString(d.LatencyLog(), "less than the buffer"); err != nil {
-			t.Fatal(err)
+		d.log.file = full
+	}
+	for range 2 {
+		if _, err := io.WriteString(d.LatencyLog(), "a line"); err == nil {
+			t.Error("written to a full disk")
 		}
 	}
 	err = d.Commit(sample())
@@ -161,8 +242,11 @@ func TestFullDisk(t *testing.T) {
 	if full != nil && !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("Commit = %v, want %v", err, syscall.ENOSPC)
 	}
-	if got := left(t, parent); len(got) > 0 {
-		t.Errorf("%q is left", got)
+	if got := left(t, dir); !slices.Equal(got, []string{BenchFile, LatencyFile, HTMLFile, RunFile}) {
+		t.Errorf("results are %q", got)
+	}
+	if log, err := os.ReadFile(filepath.Join(dir, LatencyFile)); err != nil || string(log) != sampleLog(t).String() {
+		t.Errorf("the latency log is not what was saved: %v", err)
 	}
 }
 

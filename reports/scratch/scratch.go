@@ -126,6 +126,15 @@ func Find(dir, pattern string) ([]Left, error) {
 	return found, nil
 }
 
+// InUse reports whether a process has claimed the folder and lives.
+func InUse(path string) bool {
+	lock, err := lockFolder(path)
+	if err == nil {
+		err = lock.Close()
+	}
+	return errors.Is(err, ErrInUse)
+}
+
 // Abandoned reports whether a process left the folder when it was killed.
 func Abandoned(path string) bool {
 	lock, err := lockLeft(path)

@@ -14,6 +14,7 @@ import (
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
@@ -175,12 +176,15 @@ func (p *phase) run(ctx context.Context) (err error) {
 	stopped := make(chan time.Duration, 1)
 	context.AfterFunc(gctx, func() { stopped <- p.clock.now() }) // g.Wait ends gctx at the latest
 	for _, w := range workers {
-		g.Go(func() error { return w.work(gctx, opCtx) })
+		g.Go(func() error { return crash.Guard(func() error { return w.work(gctx, opCtx) }) })
 	}
 	ended := make(chan struct{})
 	var workErr error
 	go func() { workErr = g.Wait(); close(ended) }()
-	logErr := p.collect(ended, stop)
+	logErr := crash.Guard(func() error { return p.collect(ended, stop) })
+	if logErr != nil {
+		stop()
+	}
 	<-ended
 
 	p.seconds = p.clock.now().Seconds()

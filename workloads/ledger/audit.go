@@ -14,6 +14,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/workloads/crash"
 )
 
 // Auditor compares what a store gives back with a ledger of what it
@@ -73,7 +74,7 @@ func (a *Auditor) Audit(ctx context.Context) (reports.Audit, error) {
 		return nil
 	})
 	for range 2 * runtime.GOMAXPROCS(0) {
-		g.Go(func() error { return a.work(gctx, accounts) })
+		g.Go(func() error { return crash.Guard(func() error { return a.work(gctx, accounts) }) })
 	}
 	if err := g.Wait(); err != nil {
 		return a.found, fmt.Errorf("audit: %w", err)

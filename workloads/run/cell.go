@@ -14,6 +14,7 @@ import (
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/target"
 )
@@ -36,26 +37,32 @@ type combination struct {
 // run carries out all phases. The result has everything that was measured, whatever
 // happens. A phase that could not be carried out says why in its cell.
 func (c *combination) run(ctx context.Context) {
-	var err error
 	c.settled, c.warm = true, true
-	if c.target, err = target.Open(ctx, c.targetConfig()); err != nil {
+	if err := c.open(ctx); err != nil {
 		c.failed(ctx, &c.workload().Phases[0], err)
 		return
 	}
 	if c.phases(ctx) && c.runner.config.Audit == AuditAfter && ctx.Err() == nil {
-		c.step(ctx, "audit", c.audit(ctx))
+		c.step(ctx, "audit", crash.Guard(func() error { return c.audit(ctx) }))
 	}
 	c.close(ctx)
 }
 
+// open opens the target.
+func (c *combination) open(ctx context.Context) error {
+	return crash.Guard(func() (err error) {
+		c.target, err = target.Open(ctx, c.targetConfig())
+		return err
+	})
+}
+
 // auditOnly audits the data set that an earlier run left in the folder.
 func (c *combination) auditOnly(ctx context.Context) {
-	var err error
-	if c.target, err = target.Open(ctx, c.targetConfig()); err != nil {
+	if err := c.open(ctx); err != nil {
 		c.step(ctx, "audit", err)
 		return
 	}
-	c.step(ctx, "audit", c.audit(ctx))
+	c.step(ctx, "audit", crash.Guard(func() error { return c.audit(ctx) }))
 	c.close(ctx)
 }
 
@@ -74,7 +81,7 @@ func (c *combination) targetConfig() target.Config {
 
 // close releases the target. The result says what could not be removed.
 func (c *combination) close(ctx context.Context) {
-	err := c.target.Close(ctx)
+	err := crash.Guard(func() error { return c.target.Close(ctx) })
 	if left := c.target.Left(); left != "" {
 		c.runner.result.Left = append(c.runner.result.Left, left)
 	}
@@ -107,10 +114,11 @@ func (c *combination) phases(ctx context.Context) bool {
 			continue
 		}
 		c.runner.progress(p.Name, drive.Progress{Fraction: -1})
-		if err := c.phase(ctx, p); err != nil {
+		if err := crash.Guard(func() error { return c.phase(ctx, p) }); err != nil {
 			c.failed(ctx, p, err)
 			return false
 		}
+		c.runner.save()
 	}
 	return true
 }
@@ -192,7 +200,13 @@ func (c *combination) drive(
 	if key := c.key(p.Name); r.log != nil && p.Kind == workloads.Measure {
 		tag := func(op int, k latency.Kind) string { return key.Tag(workloads.Op(op).String(), k.String()) }
 		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error {
-			return errors.Join(r.log.Write(tag, ops, from, to), r.log.WriteOne(key.Tag("client", "hiccup"), hiccups, from, to))
+			if r.logErr == nil {
+				r.logErr = r.log.Write(tag, ops, from, to)
+			}
+			if r.logErr == nil {
+				r.logErr = r.log.WriteOne(key.Tag("client", "hiccup"), hiccups, from, to)
+			}
+			return nil // the figures do not need the log
 		}
 	}
 	return drive.Drive(ctx, c.target, spec)
@@ -201,30 +215,44 @@ func (c *combination) drive(
 // failed records why a phase could not be carried out, or not to its end. An error
 // after the run was interrupted is no failure.
 func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error) {
-	if err == nil || ctx.Err() != nil {
+	if !isFailure(ctx, err) {
 		return
 	}
 	cells := c.runner.result.Cells
 	if last := len(cells) - 1; last >= 0 && cells[last].Key == c.key(p.Name) {
-		cells[last].Error = err.Error()
+		cells[last].Error, cells[last].Stack = err.Error(), stack(err)
 		judge.Apply(&cells[last])
 		cells[last].Objectives = judge.Objectives(&cells[last], c.runner.result.Objectives)
 		return
 	}
 	cell := c.blank(p)
-	cell.Error = err.Error()
+	cell.Error, cell.Stack = err.Error(), stack(err)
 	c.add(cell)
+}
+
+// isFailure reports whether err is one of a run that goes on, or a defect.
+func isFailure(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() == nil || stack(err) != "")
+}
+
+// stack is where the panic was that err comes from, or "".
+func stack(err error) string {
+	var c *crash.Error
+	if errors.As(err, &c) {
+		return c.Stack
+	}
+	return ""
 }
 
 // step records why a step of the run itself could not be carried out.
 func (c *combination) step(ctx context.Context, name string, err error) {
-	if err == nil || ctx.Err() != nil {
+	if !isFailure(ctx, err) {
 		return
 	}
 	now := time.Now()
 	cell := reports.Cell{
 		Key: c.key(name), Kind: reports.KindStep, Arrivals: "none", Ops: map[string]reports.Op{},
-		Error: fmt.Sprintf("%s: %v", name, err),
+		Error: fmt.Sprintf("%s: %v", name, err), Stack: stack(err),
 	}
 	times(&cell, now, now)
 	c.add(cell)

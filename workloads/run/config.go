@@ -6,6 +6,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/messages"
@@ -50,6 +51,9 @@ type Config struct {
 
 	// LatencyLog, if set, gets the HDR interval log of the measured phases.
 	LatencyLog io.Writer
+	// Save, if set, is called at the end of each phase and of the audit, with the result
+	// of a run that ends there, interrupted. Everything in LatencyLog is then whole.
+	Save func(*reports.Run)
 	// Progress, if set, is called from one goroutine at a time, several times a
 	// second at most, and at each change of phase.
 	Progress func(Progress)

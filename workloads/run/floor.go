@@ -12,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/random"
@@ -43,7 +44,11 @@ func (r *runner) floor(ctx context.Context) {
 	bare, err := harnessFloor(ctx)
 	add("", []reports.Floor{bare}, err)
 	for _, m := range r.config.Models {
-		floors, err := r.modelFloor(ctx, m)
+		var floors []reports.Floor
+		err := crash.Guard(func() (err error) {
+			floors, err = r.modelFloor(ctx, m)
+			return err
+		})
 		add(m.Name, floors, err)
 	}
 }

@@ -22,9 +22,9 @@ import (
 // Run carries out the workload with each model on each engine and returns what
 // was found. A cell that fails is in the result with its reason, and the others
 // go on. When ctx ends, what was measured until then is returned, marked as
-// interrupted. The error is of what comes before all cells: a data folder that
-// cannot be used, an engine that cannot be reached, a mail file that cannot be
-// read, a log that cannot be written.
+// interrupted. Without a result, the error is of what comes before all cells: a data
+// folder that cannot be used, an engine that cannot be reached, a mail file that cannot
+// be read. With a result, it is of the latency log, which lacks what came after.
 func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	if c.Audit == AuditOnly && c.DataDir == "" {
 		return nil, errors.New("an audit by itself needs the data folder of an earlier run")
@@ -53,10 +53,10 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 		r.memoryLimit = limit
 		defer debug.SetMemoryLimit(limit)
 	}
-	started := time.Now()
-	r.result = r.provenance(started)
+	r.started = time.Now()
+	r.result = r.provenance(r.started)
 	if c.LatencyLog != nil && c.Audit != AuditOnly {
-		if r.log, err = latency.NewLog(c.LatencyLog, started); err != nil {
+		if r.log, err = latency.NewLog(c.LatencyLog, r.started); err != nil {
 			return nil, err
 		}
 	}
@@ -72,13 +72,34 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 			File: info.File, Messages: info.Messages, Bytes: info.Bytes, Malformed: info.Malformed, SHA256: info.SHA256,
 		}
 	}
-	r.result.Ended = time.Now().UTC().Format(time.RFC3339)
-	r.result.Seconds = time.Since(started).Seconds()
-	r.result.Interrupted = ctx.Err() != nil
-	if r.log != nil {
-		err = r.log.Flush()
+	r.end(r.result, ctx.Err() != nil)
+	r.flushLog()
+	return r.result, r.logErr
+}
+
+// end notes that the run ends now.
+func (r *runner) end(result *reports.Run, interrupted bool) {
+	result.Ended = time.Now().UTC().Format(time.RFC3339)
+	result.Seconds = time.Since(r.started).Seconds()
+	result.Interrupted = interrupted
+}
+
+// save hands out what was measured so far.
+func (r *runner) save() {
+	if r.config.Save == nil {
+		return
 	}
-	return r.result, err
+	r.flushLog()
+	soFar := *r.result
+	r.end(&soFar, true)
+	r.config.Save(&soFar)
+}
+
+// flushLog brings all lines of the log to where it goes.
+func (r *runner) flushLog() {
+	if r.log != nil && r.logErr == nil {
+		r.logErr = r.log.Flush()
+	}
 }
 
 // rotated returns all in the same order, beginning with number n.
@@ -97,7 +118,10 @@ type runner struct {
 	census *workloads.Census
 	source messages.Source
 	log    *latency.Log
+	logErr error // the first; the run goes on without a log
 	result *reports.Run
+	// When the run began.
+	started time.Time
 	// The Go runtime's memory limit when the run began; 0: the environment sets it, or
 	// there is none. It is then left alone.
 	memoryLimit int64
@@ -148,6 +172,7 @@ func (r *runner) combination(ctx context.Context, c *combination) {
 			r.result.Left = append(r.result.Left, fmt.Sprintf("temporary data could not be removed: %v", err))
 		}
 	}
+	r.save()
 }
 
 // reach tries all engines that are reached over the network, before the first

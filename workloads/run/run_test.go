@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -426,6 +427,46 @@ func TestInterrupted(t *testing.T) {
 	}
 	if !strings.Contains(hlog.String(), "Tag=fake/memory/measure/1/1/list/response,") {
 		t.Errorf("the last interval is not in the log: %q", hlog.String())
+	}
+}
+
+// fullAfter is a file on a disk that is full after so many bytes.
+type fullAfter struct{ left int }
+
+func (f *fullAfter) Write(b []byte) (int, error) {
+	n := min(len(b), f.left)
+	if f.left -= n; n < len(b) {
+		return n, syscall.ENOSPC
+	}
+	return n, nil
+}
+
+// A latency log that cannot be written costs none of the figures, and every phase that has
+// ended was handed out before the next began.
+func TestLogThatCannotBeWritten(t *testing.T) {
+	for _, left := range []int{0, 300, 700} {
+		d := newFake()
+		c := config(t, d, "  - measure: {clients: 2, operations: 20, mix: {list: 1}}\n  - measure: {name: again, clients: 2, operations: 30, mix: {list: 1}}\n")
+		c.LatencyLog = &fullAfter{left}
+		var saved []int
+		c.Save = func(r *reports.Run) {
+			saved = append(saved, len(r.Cells))
+			if !r.Interrupted || r.Ended == "" {
+				t.Errorf("saved with %d cells: interrupted %v, ended %q", len(r.Cells), r.Interrupted, r.Ended)
+			}
+		}
+		r, err := Run(t.Context(), c)
+		if !errors.Is(err, syscall.ENOSPC) || r == nil {
+			t.Fatalf("with %d bytes: error %v; want it beside the result", left, err)
+		}
+		for phase, want := range map[string]int64{"measure": 20, "again": 30} {
+			if cell := phaseOf(t, r, phase); cell.Verdict == reports.Failed || cell.Ops["list"].Count != want {
+				t.Errorf("with %d bytes: %s is %s with %d operations, want %d", left, phase, cell.Verdict, cell.Ops["list"].Count, want)
+			}
+		}
+		if want := []int{1, 2, 3, 3}; !slices.Equal(saved, want) || r.Interrupted {
+			t.Errorf("saved with %v cells, want %v; interrupted %v", saved, want, r.Interrupted)
+		}
 	}
 }
 

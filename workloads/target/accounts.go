@@ -10,6 +10,7 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/ledger"
 )
 
@@ -136,16 +137,15 @@ func (t *Target) eachAccount(ctx context.Context, do func(ctx context.Context, m
 	g, ctx := errgroup.WithContext(ctx)
 	n := min(max(1, t.Workers), t.Census.Users())
 	for i := range n {
-		g.Go(func() error {
-			return t.withMailbox(func(mb models.Mailbox) error {
-				for u := i; u < t.Census.Users() && ctx.Err() == nil; u += n {
-					if err := do(ctx, mb, u); err != nil {
-						return err
-					}
+		some := func(mb models.Mailbox) error {
+			for u := i; u < t.Census.Users() && ctx.Err() == nil; u += n {
+				if err := do(ctx, mb, u); err != nil {
+					return err
 				}
-				return ctx.Err()
-			})
-		})
+			}
+			return ctx.Err()
+		}
+		g.Go(func() error { return crash.Guard(func() error { return t.withMailbox(some) }) })
 	}
 	return g.Wait()
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/ledger"
 )
 
@@ -47,7 +48,7 @@ func Open(ctx context.Context, c Config) (_ *Target, err error) {
 	if err := t.openStore(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.bind(ctx); err != nil {
+	if err := crash.Guard(func() error { return t.bind(ctx) }); err != nil {
 		err = errors.Join(err, t.Close(ctx))
 		if t.left != "" {
 			err = fmt.Errorf("%w; %s", err, t.left)

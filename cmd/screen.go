@@ -1,0 +1,82 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// screen is where every command prints. Subjects, names of folders and files, and what an
+// engine says of its tables come from strangers: a character in them that a terminal would
+// act on, or that shows others in another order, is written as an escape, such as \u202e.
+// In JSON that is the same text.
+type screen struct {
+	mu   sync.Mutex
+	out  io.Writer
+	rest []byte // the beginning of a character that the next Write completes
+}
+
+// Write implements io.Writer.
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := append(s.rest, b...)
+	whole := len(text) - begun(text)
+	s.rest = append([]byte(nil), text[whole:]...)
+	if _, err := io.WriteString(s.out, printable(string(text[:whole]))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// begun is how many bytes at the end of text are the beginning of a character, or of a
+// line's end.
+func begun(text []byte) int {
+	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
+		if at := text[len(text)-n:]; utf8.RuneStart(at[0]) {
+			if !utf8.FullRune(at) || n == 1 && at[0] == '\r' {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// printable writes as escapes what a terminal must not get. Lines and tabs stay.
+func printable(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if !strings.ContainsFunc(text, harmful) {
+		return strings.ToValidUTF8(text, string(utf8.RuneError))
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch high, low := utf16.EncodeRune(r); {
+		case !harmful(r):
+			b.WriteRune(r)
+		case high != utf8.RuneError:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// harmful reports whether a character is one of control or format (among them those of
+// direction), or a line's end that few programs know.
+func harmful(r rune) bool {
+	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// redraw writes a line in place of the one that the cursor is in.
+func redraw(w io.Writer, line string) {
+	if s, ok := w.(*screen); ok {
+		w = s.out
+	}
+	fmt.Fprint(w, "\r\x1b[K", printable(line))
+}
