@@ -72,7 +72,16 @@ func Sections(r *Run) []Section {
 	for i := range all {
 		all[i].Ops = opsOf(all[i].Cells)
 	}
+	slices.SortStableFunc(all, func(a, b Section) int { return a.order() - b.order() })
 	return all
+}
+
+// order is 0 of what was measured: figures of the load come after it.
+func (s *Section) order() int {
+	if s.Cells[0].Measured() {
+		return 0
+	}
+	return 1
 }
 
 // opsOf lists the operations of the cells, the most frequent first.
@@ -128,21 +137,19 @@ func (n Names) Part(model, engine string) string {
 	return model
 }
 
-// why is the reason of the cell's verdict, or "".
-func (c *Cell) why() string {
-	if c.Reason == nil {
-		return ""
-	}
-	return c.Reason.Text
-}
-
-// AchievedRates says what the schedule offered to each cell of an open loop, and what
-// was carried out; "" if there was no schedule.
+// AchievedRates says what the schedule offered to each model of an open loop, and what
+// was carried out, both as medians of the trials; "" if there was no schedule.
 func (s *Section) AchievedRates(n Names) string {
 	var parts []string
-	for _, c := range s.Cells {
-		if o := c.Offered; o != nil && c.Measured() && c.Arrivals != "closed" && o.Rate > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s of %s", n.Of(c), units.Amount(o.Achieved), units.Amount(o.Rate)))
+	for _, cs := range columnsOf(s.Cells) {
+		var offered, achieved []float64
+		for _, c := range cs {
+			if o := c.Offered; o != nil && c.Measured() && c.Arrivals != "closed" && o.Rate > 0 {
+				offered, achieved = append(offered, o.Rate), append(achieved, o.Achieved)
+			}
+		}
+		if len(offered) > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s of %s", n.Part(cs[0].Model, cs[0].Engine), units.Amount(median(achieved)), units.Amount(median(offered))))
 		}
 	}
 	if len(parts) == 0 {

@@ -9,18 +9,29 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// Regime says how large the data was beside the cache in each measured cell.
-// Figures of a store that fits its cache tell nothing about one that does not.
+// Regime says how large the data of each model was beside the cache in the measured
+// phases, as medians of the trials. Figures of a store that fits its cache tell nothing
+// about one that does not.
 func Regime(all []Section, n Names) string {
 	var parts []string
 	for _, s := range all {
-		for _, c := range s.Cells {
-			if !c.Measured() || c.Engines == nil || c.Engines.DiskBytes < 0 {
+		for _, cs := range columnsOf(s.Cells) {
+			var data, ratio []float64
+			for _, c := range cs {
+				if !c.Measured() || c.Engines == nil || c.Engines.DiskBytes < 0 {
+					continue
+				}
+				data = append(data, float64(c.Engines.DiskBytes))
+				if c.Engines.CacheBytes > 0 {
+					ratio = append(ratio, float64(c.Engines.DiskBytes)/float64(c.Engines.CacheBytes))
+				}
+			}
+			if len(data) == 0 {
 				continue
 			}
-			part := n.Of(c) + " " + units.Size(float64(c.Engines.DiskBytes))
-			if cache := c.Engines.CacheBytes; cache > 0 {
-				part += fmt.Sprintf(" (%.2f)", float64(c.Engines.DiskBytes)/float64(cache))
+			part := n.Part(cs[0].Model, cs[0].Engine) + " " + units.Size(median(data))
+			if len(ratio) > 0 {
+				part += fmt.Sprintf(" (%.2f)", median(ratio))
 			}
 			if !slices.Contains(parts, part) {
 				parts = append(parts, part)

@@ -12,7 +12,7 @@ import (
 type Notice struct {
 	Doubt
 	Verdict Verdict // "" of a doubt
-	Phase   string  // of a verdict, if the run has several measured phases or it is of another one
+	Phase   string  // of a verdict, where the run has several phases with figures or trouble
 	Who     []string
 	All     bool // it holds for all models of the run
 	Differs bool // for some it has other figures than Text
@@ -102,12 +102,21 @@ func (n Names) whom(r *Run, cells []*Cell) (who []string, all bool) {
 // verdictsOf are the verdicts that are not ok, each code once a phase, the worst first.
 func verdictsOf(r *Run, n Names) []Notice {
 	var all []who
+	phases := map[string]bool{}
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Measured() || c.Verdict != OK {
+			phases[c.Phase] = true
+		}
+	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if c.Verdict == OK || c.Verdict == "" {
 			continue
 		}
-		v := Notice{Verdict: c.Verdict, Phase: c.Phase}
+		v := Notice{Verdict: c.Verdict}
+		if len(phases) > 1 {
+			v.Phase = c.Phase
+		}
 		if c.Reason != nil {
 			v.Code, v.Text = c.Reason.Code, c.Reason.Text
 		}
@@ -139,7 +148,11 @@ func (d *Notice) String() string {
 		if len(d.Who) > 1 {
 			is = "are"
 		}
-		s := fmt.Sprintf("%s %s %s: %s", names, is, strings.ToUpper(string(d.Verdict)), d.Text)
+		s := names + " " + is + " " + strings.ToUpper(string(d.Verdict))
+		if d.Phase != "" {
+			s += " in " + d.Phase
+		}
+		s += ": " + d.Text
 		if d.Differs {
 			s += fmt.Sprintf(" [of %s; the others have other figures]", d.Who[0])
 		}

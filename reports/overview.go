@@ -99,7 +99,7 @@ func (r *Run) Overview() *Overview {
 	all, e := Sections(r), newExplainer(r)
 	for i := range all {
 		if all[i].Cells[0].Measured() {
-			o.Parts = append(o.Parts, newPart(e, &all[i], Names{engines: n.engines}))
+			o.Parts = append(o.Parts, newPart(e, &all[i], n))
 		}
 	}
 	return o
@@ -111,16 +111,13 @@ type columnCells []*Cell
 func newPart(e *explainer, s *Section, n Names) OverviewPart {
 	first := s.Cells[0]
 	p := OverviewPart{Phase: first.Phase, Load: first.Load(), Durability: first.Durability}
-	var columns []columnCells
-	for _, c := range s.Cells {
-		p.Trials = max(p.Trials, c.Trial)
-		at := slices.IndexFunc(columns, func(cs columnCells) bool { return cs[0].Model == c.Model && cs[0].Engine == c.Engine })
-		if at < 0 {
-			at, columns = len(columns), append(columns, nil)
-			p.Columns = append(p.Columns, OverviewColumn{Name: n.Of(c), Model: c.Model, Engine: c.Engine, Verdict: OK})
+	columns := columnsOf(s.Cells)
+	for _, cs := range columns {
+		column := OverviewColumn{Name: n.Part(cs[0].Model, cs[0].Engine), Model: cs[0].Model, Engine: cs[0].Engine, Verdict: OK}
+		for _, c := range cs {
+			column.Verdict = worse(column.Verdict, c.Verdict)
 		}
-		columns[at] = append(columns[at], c)
-		p.Columns[at].Verdict = worse(p.Columns[at].Verdict, c.Verdict)
+		p.Trials, p.Columns = max(p.Trials, len(cs)), append(p.Columns, column)
 	}
 	for _, op := range s.Ops {
 		row := OverviewRow{Op: op}
@@ -203,9 +200,9 @@ func (cs columnCells) counted(op string, f Figure) OverviewValue {
 	v := OverviewValue{}
 	var means []float64
 	var squares float64
-	for _, c := range cs {
-		o, ok := c.Ops[op]
-		if !ok || o.Count == 0 {
+	row, _ := cs.row(op)
+	for _, o := range row.used {
+		if o.Count == 0 {
 			continue
 		}
 		mean, deviation := o.counted(f)
@@ -248,10 +245,8 @@ func (v *OverviewValue) of(trials []float64) {
 	if len(trials) == 0 {
 		return
 	}
-	slices.Sort(trials)
-	v.Known, v.trials = true, len(trials)
+	v.Known, v.trials, v.Median = true, len(trials), median(trials)
 	v.Low, v.High = trials[0], trials[len(trials)-1]
-	v.Median = (trials[(len(trials)-1)/2] + trials[len(trials)/2]) / 2
 }
 
 // rank compares the values with the best of them. It returns false if there is nothing

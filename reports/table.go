@@ -14,24 +14,33 @@ import (
 type column struct {
 	title string
 	width int
-	from  int // the narrowest terminal that has it
-	value func(r *Run, c *Cell, op string, o *Op) string
+	keep  int // of two columns, the one with less makes room first
+	value func(r *Run, op string, row *trialRow) string
 }
 
+// spreadWidth is how much wider times are that have the spread of trials beside them.
+const spreadWidth = 6
+
 var columns = []column{
-	{"p50", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return o.Percentile(c.Latency(o).P50, 0.5) }},
-	{"p99", 8, 0, func(_ *Run, c *Cell, _ string, o *Op) string { return o.Percentile(c.Latency(o).P99, 0.99) }},
-	{"p99.9", 8, 50, func(_ *Run, c *Cell, _ string, o *Op) string { return o.Percentile(c.Latency(o).P999, 0.999) }},
-	{"rate/s", 8, 0, func(_ *Run, _ *Cell, _ string, o *Op) string { return units.Amount(o.Rate) }},
-	{"calls", 7, 60, func(_ *Run, _ *Cell, _ string, o *Op) string { return units.Digits(o.Store.Calls) }},
-	{"rows r/w", 12, 100, func(_ *Run, _ *Cell, _ string, o *Op) string {
-		return units.Amount(o.Store.RowsRead) + "/" + units.Amount(o.Store.RowsWritten)
+	{"p50", 8, 9, func(_ *Run, _ string, row *trialRow) string {
+		return row.time(0.5, func(l *Latency) int64 { return l.P50 })
 	}},
-	{"bytes r/w", 16, 100, func(_ *Run, _ *Cell, _ string, o *Op) string {
-		return units.Size(o.Store.BytesRead) + "/" + units.Size(o.Store.BytesWritten)
+	{"p99", 8, 8, func(_ *Run, _ string, row *trialRow) string {
+		return row.time(0.99, func(l *Latency) int64 { return l.P99 })
 	}},
-	{"own", 9, 120, func(r *Run, c *Cell, op string, _ *Op) string {
-		if ns, ok := FloorOf(r, c.Model, op); ok {
+	{"p99.9", 8, 1, func(_ *Run, _ string, row *trialRow) string {
+		return row.time(0.999, func(l *Latency) int64 { return l.P999 })
+	}},
+	{"rate/s", 8, 3, func(_ *Run, _ string, row *trialRow) string { return units.Amount(row.op.Rate) }},
+	{"calls", 7, 7, func(_ *Run, _ string, row *trialRow) string { return units.Digits(row.op.Store.Calls) }},
+	{"rows r/w", 11, 4, func(_ *Run, _ string, row *trialRow) string {
+		return units.Amount(row.op.Store.RowsRead) + "/" + units.Amount(row.op.Store.RowsWritten)
+	}},
+	{"bytes r/w", 14, 6, func(_ *Run, _ string, row *trialRow) string {
+		return units.Size(row.op.Store.BytesRead) + "/" + units.Size(row.op.Store.BytesWritten)
+	}},
+	{"own", 8, 2, func(r *Run, op string, row *trialRow) string {
+		if ns, ok := FloorOf(r, row.cell.Model, op); ok {
 			return units.Duration(ns)
 		}
 		return "-"
@@ -58,22 +67,46 @@ func (s *Section) Troubled() bool {
 // layout holds the columns of a section's table.
 type layout struct {
 	troubled bool
+	indent   int // of the names of models; operations stand beside them, or on a line above
 	columns  []column
 }
 
-// layout chooses the columns that fit beside names of that width.
+// opWidth fits the longest name of an operation.
+const opWidth = len("search-sender") + 1
+
+// layout chooses the columns that fit beside names of that width. Operations stand on
+// lines of their own rather than that columns are left out. Those that are left out are
+// noted: nothing disappears in silence.
 func (t *text) layout(s *Section, names int) layout {
-	l := layout{troubled: s.Troubled()}
-	width := t.width
+	l := layout{troubled: s.Troubled(), indent: opWidth, columns: slices.Clone(columns)}
+	need := names
 	if l.troubled {
-		width -= 2 * outcomeWidth
+		need += 2 * outcomeWidth
 	}
-	room := width - names
-	for _, col := range columns {
-		if col.from <= width && col.width <= room {
-			l.columns = append(l.columns, col)
-			room -= col.width
+	trials := len(columnsOf(s.Cells)) < len(s.Cells)
+	for i := range l.columns {
+		c := &l.columns[i]
+		if trials && c.title[0] == 'p' {
+			c.width += spreadWidth
 		}
+		need += c.width
+	}
+	if need+l.indent > t.width {
+		l.indent = 2
+		t.wanted = max(t.wanted, need+l.indent)
+	}
+	for need+l.indent > t.width && len(l.columns) > 1 {
+		least := 0
+		for i, c := range l.columns {
+			if c.keep < l.columns[least].keep {
+				least = i
+			}
+		}
+		need -= l.columns[least].width
+		if !slices.Contains(t.dropped, l.columns[least].title) {
+			t.dropped = append(t.dropped, l.columns[least].title)
+		}
+		l.columns = slices.Delete(l.columns, least, least+1)
 	}
 	return l
 }
@@ -89,63 +122,48 @@ func (l *layout) header() string {
 	return h
 }
 
-// figures writes one operation of one cell. An operation that was never ok has no
+// figures writes one operation of one model. An operation that was never ok has no
 // figures but its outcomes.
-func (l *layout) figures(r *Run, c *Cell, op string, o *Op) string {
+func (l *layout) figures(r *Run, op string, row *trialRow) string {
 	var line string
 	if l.troubled {
-		line = fmt.Sprintf("%*d%*d", outcomeWidth, o.Failed, outcomeWidth, o.Unknown)
+		line = fmt.Sprintf("%*d%*d", outcomeWidth, row.op.Failed, outcomeWidth, row.op.Unknown)
 	}
 	for _, col := range l.columns {
 		value := "-"
-		if o.Count > 0 {
-			value = col.value(r, c, op, o)
+		if row.op.Count > 0 {
+			value = col.value(r, op, row)
 		}
 		line += fmt.Sprintf("%*s", col.width, value)
 	}
 	return line
 }
 
-// beside is the narrowest terminal on which operations have a column of their own.
-// Narrower ones have them on a line above the models.
-const beside = 80
-
-// opWidth fits the longest name of an operation.
-const opWidth = len("search-sender") + 1
-
-// section writes the table of a section: a line for each cell under each operation.
+// section writes the table of a section: a line for each model under each operation.
 func (t *text) section(r *Run, s *Section) {
+	if len(s.Ops) == 0 {
+		return // its verdicts are said above
+	}
 	first := s.Cells[0]
 	t.line("")
-	t.wrap(strings.ToUpper(units.OneLine(first.Phase))+"  ", 2, first.Load()+"; durability "+first.Durability)
-	for _, c := range s.Cells {
-		if c.Verdict != OK {
-			t.wrap("! ", 4, fmt.Sprintf("%s is %s: %s", t.names.Of(c), strings.ToUpper(string(c.Verdict)), c.why()))
-		}
-	}
+	t.heading(strings.ToUpper(units.OneLine(first.Phase))+"  ", first.Load()+"; durability "+first.Durability)
 	if achieved := s.AchievedRates(t.names); achieved != "" {
 		t.wrap("  ", 4, achieved)
 	}
-	if len(s.Ops) == 0 {
-		return
-	}
+	columns := columnsOf(s.Cells)
 	nameWidth := 0
-	for _, c := range s.Cells {
-		nameWidth = max(nameWidth, utf8.RuneCountInString(units.OneLine(t.names.Of(c))))
+	for _, cs := range columns {
+		nameWidth = max(nameWidth, utf8.RuneCountInString(t.nameOf(cs)))
 	}
-	indent := 2
-	if t.width >= beside {
-		indent = opWidth
-	}
-	l := t.layout(s, indent+nameWidth+1)
-	t.line("%*s%-*s%s", indent, "", nameWidth+1, "", l.header())
+	l := t.layout(s, nameWidth+1)
+	t.line("%*s%-*s%s", l.indent, "", nameWidth+1, "", l.header())
 	var nobody []string
 	for _, op := range s.Ops {
 		if !slices.ContainsFunc(s.Cells, func(c *Cell) bool { o, ok := c.Ops[op]; return ok && o.Offered() }) {
 			nobody = append(nobody, op)
 			continue
 		}
-		t.operation(r, s, &l, op, indent, nameWidth)
+		t.operation(r, columns, &l, op, nameWidth)
 	}
 	if len(nobody) > 0 {
 		t.wrap("n/a for all: ", 2, strings.Join(nobody, ", "))
@@ -155,38 +173,43 @@ func (t *text) section(r *Run, s *Section) {
 	}
 }
 
+// nameOf is the name of a model (on an engine).
+func (t *text) nameOf(cs columnCells) string {
+	return units.OneLine(t.names.Part(cs[0].Model, cs[0].Engine))
+}
+
 // operation writes the lines of one operation. Models that do not offer it share one
 // line.
-func (t *text) operation(r *Run, s *Section, l *layout, op string, indent, nameWidth int) {
+func (t *text) operation(r *Run, columns []columnCells, l *layout, op string, nameWidth int) {
 	label := units.OneLine(op)
-	if indent < opWidth {
+	if l.indent < opWidth {
 		t.line("%s", label)
 		label = ""
 	}
 	begin := func() string {
-		s := fmt.Sprintf("%-*s", indent, label)
+		s := fmt.Sprintf("%-*s", l.indent, label)
 		label = ""
 		return s
 	}
 	var lacking []string
-	for _, c := range s.Cells {
-		o, ok := c.Ops[op]
+	for _, cs := range columns {
+		row, ok := cs.row(op)
 		if !ok {
 			continue
 		}
-		if !o.Offered() {
-			lacking = append(lacking, t.names.Of(c))
+		if !row.op.Offered() {
+			lacking = append(lacking, t.nameOf(cs))
 			continue
 		}
 		mark := " "
-		if c.Verdict != OK {
+		if row.bad {
 			mark = "!"
 		}
-		line := begin() + mark + fmt.Sprintf("%-*s", nameWidth, units.OneLine(t.names.Of(c))) + l.figures(r, c, op, &o)
-		t.remark(line, indent+3, o.Remarks())
+		line := begin() + mark + fmt.Sprintf("%-*s", nameWidth, t.nameOf(cs)) + l.figures(r, op, &row)
+		t.remark(line, l.indent+3, row.remarks())
 	}
 	if len(lacking) > 0 {
-		t.wrap(begin()+" n/a: ", indent+3, strings.Join(lacking, ", "))
+		t.wrap(begin()+" n/a: ", l.indent+3, strings.Join(lacking, ", "))
 	}
 }
 

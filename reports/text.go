@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,18 +14,31 @@ import (
 // narrowest is the width below which a table is not made narrower.
 const narrowest = 60
 
-// WriteText writes the run's tables for a terminal of that width. A wider terminal
-// shows more figures.
-func WriteText(w io.Writer, r *Run, width int) error {
+// Text is how a run is written for a terminal.
+type Text struct {
+	Width  int  // in columns; a wider terminal shows more figures
+	Colour bool // marks what is best and what is wrong
+}
+
+// WriteText writes the run for a terminal of that width, without colours.
+func WriteText(w io.Writer, r *Run, width int) error { return Text{Width: width}.Write(w, r) }
+
+// Write writes the run: what is wrong with it and what changes how it is read, the
+// overview, the tables of the measured phases, those of the load, and what else there
+// is to know.
+func (o Text) Write(w io.Writer, r *Run) error {
 	out := bufio.NewWriter(w) // keeps the first error
-	t := text{out: out, width: max(width, narrowest), names: NamesIn(r)}
+	t := text{out: out, width: max(o.Width, narrowest), colour: o.Colour, names: NamesIn(r)}
+	view := r.Overview()
 	t.head(r)
+	t.warnings(r, view)
+	t.objectives(r)
+	t.overview(view)
 	all := Sections(r)
 	for i := range all {
 		t.section(r, &all[i])
 	}
-	t.objectives(r)
-	t.notes(r, all)
+	t.notes(r, all, view)
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write table: %w", err)
 	}
@@ -32,14 +46,46 @@ func WriteText(w io.Writer, r *Run, width int) error {
 }
 
 type text struct {
-	out   *bufio.Writer
-	width int
-	names Names
+	out    *bufio.Writer
+	width  int
+	colour bool
+	names  Names
+
+	style   string   // of the lines that are written
+	dropped []string // columns that tables have no room for
+	wanted  int      // the width that has room for all
 }
+
+// Styles are parameters of the terminal's sequence "select graphic rendition".
+const (
+	bold   = "1"
+	faint  = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+// paint gives a text a style, if there are colours.
+func (t *text) paint(style, s string) string {
+	if !t.colour || style == "" {
+		return s
+	}
+	return "\x1b[" + style + "m" + s + "\x1b[0m"
+}
+
+// styled writes the lines of do in a style.
+func (t *text) styled(style string, do func()) {
+	t.style = style
+	do()
+	t.style = ""
+}
+
+// heading writes the head of a table.
+func (t *text) heading(lead, words string) { t.styled(bold, func() { t.wrap(lead, 2, words) }) }
 
 func (t *text) line(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
-	fmt.Fprintln(t.out, strings.TrimRight(s, " "))
+	fmt.Fprintln(t.out, t.paint(t.style, strings.TrimRight(s, " ")))
 }
 
 // wrap writes lead and words. Further lines are indented by indent columns.
@@ -113,11 +159,18 @@ func joined(parts []string) string {
 	return strings.Join(s, ", ")
 }
 
-// notes writes what a reader of the figures has to know.
-func (t *text) notes(r *Run, all []Section) {
+// notes writes what else a reader of the figures has to know.
+func (t *text) notes(r *Run, all []Section, view *Overview) {
 	t.line("")
 	if s := TooFew(all); s != "" {
 		t.labelled("-", s)
+	}
+	if slices.ContainsFunc(view.Parts, func(p OverviewPart) bool { return p.Trials > 1 }) {
+		t.labelled("±", "figures are medians of the trials; behind a time, how far from it a trial lies at most")
+	}
+	if len(t.dropped) > 0 {
+		t.labelled("no room", fmt.Sprintf("at %d columns the tables leave out %s; from %d on they have all, as run.json and report.html do",
+			t.width, strings.Join(t.dropped, ", "), t.wanted))
 	}
 	if s := Regime(all, t.names); s != "" {
 		t.labelled("regime", s)
@@ -126,21 +179,27 @@ func (t *text) notes(r *Run, all []Section) {
 		t.labelled("floor", s)
 	}
 	for i := range r.Audits {
-		a := &r.Audits[i]
-		t.labelled("audit", t.names.Part(a.Model, a.Engine)+": "+a.Summary())
-		for _, n := range a.Notes {
-			t.wrap(strings.Repeat(" ", labelWidth)+"- ", labelWidth+2, n)
+		if a := &r.Audits[i]; !a.Wrong() {
+			t.audit(a)
 		}
 	}
 	for _, left := range r.Left {
 		t.labelled("left", left)
 	}
-	doubts := DoubtsOf(r, t.names)
-	for i := range doubts {
-		label := ""
-		if i == 0 {
-			label = "doubts"
-		}
-		t.wrap(fmt.Sprintf("%-*s- ", labelWidth, label), labelWidth+2, doubts[i].String())
+	t.list("further", view.Further)
+}
+
+func (t *text) audit(a *Audit) {
+	t.labelled("audit", t.names.Part(a.Model, a.Engine)+": "+a.Summary())
+	for _, n := range a.Notes {
+		t.wrap(strings.Repeat(" ", labelWidth)+"- ", labelWidth+2, n)
+	}
+}
+
+// list writes notices below each other, beside a label.
+func (t *text) list(label string, notices []Notice) {
+	for i := range notices {
+		t.wrap(fmt.Sprintf("%-*s- ", labelWidth, label), labelWidth+2, notices[i].String())
+		label = ""
 	}
 }

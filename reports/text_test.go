@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
 
 func TestTextIsAsItWas(t *testing.T) {
-	for _, width := range []int{60, 80, 120} {
+	for _, width := range []int{60, 80, 100, 160} {
 		var buf bytes.Buffer
 		if err := WriteText(&buf, sample(), width); err != nil {
 			t.Fatal(err)
@@ -45,13 +45,13 @@ func TestTextHidesNothing(t *testing.T) {
 		}
 		text := strings.Join(strings.Fields(buf.String()), " ")
 		for _, want := range []string{
-			"3 not found", "failed unknown p50", "open !james 2 1 135µs", "40 dropped", "7× read: [2J", "3× timed out", "more errors in run.json",
+			"3 not found", "failed unknown p50", "!james 2 1 135µs", "40 dropped", "7× read: [2J", "3× timed out", "more errors in run.json",
 			"longest gap without an operation that was ok: 4.9 s at 00:04", "|████▁ ▇▇▇|", "| ?!!!! |", "counters adrift by 17 in all",
 			"2 dangling references (of operations that were broken off)", "namespace q5k2 of james on cassandra could not be dropped",
 			"engine embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "7 dropped", "5 too large", "6 latencies beyond 100 s",
 			"lacks from, subject", "emulated: message_by_scan", "n/a: james", "n/a for all: subscribe", "INTERRUPTED", "4 malformed",
-			"james is INVALID: client late", "!james", "james is FAILED", "durability power", "durability process",
-			"datastax is OVERLOADED: only 312/s", "elasticinbox is EMPTY: the model cannot", "achieved, of offered operations a second: james 498 of 505, conversation 500 of 500",
+			"james is INVALID in measure: client late", "!james", "james is FAILED in closed", "durability power", "durability process",
+			"datastax is OVERLOADED in measure: only 312/s", "elasticinbox is EMPTY in measure: the model cannot", "oracle is FAILED in open: disk full", "achieved, of offered operations a second: james 498 of 505, conversation 500 of 500",
 			"response times", "service times", "4 LOST, 1 CORRUPT", "harness 161ns", "not measured (bind: no such table)", "(1.88)",
 		} {
 			if !strings.Contains(text, want) {
@@ -120,21 +120,17 @@ func TestDoubtsThatBeginAlike(t *testing.T) {
 	}
 }
 
-// A line of the table says which engine and trial it is of, if there are
-// several.
+// A line of the table says which engine it is of, if there are several.
 func TestTextTellsCellsApart(t *testing.T) {
 	r := sample()
-	for i := range r.Cells {
-		r.Cells[i].Trial = 1
-	}
 	again := r.Cells[troubled]
-	again.Trial, again.Engine = 2, "null"
+	again.Engine = "null"
 	r.Cells = append(r.Cells, again)
 	var buf bytes.Buffer
 	if err := WriteText(&buf, r, 80); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"!james/embedded #1 ", "!james/null #2 ", " conversation/embedded #1 ", "james/null #2 is INVALID"} {
+	for _, want := range []string{"!james/embedded ", "!james/null ", " conversation/embedded ", "! james/embedded, james/null are INVALID in measure"} {
 		if !strings.Contains(buf.String(), want) {
 			t.Errorf("the table has no %q:\n%s", want, buf.String())
 		}
@@ -146,19 +142,80 @@ func TestTextTellsCellsApart(t *testing.T) {
 	}
 }
 
-func TestAxes(t *testing.T) {
-	for _, c := range []struct{ got, want string }{
-		{decade(0), "1 ns"},
-		{decade(4), "10 µs"},
-		{decade(10), "10 s"},
-		{decade(12), "1000 s"},
+// Trials are one line: outcomes of all of them, and of those that are ok the medians of
+// the figures and how far a trial lies from them.
+func TestTextPutsTrialsTogether(t *testing.T) {
+	r := &Run{}
+	for n, p50 := range []int64{100_000, 130_000, 110_000, 900_000} {
+		op := timed(400, p50, 10*p50, float64(n+1), 1, 1)
+		op.Failed, op.Errors = int64(n), []ErrorCount{{"full", int64(n)}}
+		op.Response.P999 = 20 * p50
+		verdict := OK
+		if n == 3 {
+			verdict = Invalid
+		}
+		c := trial("james", n+1, verdict, map[string]Op{"list": op})
+		c.Offered = &Offered{Rate: 500, Achieved: 497 + float64(n)}
+		r.Cells = append(r.Cells, c)
+	}
+	var buf bytes.Buffer
+	if err := WriteText(&buf, r, 160); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(buf.String()), " ")
+	for _, want := range []string{
+		"! james #4 is INVALID", "failed unknown p50 p99 p99.9",
+		"list !james 6 0 110µs ±18% 1.10ms ±18% - 0 2.00", "6× full; figures of 3 of 4 trials", "achieved, of offered operations a second: james 498 of 500",
+		"± figures are medians of the trials",
 	} {
-		if c.got != c.want {
-			t.Errorf("got %q, want %q", c.got, c.want)
+		if !strings.Contains(text, want) {
+			t.Errorf("the table has no %q:\n%s", want, buf.String())
 		}
 	}
-	if got := ninesOf(99.9); math.Abs(got-3) > 1e-9 {
-		t.Errorf("99.9 is at %v, want 3", got)
+}
+
+// What a narrow terminal has no room for is named, p99.9 first, and the width that has
+// room for all.
+func TestTextNamesWhatItLeavesOut(t *testing.T) {
+	r := &Run{Cells: []Cell{trial("elasticinbox", 1, OK, map[string]Op{"list": timed(4000, 1, 1, 1, 1, 1)})}}
+	left := func(width int) string {
+		var buf bytes.Buffer
+		if err := WriteText(&buf, r, width); err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(strings.Join(strings.Fields(buf.String()), " "), "the tables leave out ")
+		words, _, _ := strings.Cut(after, ", as run.json")
+		return words
+	}
+	for width, want := range map[int]string{
+		60: "p99.9, own, rate/s, rows r/w; from 87 on they have all",
+		78: "p99.9, own; from 87 on they have all",
+		79: "p99.9; from 87 on they have all",
+		86: "p99.9; from 87 on they have all",
+		87: "",
+	} {
+		if got := left(width); got != want {
+			t.Errorf("at %d columns the tables leave out %q, want %q", width, got, want)
+		}
+	}
+}
+
+// Colours are only added: without them the text is the same.
+func TestTextInColour(t *testing.T) {
+	var plain, colour bytes.Buffer
+	if err := errors.Join(Text{Width: 100}.Write(&plain, sample()), Text{Width: 100, Colour: true}.Write(&colour, sample())); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(plain.String(), "\x1b") {
+		t.Error("the text has colours that nobody asked for")
+	}
+	for _, want := range []string{"\x1b[31m! james is FAILED", "\x1b[33m! james is INVALID", "\x1b[1mOVERVIEW", "\x1b[32m"} {
+		if !strings.Contains(colour.String(), want) {
+			t.Errorf("the coloured text has no %q", want)
+		}
+	}
+	if got := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(colour.String(), ""); got != plain.String() {
+		t.Errorf("without its colours the text is\n%s\nwant\n%s", got, plain.String())
 	}
 }
 

@@ -64,11 +64,8 @@ func (e *explainer) why(p *OverviewPart, columns []columnCells, row *OverviewRow
 
 func (e *explainer) contender(p *OverviewPart, columns []columnCells, i int, op string) *contender {
 	c := &contender{column: p.Columns[i], schema: e.schemas[p.Columns[i].Model]}
-	var most int64
-	for _, cell := range columns[i] { // the trial with the most operations stands for all
-		if o := cell.Ops[op]; o.Count > most {
-			most, c.store, c.ran = o.Count, o.Store, o.Patterns
-		}
+	if row, ok := columns[i].row(op); ok { // with the digits of the tables
+		c.store, c.ran = row.op.Store, row.op.Patterns
 	}
 	return c
 }
