@@ -22,13 +22,21 @@ func (w *Workload) Hottest(ctx context.Context, c *Census) (user, folder float64
 	}
 	type place struct{ user, folder int }
 	users, folders := make(map[int]int), make(map[place]int)
-	plan, all := w.Plan(last, c), 0
-	var o Operation
-	for n := range uint64(hottestSample) {
+	if last.Replay != nil && last.Replay.Source == nil {
+		return 0, 0, nil // the file has not been read
+	}
+	endless := *last
+	endless.Duration, endless.Operations = 0, 0
+	stream, all := w.Stream(&endless, c), 0
+	clients := make([]Operation, max(1, last.Clients)) // which take turns
+	for n := range hottestSample {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}
-		plan.Next(n, &o)
+		o := &clients[n%len(clients)]
+		if _, ok := stream.Next(0, o); !ok {
+			break
+		}
 		asked := []int{o.User}
 		if o.Op == Deliver {
 			asked = o.Recipients
@@ -47,6 +55,9 @@ func (w *Workload) Hottest(ctx context.Context, c *Census) (user, folder float64
 			folders[in]++
 			folder = max(folder, float64(folders[in]))
 		}
+	}
+	if all == 0 {
+		return 0, 0, nil
 	}
 	return user / float64(all), folder / float64(all), nil
 }

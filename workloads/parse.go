@@ -18,6 +18,7 @@ type decoder struct {
 	strict.Decoder
 	w      *Workload
 	places strict.Errors // of words that CheckEngines checks
+	base   Keys          // what keys that are left out are
 }
 
 // Parse reads a workload file; file is its name in messages. Overrides are
@@ -49,7 +50,7 @@ const MaxMessage = 50 * random.MB
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
 
 func (d *decoder) workload(root *yaml.Node) {
-	f := d.Fields(root, "the workload", []string{"version", "name", "doc", "seed", "engines", "mail", "population", "keys", "phases", "expect"})
+	f := d.Fields(root, "the workload", keysIn("workload"))
 	if root.Kind != yaml.MappingNode {
 		return
 	}
@@ -93,7 +94,7 @@ func (d *decoder) mail(root map[string]strict.Entry) {
 	if !ok {
 		return
 	}
-	f := d.Fields(e.Value, "mail", []string{"body", "html", "attachments", "recipients"})
+	f := d.Fields(e.Value, "mail", keysIn("mail"))
 	d.dist(f, "body", "mail.body", &m.Body, 0, MaxMessage)
 	d.dist(f, "recipients", "mail.recipients", &m.Recipients, 1, maxRecipients)
 	if e, ok := f["html"]; ok {
@@ -103,7 +104,7 @@ func (d *decoder) mail(root map[string]strict.Entry) {
 	if !ok {
 		return
 	}
-	f = d.Fields(e.Value, "mail.attachments", []string{"share", "count", "size"})
+	f = d.Fields(e.Value, "mail.attachments", keysIn("attachments"))
 	d.dist(f, "count", "mail.attachments.count", &m.Attachments.Count, 1, maxAttachments)
 	d.dist(f, "size", "mail.attachments.size", &m.Attachments.Size, 0, MaxMessage)
 	if s, ok := f["share"]; !ok {
@@ -123,7 +124,7 @@ func (d *decoder) population(n *yaml.Node, root map[string]strict.Entry) {
 		d.Fail(n, `no key "population"; expected {users: …, folders: …, messages: …}`)
 		return
 	}
-	f := d.Fields(e.Value, "population", []string{"users", "folders", "messages", "shared"})
+	f := d.Fields(e.Value, "population", keysIn("population"))
 	if u, ok := f["users"]; ok {
 		p.Users = int(d.whole(u.Value, "population.users", 1, maxUsers))
 	} else {
@@ -156,19 +157,35 @@ func (d *decoder) keys(root map[string]strict.Entry) {
 		Folders:  random.Keys{Theta: random.DefaultTheta, Latest: true},
 		Messages: random.Keys{Theta: random.DefaultTheta, Latest: true},
 	}
-	e, ok := root["keys"]
-	if !ok {
-		return
+	if e, ok := root["keys"]; ok {
+		d.base = *k
+		*k = *d.ownKeys(e.Value, "keys")
 	}
-	f := d.Fields(e.Value, "keys", []string{"users", "folders", "messages", "deep"})
+	d.base = *k
+}
+
+// ownKeys reads keys. Those that are left out are as for what is around.
+func (d *decoder) ownKeys(n *yaml.Node, what string) *Keys {
+	k := d.base
+	f := d.Fields(n, what, keysIn("keys"))
+	of := func(name string) string {
+		if what == "keys" {
+			return "keys." + name
+		}
+		return name + " of " + what
+	}
 	for name, into := range map[string]*random.Keys{"users": &k.Users, "folders": &k.Folders, "messages": &k.Messages} {
 		if e, ok := f[name]; ok {
-			*into = random.DecodeKeys(&d.Decoder, e.Value, "keys."+name)
+			*into = random.DecodeKeys(&d.Decoder, e.Value, of(name))
+			if into.Largest && name != "users" {
+				d.Fail(e.Value, "%s: largest is for users, whose mailboxes differ in size; expected uniform, zipf or latest", of(name))
+			}
 		}
 	}
 	if e, ok := f["deep"]; ok {
-		k.Deep = d.share(e.Value, "keys.deep")
+		k.Deep = d.share(e.Value, of("deep"))
 	}
+	return &k
 }
 
 // dist reads a distribution into *into, if there is one. A value that is

@@ -203,9 +203,14 @@ func FuzzParse(f *testing.F) {
 					continue
 				}
 				var op Operation
-				p := w.Plan(&w.Phases[i], c)
-				for n := range uint64(20) {
-					p.Next(n, &op)
+				if w.Phases[i].Replay != nil {
+					continue
+				}
+				p := w.Stream(&w.Phases[i], c)
+				for range 20 {
+					if _, ok := p.Next(0, &op); !ok {
+						break
+					}
 					if op.User < 0 || op.User >= c.Users() || op.Folder < 0 || op.Folder >= c.FolderCount(op.User) || op.To >= c.FolderCount(op.User) || !w.Phases[i].Mix.Has(op.Op) {
 						t.Fatalf("operation %+v", op)
 					}

@@ -7,13 +7,14 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/workloads/random"
 )
 
-var phaseKeys = map[PhaseKind][]string{
-	Load:    {"clients"},
-	Warmup:  {"name", "rate", "arrivals", "clients", "duration", "operations", "mix", "missing"},
-	Measure: {"name", "rate", "arrivals", "clients", "duration", "operations", "mix", "missing"},
+// phaseKeys are the keys of a kind of phase. A warm-up has those of a measure phase.
+func phaseKeys(k PhaseKind) []string {
+	if k == Warmup {
+		k = Measure
+	}
+	return keysIn(k.String())
 }
 
 // phases reads the list of phases and checks that each finds what it needs.
@@ -72,23 +73,20 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	}
 	p := Phase{Kind: PhaseKind(i), Name: key.Value}
 	where := "phase " + p.Name
-	f := d.Fields(value, where, phaseKeys[p.Kind])
+	f := d.Fields(value, where, phaseKeys(p.Kind))
 	if e, ok := f["name"]; ok {
 		p.Name = d.name(e.Value, "the name of "+where)
 		where = "phase " + p.Name
 	}
-	if e, ok := f["clients"]; ok {
-		p.Clients = int(d.whole(e.Value, "clients of "+where, 1, maxClients))
-	}
-	if p.Runs() {
-		d.pace(&p, key, f, where)
+	switch {
+	case p.Runs():
 		d.bound(&p, key, f, where)
-		if e, ok := f["mix"]; ok {
-			p.Mix = d.mix(e.Value, where)
-		}
+		d.operations(&p, key, f, where)
 		if e, ok := f["missing"]; ok {
 			p.Missing = Missing(d.oneOf(e.Value, "missing", where, missingNames[:]))
 		}
+	case p.Kind == Load:
+		d.clients(&p, f, where)
 	}
 	if len(d.Errs) > faults {
 		return nil
@@ -96,41 +94,6 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	p.Number = len(d.w.Phases)
 	d.w.Phases = append(d.w.Phases, p)
 	return key
-}
-
-const maxClients = 10_000
-
-// pace reads rate and arrivals, or clients.
-func (d *decoder) pace(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
-	rate, open := f["rate"]
-	_, closed := f["clients"]
-	arrivals, named := f["arrivals"]
-	switch {
-	case open && closed:
-		d.Fail(f["clients"].Key, "%s has both rate and clients; rate is an open loop, clients a closed one: keep one of them", where)
-	case closed && named:
-		d.Fail(arrivals.Key, "%s: arrivals need a rate; a closed loop (clients) has none", where)
-	case closed:
-		p.Arrivals = Closed
-	case !open && (p.Kind == Measure || named):
-		d.Fail(at, "%s has neither rate nor clients; expected rate: 2000/s (open loop) or clients: 32 (closed loop)", where)
-	}
-	if open {
-		r, err := ParseRate(rate.Value.Value)
-		if err != nil {
-			d.Fail(rate.Value, "%s: %s", where, err)
-		}
-		p.Rate = r
-	}
-	if named {
-		switch a := arrivals.Value.Value; a {
-		case "constant":
-		case "poisson":
-			p.Arrivals = Poisson
-		default:
-			d.Unknown(arrivals.Value, "arrivals", a, "of "+where, arrivalNames[:Closed])
-		}
-	}
 }
 
 // oneOf reads one of several words.
@@ -153,28 +116,10 @@ func (d *decoder) bound(p *Phase, at *yaml.Node, f map[string]strict.Entry, wher
 		p.Duration = d.duration(duration.Value, "duration of "+where)
 	case counted:
 		p.Operations = d.whole(operations.Value, "operations of "+where, 1, phaseMessages)
+	case f["replay"].Value != nil: // the trace has an end
 	default:
 		d.Fail(at, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)
 	}
-}
-
-func (d *decoder) mix(n *yaml.Node, where string) (m Mix) {
-	var sum float64
-	faults := len(d.Errs)
-	for name, e := range d.Fields(n, "mix of "+where, opNames[:]) {
-		op, _ := ParseOp(name)
-		w, err := random.DecodeNumber(e.Value, 0, maxWeight)
-		if err != nil {
-			d.Fail(e.Value, "%s in mix of %s %s", name, where, err)
-		}
-		m[op] = w
-		sum += w
-	}
-	if sum == 0 && len(d.Errs) == faults {
-		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in {list: 50, open: 25, deliver: 10}",
-			where)
-	}
-	return m
 }
 
 // inherit gives a warmup the mix and pace of the measure phase that follows.
@@ -182,18 +127,12 @@ func (d *decoder) inherit(places []*yaml.Node) {
 	var next *Phase
 	for i, p := range slices.Backward(d.w.Phases) {
 		switch {
-		case p.Kind == Measure && p.Mix == Mix{}:
+		case p.Kind == Measure && p.Mix == Mix{} && p.Replay == nil:
 			d.Fail(places[i], "phase %s has no mix; expected the operations and their weights, as in {list: 50, open: 25, deliver: 10}", p.Name)
 		case p.Kind == Warmup && next == nil:
 			d.Fail(places[i], "phase %s: no measure phase follows that it could prepare", p.Name)
 		case p.Kind == Warmup:
-			w := &d.w.Phases[i]
-			if w.Mix == (Mix{}) {
-				w.Mix, w.Missing = next.Mix, max(w.Missing, next.Missing)
-			}
-			if w.Rate.Count == 0 && w.Clients == 0 {
-				w.Arrivals, w.Rate, w.Clients = next.Arrivals, next.Rate, next.Clients
-			}
+			d.prepare(&d.w.Phases[i], next, places[i])
 		}
 		if p.Kind == Measure {
 			next = &d.w.Phases[i]

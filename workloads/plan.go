@@ -16,6 +16,9 @@ const (
 	streamFolder
 	streamLoad
 	streamReplace
+	streamSession
+	streamUserOfSession
+	streamThink
 )
 
 // Operation is one operation as it is made before the clock starts. What it
@@ -42,44 +45,69 @@ type Operation struct {
 
 	// Replaces: it takes the place of one that the model lacks.
 	Replaces bool
+	Session  uint64        // number of the session that it is a step of
+	Page     int           // entries that one call asks for
+	Skip     int           // list: begin behind so many of the newest messages
+	Messages int           // that a move, delete or flag is about
+	Flag     Mark          // to set or clear
+	Size     int           // deliver: of the whole message; 0: as the workload says
+	Age      time.Duration // purge: of what was deleted
+	Think    time.Duration // closed loop: how long the client waits before
+	Timeout  time.Duration // 0: none
 
 	rand random.Rand
-	plan *Plan
+	how  *how
+	// In a closed loop, the client that carries the operation out, from 1, and its session.
+	client int
+	visit  visit
 }
 
-// Plan makes the operations of one phase: a pure function of (seed, n), so
+// Plan makes the operations of one stream of a phase: a pure function of (seed, n), so
 // that a run replays exactly. It does not change once made; all workers share
 // it.
 type Plan struct {
 	census   *Census
 	seed     uint64
-	phase    uint64
+	stream   uint64 // number of phase and stream
+	messages uint64 // number of the first message
 	mix      chooser
 	lacks    [NumOps]bool
 	offered  chooser // the mix without what the model lacks
-	users    random.Chooser
-	folders  []random.Chooser // by how many there are
-	messages random.Chooser
-	deep     float64
+	hows     []how   // by operation, or by step of the session
+	session  *Session
+	users    *keySet
 	spread   random.Dist // recipients of a delivery
 	widest   int
 	arrived  time.Time // when the phase's first delivery arrives
 }
 
-// Plan returns the plan of a phase that runs operations.
+// Plan returns the plan of a phase that runs operations and has no streams, or of one
+// stream of a phase.
 func (w *Workload) Plan(phase *Phase, c *Census) *Plan {
+	keys := &w.Keys
+	if phase.Keys != nil {
+		keys = phase.Keys
+	}
 	p := &Plan{
 		census:   c,
 		seed:     phase.seed(w.Seed),
-		phase:    uint64(phase.Number),
-		mix:      phase.Mix.chooser(),
-		users:    w.Keys.Users.Chooser(c.Users()),
-		messages: w.Keys.Messages.Chooser(1),
-		deep:     w.Keys.Deep,
+		stream:   phase.stream(),
+		messages: uint64(phase.Number+1)*phaseMessages + uint64(phase.Stream)*streamMessages,
+		session:  phase.Session,
+		users:    keys.set(c),
 		spread:   w.Mail.Recipients,
 		widest:   int(min(int64(c.Users()), w.Mail.Recipients.Max(), maxRecipients)),
-		lacks:    phase.Lacks,
 		arrived:  loadEnd.Add(time.Duration(phase.Number) * 24 * time.Hour),
+	}
+	if phase.Session != nil {
+		for i := range phase.Session.Steps {
+			p.hows = append(p.hows, p.how(&phase.Session.Steps[i].How, phase.Timeout))
+		}
+		return p
+	}
+	p.mix = phase.Mix.chooser()
+	for op := range phase.How {
+		p.hows = append(p.hows, p.how(&phase.How[op], phase.Timeout))
 	}
 	offered := phase.Mix
 	for op, lacks := range phase.Lacks {
@@ -87,9 +115,8 @@ func (w *Workload) Plan(phase *Phase, c *Census) *Plan {
 			offered[op] = 0
 		}
 	}
-	p.offered = offered.chooser()
-	for n := range c.mostFolders() {
-		p.folders = append(p.folders, w.Keys.Folders.Chooser(n+1))
+	if offered != (Mix{}) {
+		p.offered, p.lacks = offered.chooser(), phase.Lacks
 	}
 	return p
 }
@@ -98,43 +125,97 @@ func (w *Workload) Plan(phase *Phase, c *Census) *Plan {
 const maxRecipients = 1000
 
 // phaseMessages is where the message numbers of a phase begin: Number+1 times this.
-// The load's are below, from 0.
-const phaseMessages = 1 << 40
+// The load's are below, from 0. Those of stream i begin i times streamMessages later.
+const (
+	phaseMessages  = 1 << 40
+	streamMessages = phaseMessages / maxStreams
+)
 
-// Next makes operation n into o, whose buffers are used again.
+// Next makes operation n of a mix into o, whose buffers are used again.
 func (p *Plan) Next(n uint64, o *Operation) {
-	*o = Operation{N: n, Recipients: o.Recipients[:0], plan: p}
+	*o = Operation{N: n, Recipients: o.Recipients[:0], client: o.client}
 	r := &o.rand
-	r.Seed(p.seed, streamOperation+p.phase<<8, n)
+	r.Seed(p.seed, streamOperation+p.stream<<8, n)
 	o.Op = p.mix.choose(r)
-	o.User = p.users.Choose(r)
 	if p.lacks[o.Op] {
 		var again random.Rand // what else is drawn stays the same
-		again.Seed(p.seed, streamReplace+p.phase<<8, n)
+		again.Seed(p.seed, streamReplace+p.stream<<8, n)
 		o.Op, o.Replaces = p.offered.choose(&again), true
 	}
+	o.how = &p.hows[o.Op]
+	o.User = o.how.users(r)
+	if p.ofFolder(n, o) {
+		o.Folder = o.how.folders[p.census.FolderCount(o.User)-1].Choose(r)
+		o.Pick = r.Uint64()
+		p.draw(o)
+	}
+}
+
+// step makes the operation that a session has come to into o.
+func (p *Plan) step(v *visit, o *Operation) {
+	*o = Operation{Recipients: o.Recipients[:0], client: o.client, visit: o.visit, Op: p.session.Steps[v.now].Op, how: &p.hows[v.now], Session: v.number}
+	n := v.number*mostSteps + uint64(v.done) - 1
+	r := &o.rand
+	r.Seed(p.seed, streamUserOfSession+p.stream<<8, v.number)
+	o.User = p.users.users(r)
+	folder := p.users.folders[p.census.FolderCount(o.User)-1].Choose(r)
+	r.Seed(p.seed, streamOperation+p.stream<<8, n)
+	if !p.ofFolder(n, o) {
+		return
+	}
+	o.Folder, o.Pick = folder, r.Uint64()
+	p.draw(o)
+	switch o.Op {
+	case List: // page after page
+		o.Deep, o.Skip = false, int(v.lists-1)*o.Page
+	case Open, Raw, Attachment, Flag, Label, Move, Delete, Seen:
+		if v.opened > 0 && o.Op != Open { // of the message that was opened last
+			var opened random.Rand
+			opened.Seed(p.seed, streamOperation+p.stream<<8, v.number*mostSteps+uint64(v.opened)-1)
+			o.Pick = opened.Uint64()
+		}
+	}
+}
+
+// ofFolder makes a delivery whole, and says whether the operation is about a folder's
+// messages or the folder itself.
+func (p *Plan) ofFolder(n uint64, o *Operation) bool {
+	o.Page, o.Timeout, o.Messages, o.Age = o.how.page, o.how.timeout, 1, o.how.age
 	switch o.Op {
 	case Deliver:
-		o.Message = (p.phase+1)*phaseMessages + n
+		o.Message = p.messages + n
 		o.Date = p.arrived.Add(time.Duration(n) * time.Millisecond)
-		p.recipients(r, o)
-		return
+		p.recipients(&o.rand, o)
+		return false
 	case Folders, Login, Purge, Recount:
-		return // of the account as a whole
+		return false // of the account as a whole
 	}
+	return true
+}
+
+// draw draws what else the operation needs.
+func (p *Plan) draw(o *Operation) {
+	r, h := &o.rand, o.how
 	folders := p.census.FolderCount(o.User)
-	o.Folder = p.folders[folders-1].Choose(r)
-	o.Pick = r.Uint64()
 	switch o.Op {
 	case List:
-		o.Deep = r.Chance(p.deep)
+		o.Deep = r.Chance(h.deep)
 	case Flag, Label, Subscribe:
-		o.On = r.Chance(0.5)
+		o.On = r.Chance(h.on)
 	case SearchSender:
 		o.Message = uint64(r.IntN(max(1, p.census.Messages())))
 	}
 	if folders > 1 && (o.Op == Move || o.Op == Label) {
 		o.To = (o.Folder + 1 + r.IntN(folders-1)) % folders
+	}
+	if o.Op == Flag {
+		o.Flag = h.flags[0]
+		if len(h.flags) > 1 {
+			o.Flag = h.flags[r.IntN(len(h.flags))]
+		}
+	}
+	if h.messages != nil {
+		o.Messages = int(min(max(1, h.messages.Draw(r)), maxMessages))
 	}
 }
 
@@ -147,7 +228,7 @@ func (p *Plan) recipients(r *random.Rand, o *Operation) {
 	}
 	count := int(min(p.spread.Draw(r), int64(p.widest)))
 	for len(o.Recipients) < count {
-		u := p.users.Choose(r)
+		u := o.how.users(r)
 		for slices.Contains(o.Recipients, u) {
 			if u++; u == p.census.Users() {
 				u = 0
@@ -162,15 +243,22 @@ func (p *Plan) recipients(r *random.Rand, o *Operation) {
 func (o *Operation) Choose(live int) int {
 	var r random.Rand
 	r.Seed(o.Pick, streamPick, 0)
-	return o.plan.messages.Among(live, &r)
+	return o.how.ofFolder.Among(live, &r)
 }
 
-// Window returns the span of time a slice asks for: a hundredth of the time
-// from first to last, anywhere in it.
+// Window returns the span of time that a slice asks for, anywhere from first to last: a
+// hundredth of that time, if the workload does not say.
 func (o *Operation) Window(first, last time.Time) (from, to time.Time) {
 	var r random.Rand
 	r.Seed(o.Pick, streamPick, 0)
-	width := last.Sub(first) / 100
-	from = first.Add(time.Duration(r.Float64() * float64(last.Sub(first)-width)))
+	all := last.Sub(first)
+	width := all / 100
+	switch w := o.how.width; {
+	case w.Time > 0:
+		width = min(all, w.Time)
+	case w.Share > 0:
+		width = time.Duration(w.Share * float64(all))
+	}
+	from = first.Add(time.Duration(r.Float64() * float64(all-width)))
 	return from, from.Add(width)
 }

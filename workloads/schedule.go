@@ -21,17 +21,27 @@ type Schedule interface {
 // loop has none: nil.
 func (p *Phase) Schedule(seed uint64) Schedule {
 	s := limit{duration: p.Duration, operations: p.Operations}
+	if p.Shape != nil && p.Arrivals != Closed {
+		even := &shaped{limit: s, cursor: cursor{shape: p.Shape}}
+		if p.Arrivals == Poisson {
+			even.poisson = &poisson{mean: 1, seed: p.seed(seed), stream: streamArrivals + p.stream()<<8}
+		}
+		return even
+	}
 	switch p.Arrivals {
 	case Constant:
 		return &constant{limit: s, rate: p.Rate}
 	case Poisson:
 		return &poisson{
 			limit: s, mean: 1e9 / p.Rate.PerSecond(),
-			seed: p.seed(seed), stream: streamArrivals + uint64(p.Number)<<8,
+			seed: p.seed(seed), stream: streamArrivals + p.stream()<<8,
 		}
 	}
 	return nil
 }
+
+// stream tells the streams of all phases apart.
+func (p *Phase) stream() uint64 { return uint64(p.Number) | uint64(p.Stream)<<32 }
 
 // limit ends a schedule: at a duration, or after so many operations.
 type limit struct {
@@ -80,7 +90,12 @@ type poisson struct {
 
 // Next implements Schedule.
 func (p *poisson) Next() (time.Duration, bool) {
-	p.r.Seed(p.seed, p.stream, p.n)
+	return p.next(time.Duration(p.step(p.n)))
+}
+
+// step goes on by gap n and returns the sum of all so far.
+func (p *poisson) step(n uint64) float64 {
+	p.r.Seed(p.seed, p.stream, n)
 	p.sum += p.mean * p.r.Exp()
-	return p.next(time.Duration(p.sum))
+	return p.sum
 }

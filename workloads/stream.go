@@ -6,8 +6,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+	"math"
 	"sync"
 	"time"
+
+	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // Stream makes the operations of a phase, one after another. Several workers share
@@ -16,7 +19,8 @@ type Stream interface {
 	// Next makes the next operation into o, whose buffers are used again, and
 	// returns when it is due after the start of the phase. Now is the caller's last
 	// reading of the clock, since the start of the phase; it ends a closed loop. Ok
-	// is false when the phase has no more.
+	// is false when the phase has no more. A caller passes the same o each time: in a
+	// closed loop that says which client it is.
 	Next(now time.Duration, o *Operation) (due time.Duration, ok bool)
 	// Open reports whether operations are due at a time of their own.
 	Open() bool
@@ -27,55 +31,209 @@ type Stream interface {
 
 // Stream returns the operations of a warm-up or a measured phase.
 func (w *Workload) Stream(p *Phase, c *Census) Stream {
-	return &mixStream{plan: w.Plan(p, c), schedule: p.Schedule(w.Seed), phase: *p}
+	if p.Replay != nil {
+		return p.Replay.Source.Stream(w, p, c)
+	}
+	s := &merged{phase: *p, open: p.Arrivals != Closed}
+	if len(p.Streams) == 0 {
+		s.parts = []part{w.part(p, c)}
+	}
+	for i := range p.Streams {
+		one := p.Streams[i]
+		one.Number, one.Stream, one.Duration, one.Operations = p.Number, i, p.Duration, p.Operations
+		one.Trial, one.Lacks = p.Trial, p.Lacks
+		s.parts = append(s.parts, w.part(&one, c))
+	}
+	return s
 }
 
-// mixStream draws operations from a mix. Only the claim of a number and its due
-// time is made under the lock; the operation is a pure function of its number.
-type mixStream struct {
-	plan  *Plan
+// merged is the streams of a phase, in the order in which their operations are due. Only
+// the claim of a number and its due time is made under the lock; the operation is a pure
+// function of its number.
+type merged struct {
 	phase Phase
+	open  bool
+	parts []part
 
-	mu       sync.Mutex
+	mu      sync.Mutex
+	next    uint64
+	last    time.Duration // due time of the operation claimed last
+	clients int           // of a closed loop, that have come
+}
+
+// part is one stream.
+type part struct {
+	*Plan
 	schedule Schedule // nil: closed loop
-	next     uint64
-	last     time.Duration // due time of the operation claimed last
+	clients  int
+	think    random.Dist
+	duration time.Duration
+
+	next   uint64        // operation, or session
+	due    time.Duration // when that is due
+	ahead  bool          // due is known
+	ended  bool          // the schedule has no more
+	visits visits        // sessions under way
+}
+
+func (w *Workload) part(p *Phase, c *Census) part {
+	return part{
+		Plan: w.Plan(p, c), schedule: p.Schedule(w.Seed), clients: p.Clients, think: p.Think, duration: p.Duration,
+	}
 }
 
 // Next implements Stream.
-func (s *mixStream) Next(now time.Duration, o *Operation) (due time.Duration, ok bool) {
-	n, due, ok := s.claim(now)
-	if ok {
-		s.plan.Next(n, o)
+func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bool) {
+	if !s.open {
+		return 0, s.closed(now, o)
 	}
-	return due, ok
+	var v visit
+	s.mu.Lock()
+	p := s.first()
+	if p == nil || s.phase.Operations > 0 && s.next >= s.phase.Operations {
+		s.mu.Unlock()
+		return 0, false
+	}
+	number, own := s.next, p.next
+	due = p.take(&v)
+	s.next++
+	s.last = due
+	s.mu.Unlock()
+
+	if p.session != nil {
+		p.step(&v, o)
+	} else {
+		p.Plan.Next(own, o)
+	}
+	o.N = number
+	return due, true
 }
 
-func (s *mixStream) claim(now time.Duration) (n uint64, due time.Duration, ok bool) {
-	p := &s.phase
-	s.mu.Lock()
-	if s.schedule != nil {
-		due, ok = s.schedule.Next()
-	} else {
-		ok = (p.Operations == 0 || s.next < p.Operations) && (p.Duration == 0 || now < p.Duration)
+// first returns the stream whose operation is due first, or nil if there is none.
+func (s *merged) first() *part {
+	var first *part
+	for i := range s.parts {
+		if p := &s.parts[i]; p.head() && (first == nil || p.at() < first.at()) {
+			first = p
+		}
 	}
-	if ok {
-		n, s.last = s.next, due
-		s.next++
+	return first
+}
+
+// head reports whether the stream has another operation, and begins the sessions that
+// begin before it.
+func (p *part) head() bool {
+	if p.session == nil {
+		return p.look()
+	}
+	for p.look() && (len(p.visits) == 0 || p.due <= p.visits[0].due) {
+		var v visit
+		if v.begin(p.session, p.seed, p.stream, p.next, p.due) {
+			p.visits.push(&v)
+		}
+		p.next++
+		p.ahead = false
+	}
+	return len(p.visits) > 0
+}
+
+// look finds out when the next operation of the mix, or the next session, is due.
+func (p *part) look() bool {
+	if !p.ahead && !p.ended {
+		p.due, p.ahead = p.schedule.Next()
+		p.ended = !p.ahead
+	}
+	return p.ahead
+}
+
+// at is when the next operation is due. Head has said that there is one.
+func (p *part) at() time.Duration {
+	if p.session != nil {
+		return p.visits[0].due
+	}
+	return p.due
+}
+
+// take takes the next operation and returns when it is due. Of a session, v is what
+// it has come to. A step that is due behind the end of the phase is none.
+func (p *part) take(v *visit) time.Duration {
+	if p.session == nil {
+		p.next++
+		p.ahead = false
+		return p.due
+	}
+	top := &p.visits[0]
+	*v = *top
+	more := top.next(p.session)
+	if more {
+		top.due += top.think(p.session, p.think)
+		more = p.duration == 0 || top.due < p.duration
+	}
+	p.visits.fix(!more)
+	return v.due
+}
+
+// closed makes the next operation of the client whose operation o was.
+func (s *merged) closed(now time.Duration, o *Operation) bool {
+	s.mu.Lock()
+	f := &s.phase
+	if f.Operations > 0 && s.next >= f.Operations || f.Duration > 0 && now >= f.Duration {
+		s.mu.Unlock()
+		return false
+	}
+	if o.client == 0 {
+		s.clients++
+		o.client = s.clients
+	}
+	p, v := s.of(o.client), &o.visit
+	number, own := s.next, p.next
+	s.next++
+	if p.session == nil || v.done == 0 || !v.next(p.session) {
+		p.next++
+		if p.session != nil {
+			v.begin(p.session, p.seed, p.stream, own, 0)
+		}
 	}
 	s.mu.Unlock()
-	return n, due, ok
+
+	var think time.Duration
+	if p.session != nil {
+		think = v.think(p.session, p.think)
+		p.step(v, o)
+	} else {
+		p.Plan.Next(own, o)
+		if p.think != nil {
+			o.rand.Seed(p.seed, streamThink+p.stream<<8, own)
+			think = time.Duration(p.think.Draw(&o.rand))
+		}
+	}
+	o.N, o.Think = number, think
+	return true
+}
+
+// of returns the stream of a client.
+func (s *merged) of(client int) *part {
+	if len(s.parts) == 1 {
+		return &s.parts[0]
+	}
+	client = (client - 1) % max(1, s.phase.Clients)
+	i := 0
+	for i < len(s.parts)-1 && client >= s.parts[i].clients {
+		client -= s.parts[i].clients
+		i++
+	}
+	return &s.parts[i]
 }
 
 // Open implements Stream.
-func (s *mixStream) Open() bool { return s.schedule != nil }
+func (s *merged) Open() bool { return s.open }
 
 // Span implements Stream. A schedule of so many operations ends one interval of the
 // mean rate after the last.
-func (s *mixStream) Span() time.Duration {
+func (s *merged) Span() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.schedule == nil || s.next == 0 {
+	if !s.open || s.next == 0 {
 		return 0
 	}
 	if s.phase.Duration > 0 {
@@ -126,9 +284,10 @@ const Digested = 10_000
 // among those that are live when it comes up, and is not part of the plan.
 func (w *Workload) PlanDigest(p *Phase, c *Census) (sum string, operations int64) {
 	s, h := w.Stream(p, c), sha256.New()
-	var o Operation
+	clients := make([]Operation, max(1, p.Clients)) // which take turns
 	for operations < Digested {
-		due, ok := s.Next(0, &o)
+		o := &clients[operations%int64(len(clients))]
+		due, ok := s.Next(0, o)
 		if !ok {
 			break
 		}
@@ -159,5 +318,26 @@ func (o *Operation) digest(h hash.Hash, due time.Duration) {
 	}
 	for _, u := range o.Recipients {
 		write(uint64(u))
+	}
+	if o.how == nil {
+		return // the load
+	}
+	// What older files do not say is left out of their digests.
+	for i, v := range []struct{ value, usual uint64 }{
+		{uint64(o.Page), DefaultPage},
+		{uint64(o.Skip), 0},
+		{uint64(o.Messages), 1},
+		{uint64(o.Flag), 0},
+		{uint64(o.Size), 0},
+		{uint64(o.Age), 0},
+		{uint64(o.Think), 0},
+		{uint64(o.Timeout), 0},
+		{uint64(o.how.width.Time), 0},
+		{math.Float64bits(o.how.width.Share), 0},
+	} {
+		if v.value != v.usual {
+			write(uint64(i))
+			write(v.value)
+		}
 	}
 }

@@ -124,7 +124,8 @@ type Phase struct {
 	Lacks   [NumOps]bool
 
 	Arrivals Arrivals
-	Rate     Rate // of all operations together; zero in a closed loop
+	Rate     Rate  // of all operations together; of a shape the mean; zero in a closed loop
+	Shape    Shape // of a rate that changes, else nil
 	// Clients is how many operations may be under way: in a closed loop how
 	// many there always are; in a load how many loaders there are (0: the
 	// runner's choice). An open loop has none.
@@ -135,6 +136,74 @@ type Phase struct {
 	Duration   time.Duration
 	Operations uint64
 	Mix        Mix
+	How        [NumOps]How   // how operations of the mix are carried out
+	Keys       *Keys         // nil: the workload's
+	Think      random.Dist   // nanoseconds that a client waits between operations; nil: none
+	Timeout    time.Duration // of an operation; 0: none
+
+	// Session is what one user does, in place of a mix; nil: there is a mix. The rate is
+	// that of sessions.
+	Session *Session
+	// Streams run at once. Each is a phase with a pace and a mix or session of its own,
+	// and no duration. None: the phase itself is the only one. A phase that has streams
+	// sums them up in Rate, Clients and Mix.
+	Streams []Phase
+	// Stream is the place of a stream among those of its phase, from 0.
+	Stream int
+	// Replay is where operations are read from, in place of a mix; nil: they are drawn.
+	Replay *Replay
+}
+
+// Replay is a file of operations.
+type Replay struct {
+	Trace string  // name of the file
+	Speed float64 // how many times as fast as it was
+	// Source is the file as it was read. Whoever runs the workload sets it.
+	Source Recorded
+}
+
+// Recorded is a file of operations that was read.
+type Recorded interface {
+	// Stream returns the operations for a phase.
+	Stream(w *Workload, p *Phase, c *Census) Stream
+}
+
+// How says how an operation is carried out, where it differs from the defaults. The
+// zero How is the defaults.
+type How struct {
+	Keys     *Keys         // nil: those of the phase
+	Timeout  time.Duration // 0: that of the phase
+	Page     int           // entries that one call asks for; 0: DefaultPage
+	Messages random.Dist   // messages that a move, delete or flag is about; nil: 1
+	Flags    []Mark        // which are set or cleared; none: Seen
+	On       *float64      // share of operations that set; nil: half
+	Width    Width
+	Age      time.Duration // of what is purged, since it was deleted
+}
+
+// DefaultPage is how many entries a page has: what the documents show at once.
+const DefaultPage = 25
+
+// Mark is a message flag.
+type Mark uint8
+
+// The flags.
+const (
+	FlagSeen Mark = iota
+	FlagAnswered
+	FlagFlagged
+)
+
+var flagNames = []string{"seen", "answered", "flagged"}
+
+// String returns the flag's name in the language.
+func (f Mark) String() string { return flagNames[f] }
+
+// Width is how much time a slice spans: a time, or a share of that since the first
+// message. Both 0: a hundredth.
+type Width struct {
+	Time  time.Duration
+	Share float64
 }
 
 // seed is what the phase draws from in its trial.

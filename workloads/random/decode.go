@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -13,22 +14,53 @@ import (
 
 var (
 	distNames = []string{"constant", "uniform", "lognormal", "pareto", "zipf", "empirical"}
-	keysNames = []string{"uniform", "zipf", "latest"}
+	timeNames = []string{"constant", "uniform", "lognormal", "pareto", "empirical"}
+	keysNames = []string{"uniform", "zipf", "latest", "largest"}
 )
 
-const distForms = "expected a size such as 8KB or one of " +
-	"constant, uniform, lognormal, pareto, zipf, empirical, as in {lognormal: {median: 6KB, p99: 200KB}}"
+const (
+	distForms = "expected a size such as 8KB or one of " +
+		"constant, uniform, lognormal, pareto, zipf, empirical, as in {lognormal: {median: 6KB, p99: 200KB}}"
+	timeForms = "expected a time such as 2s or one of " +
+		"constant, uniform, lognormal, pareto, empirical, as in {lognormal: {median: 2s, p99: 30s}}"
+)
 
 // reader reads one distribution; what names it in messages.
 type reader struct {
 	*strict.Decoder
-	what string
+	what  string
+	times bool // values are times, in nanoseconds
 }
 
 // DecodeDist reads a distribution, or notes its faults and returns nil; what
 // names it in messages.
 func DecodeDist(d *strict.Decoder, n *yaml.Node, what string) Dist {
-	r := reader{d, what}
+	return reader{Decoder: d, what: what}.decode(n)
+}
+
+// DecodeTimes reads a distribution of times, which draws nanoseconds.
+func DecodeTimes(d *strict.Decoder, n *yaml.Node, what string) Dist {
+	return reader{Decoder: d, what: what, times: true}.decode(n)
+}
+
+// forms says what a distribution looks like.
+func (r reader) forms() string {
+	if r.times {
+		return timeForms
+	}
+	return distForms
+}
+
+// text is a value as the language writes it.
+func (r reader) text(v Size) string {
+	if r.times {
+		return time.Duration(v).String()
+	}
+	return v.String()
+}
+
+func (r reader) decode(n *yaml.Node) Dist {
+	d, what := r.Decoder, r.what
 	if n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
 		if v, ok := r.size(n, what); ok {
 			return Constant{v}
@@ -36,10 +68,14 @@ func DecodeDist(d *strict.Decoder, n *yaml.Node, what string) Dist {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
-		d.Fail(n, "%s must be one distribution, found %s; %s", what, strict.Found(n), distForms)
+		d.Fail(n, "%s must be one distribution, found %s; %s", what, strict.Found(n), r.forms())
 		return nil
 	}
-	for name, e := range d.Fields(n, what, distNames) {
+	known := distNames
+	if r.times {
+		known = timeNames
+	}
+	for name, e := range d.Fields(n, what, known) {
 		faults := len(d.Errs)
 		if dist := r.dist(name, e.Value); len(d.Errs) == faults {
 			return dist
@@ -72,13 +108,13 @@ func (r reader) dist(name string, n *yaml.Node) Dist {
 	size := func(key string, least Size) Size {
 		v, ok := r.size(f[key].Value, key+" of "+r.what)
 		if ok && v < least {
-			r.Fail(f[key].Value, "%s of %s must be at least %s, found %s", key, r.what, least, v)
+			r.Fail(f[key].Value, "%s of %s must be at least %s, found %s", key, r.what, r.text(least), r.text(v))
 		}
 		return v
 	}
 	ascending := func(low, high Size, key string) {
 		if low > high {
-			r.Fail(f[key].Value, "%s of %s is %s, below %s", key, r.what, high, low)
+			r.Fail(f[key].Value, "%s of %s is %s, below %s", key, r.what, r.text(high), r.text(low))
 		}
 	}
 	switch name {
@@ -124,11 +160,11 @@ func (r reader) empirical(n *yaml.Node) Dist {
 			return nil
 		}
 		if v < 1 {
-			r.Fail(item.Content[0], "sizes of %s must be at least 1, found %s", r.what, v)
+			r.Fail(item.Content[0], "sizes of %s must be at least 1, found %s", r.what, r.text(v))
 		}
 		if i := len(d); i > 0 && (v <= d[i-1].Value || f <= d[i-1].Fraction) {
 			r.Fail(item, "points of %s must ascend in size and fraction; [%s, %s] follows [%s, %s]",
-				r.what, v, number(f), d[i-1].Value, number(d[i-1].Fraction))
+				r.what, r.text(v), number(f), r.text(d[i-1].Value), number(d[i-1].Fraction))
 		}
 		d = append(d, Point{v, f})
 	}
@@ -141,25 +177,25 @@ func (r reader) empirical(n *yaml.Node) Dist {
 
 // DecodeKeys reads a choice among keys; what names it in messages.
 func DecodeKeys(d *strict.Decoder, n *yaml.Node, what string) Keys {
-	r := reader{d, what}
+	r := reader{Decoder: d, what: what}
 	name, fields := n.Value, map[string]strict.Entry(nil)
 	at := n
 	if n.Kind == yaml.MappingNode && len(n.Content) == 2 {
 		at, name = n.Content[0], n.Content[0].Value
-		if name == "zipf" || name == "latest" {
+		if name == "zipf" || name == "latest" || name == "largest" {
 			fields = d.Fields(n.Content[1], name+" of "+what, []string{"theta"})
 		} else if name == "uniform" {
 			d.Fields(n.Content[1], name+" of "+what, nil)
 		}
 	} else if n.Kind != yaml.ScalarNode {
-		d.Fail(n, "%s must be uniform, zipf or latest, found %s", what, strict.Found(n))
+		d.Fail(n, "%s must be uniform, zipf, latest or largest, found %s", what, strict.Found(n))
 		return Keys{}
 	}
-	k := Keys{Theta: DefaultTheta, Latest: name == "latest"}
+	k := Keys{Theta: DefaultTheta, Latest: name == "latest" || name == "largest", Largest: name == "largest"}
 	switch name {
 	case "uniform":
 		return Keys{}
-	case "zipf", "latest":
+	case "zipf", "latest", "largest":
 		if e, ok := fields["theta"]; ok {
 			k.Theta = r.exponent(e.Value, "theta")
 		}
@@ -175,12 +211,23 @@ func (r reader) size(n *yaml.Node, what string) (Size, bool) {
 		r.Fail(n, "%s must be a size, found %s", what, strict.Found(n))
 		return 0, false
 	}
+	if r.times {
+		t, err := time.ParseDuration(n.Value)
+		if err != nil || t < 0 || t > longest {
+			r.Fail(n, "%s must be a time such as 500ms or 2s, up to %s, found %s", what, longest, strict.Found(n))
+			return 0, false
+		}
+		return Size(t), true
+	}
 	v, err := ParseSize(n.Value)
 	if err != nil {
 		r.Fail(n, "%s: %s", what, err)
 	}
 	return v, err == nil
 }
+
+// longest is the longest time that can be drawn.
+const longest = 24 * time.Hour
 
 // exponent reads the exponent of a power law. Above 20 all but the first key
 // is beyond what a float64 can tell from 0.

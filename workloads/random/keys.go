@@ -12,6 +12,9 @@ type Keys struct {
 	// Latest: rank 1 is the newest key, and so on; otherwise ranks are spread
 	// over the keys.
 	Latest bool
+	// Largest: rank 1 is the key that has the most, as the caller knows. Latest is then
+	// set, too.
+	Largest bool
 }
 
 // DefaultTheta is the exponent where a file names none: YCSB's.
@@ -21,6 +24,8 @@ func (k Keys) String() string {
 	switch {
 	case k.Theta == 0:
 		return "uniform"
+	case k.Largest:
+		return "{largest: {theta: " + number(k.Theta) + "}}"
 	case k.Latest:
 		return "{latest: {theta: " + number(k.Theta) + "}}"
 	}

@@ -1,0 +1,179 @@
+package workloads
+
+import "slices"
+
+// This file is the language: its keys, what values they take, and what they mean. The
+// decoder, "mailbench help workload" and the JSON Schema are made from it.
+
+// key is one key of a section.
+type key struct {
+	name string
+	form form
+	doc  string
+}
+
+// form is what a value looks like.
+type form uint8
+
+// The forms. A form that is a section of its own is named like it.
+const (
+	formText form = iota
+	formWhole
+	formShare // a number from 0 to 1
+	formTruth
+	formTime
+	formSize
+	formSizes  // a distribution of sizes or counts
+	formTimes  // a distribution of times
+	formRate   // a rate or a shape
+	formKeys   // a section
+	formChoice // how keys are chosen
+	formArrivals
+	formMix
+	formSession
+	formStreams
+	formPhases
+	formEngines
+	formMail
+	formAttachments
+	formPopulation
+	formFlags
+	formWidth
+	formReplay
+	formVersion
+	formName
+	formWeight
+	formRepeat
+	formExpect
+	formMissing
+)
+
+// section is a mapping of the language.
+type section struct {
+	name, doc string
+	keys      []key
+}
+
+var sections = []section{
+	{"workload", "A workload file.", []key{
+		{"version", formVersion, "version of the language: 1"},
+		{"name", formName, "name of the workload, in results"},
+		{"doc", formText, "one line for the list of workloads"},
+		{"seed", formWhole, "what everything random is drawn from (default 1)"},
+		{"engines", formEngines, "where engines are and how their clients are set; 'mailbench engines NAME' lists the settings"},
+		{"mail", formMail, "what generated messages are like"},
+		{"population", formPopulation, "who has how much mail before the first operation"},
+		{"keys", formKeys, "which users, folders and messages operations ask for"},
+		{"phases", formPhases, "what is done, in order; the first phase is load"},
+		{"expect", formExpect, "the figures that measured phases must keep"},
+	}},
+	{"mail", "What generated messages are like. With --mail FILE only recipients counts.", []key{
+		{"body", formSizes, "bytes of text (default lognormal, median 6KB, p99 200KB)"},
+		{"html", formShare, "share of messages that carry the text as HTML, too (default 0)"},
+		{"attachments", formAttachments, "which messages carry files"},
+		{"recipients", formSizes, "mailboxes that one delivery goes to (default 1)"},
+	}},
+	{"attachments", "Which messages carry files.", []key{
+		{"share", formShare, "share of messages with files"},
+		{"count", formSizes, "files of such a message (default 1)"},
+		{"size", formSizes, "decoded bytes of a file"},
+	}},
+	{"population", "Who has how much mail before the first operation.", []key{
+		{"users", formWhole, "how many users there are"},
+		{"folders", formSizes, "folders of a user, the inbox included (default 1)"},
+		{"messages", formSizes, "messages in a folder"},
+		{"shared", formTruth, "all users have one folder in common (default false)"},
+	}},
+	{"keys", "Which users, folders and messages operations ask for. A phase, a stream or an operation may have keys of its own.", []key{
+		{"users", formChoice, "default zipf; largest: the user with most messages is the most popular"},
+		{"folders", formChoice, "of the user; 0 is the inbox (default latest)"},
+		{"messages", formChoice, "of the folder; 0 is the newest (default latest)"},
+		{"deep", formShare, "share of lists that go on behind a message chosen like any other (default 0)"},
+	}},
+	{"load", "The first phase: delivers the population's mail in order of arrival.", []key{
+		{"clients", formWhole, "how many loaders there are (default --workers)"},
+	}},
+	{"settle", "Waits until the engine is quiet.", nil},
+	{"cold", "Reopens the store without what any cache holds.", nil},
+	{"measure", "Runs operations and reports them. warmup has the same keys. It runs operations until service times are steady, at most for its duration,\n" +
+		"and does what the measure phase that follows does unless it has a mix or a pace of its own.", append([]key{
+		{"name", formName, "tells several measure phases apart (default measure)"},
+		{"duration", formTime, "how long the phase is"},
+		{"operations", formWhole, "or how many operations it has"},
+		{"streams", formStreams, "several streams at once, each with a pace and a mix or session of its own"},
+		{"replay", formReplay, "operations from a file, in place of rate and mix"},
+		{"missing", formMissing, "what becomes of operations of a mix that a model lacks: skip (default), or replace-rate, which draws another"},
+	}, streamKeys...)},
+	{"stream", "One of the streams that a phase runs at once. All have a rate, or all have clients.", append([]key{
+		{"name", formName, "what it is called in messages"},
+	}, streamKeys...)},
+	{"replay", "Operations from a file, one JSON object a line: see 'Trace files' below.", []key{
+		{"trace", formText, "the file"},
+		{"speed", formWeight, "how many times as fast as they were (default 1)"},
+	}},
+	{"repeat", "In a session: some steps, several times over.", []key{
+		{"times", formSizes, "how often"},
+		{"chance", formShare, "share of the sessions in which it happens (default 1)"},
+		{"steps", formSession, "the steps, which may not repeat others in turn"},
+	}},
+}
+
+// streamKeys are those of a phase and of a stream.
+var streamKeys = []key{
+	{"rate", formRate, "open loop: operations (or sessions) that begin in a time, whether or not those before are done; or a shape"},
+	{"arrivals", formArrivals, "of an open loop: constant distances (default), or a Poisson process"},
+	{"clients", formWhole, "closed loop: so many clients, each of which waits for its answer before it goes on"},
+	{"think", formTimes, "how long a client waits between operations; in a session, how long a user takes between steps"},
+	{"mix", formMix, "operations and their weights; only ratios count"},
+	{"session", formSession, "or the steps that one user takes in one folder"},
+	{"keys", formKeys, "as above, for these operations"},
+	{"timeout", formTime, "an operation that takes longer has an unknown outcome, and is given up if the engine's client can"},
+}
+
+// howKeys are what a mix or a session may say of an operation; each with the
+// operations that know it, none: all.
+var howKeys = []struct {
+	key
+	of []Op
+}{
+	{key{"keys", formKeys, "as above, for this operation"}, nil},
+	{key{"timeout", formTime, "as above, for this operation"}, nil},
+	{key{"page", formWhole, "how many entries one call asks for (default 25)"}, []Op{List, SearchSender, Slice}},
+	{key{"messages", formSizes, "how many messages of the folder it is about (default 1): one call to move or delete, a call each to flag"}, []Op{Flag, Move, Delete}},
+	{key{"flags", formFlags, "which flags, each as often: seen, answered, flagged (default seen); a model without one is not asked for it"}, []Op{Flag}},
+	{key{"on", formShare, "share of the operations that set it; the others clear it (default 0.5)"}, []Op{Flag, Label, Subscribe}},
+	{key{"width", formWidth, "how much time a slice spans: a time, or a share of that from the first message on (default 0.01)"}, []Op{Slice}},
+	{key{"age", formTime, "purges only what was deleted longer ago (default: everything)"}, []Op{Purge}},
+}
+
+// stepKeys are what a session may say of a step, besides howKeys.
+var stepKeys = []key{
+	{"times", formSizes, "how often it is done, one after another (default 1); a list goes to the next page each time"},
+	{"chance", formShare, "share of the sessions in which it is done (default 1)"},
+	{"think", formTimes, "how long the user takes before it (default: as the session says)"},
+}
+
+// keysIn returns the names of a section's keys.
+func keysIn(name string) []string {
+	i := slices.IndexFunc(sections, func(s section) bool { return s.name == name })
+	return names(sections[i].keys)
+}
+
+func names(keys []key) []string {
+	all := make([]string, len(keys))
+	for i, k := range keys {
+		all[i] = k.name
+	}
+	return all
+}
+
+// howOf returns the keys that a mix may have for an operation.
+func howOf(op Op) []key {
+	var keys []key
+	for _, k := range howKeys {
+		if k.of == nil || slices.Contains(k.of, op) {
+			keys = append(keys, k.key)
+		}
+	}
+	return keys
+}

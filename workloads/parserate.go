@@ -1,0 +1,185 @@
+package workloads
+
+import (
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// shapeNames are the shapes that a rate may have.
+var shapeNames = []string{"ramp", "steps", "burst", "day"}
+
+const rateForms = "expected a rate such as 2000/s, or one of ramp, steps, burst, day, as in {ramp: {from: 100/s, to: 2000/s}}"
+
+// rate reads a rate or a shape into the phase. A shape fills the phase's duration.
+func (d *decoder) rate(p *Phase, n *yaml.Node, where string) {
+	if n.Kind == yaml.ScalarNode {
+		p.Rate = d.plainRate(n, where)
+		return
+	}
+	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
+		d.Fail(n, "the rate of %s must be one rate or shape, found %s; %s", where, strict.Found(n), rateForms)
+		return
+	}
+	if p.Duration == 0 && p.Operations > 0 {
+		d.Fail(n, "%s: a rate with a shape needs a duration, which it fills", where)
+	}
+	faults := len(d.Errs)
+	for name, e := range d.Fields(n, "the rate of "+where, shapeNames) {
+		p.Shape = d.shape(name, e.Value, max(p.Duration, time.Second), where)
+	}
+	if len(d.Errs) > faults {
+		p.Shape = nil
+		return
+	}
+	p.Rate = rateOf(p.Shape.Count(p.Duration) / max(p.Duration, time.Second).Seconds())
+}
+
+func (d *decoder) plainRate(n *yaml.Node, where string) Rate {
+	r, err := ParseRate(n.Value)
+	if n.Kind != yaml.ScalarNode {
+		d.Fail(n, "%s: a rate must be a number and its unit, such as 2000/s, found %s", where, strict.Found(n))
+	} else if err != nil {
+		d.Fail(n, "%s: %s", where, err)
+	}
+	return r
+}
+
+func (d *decoder) shape(name string, n *yaml.Node, whole time.Duration, where string) Shape {
+	where = name + " of " + where
+	switch name {
+	case "ramp":
+		return d.ramp(n, whole, where)
+	case "steps":
+		return d.steps(n, whole, where)
+	case "burst":
+		return d.burst(n, where)
+	}
+	return d.day(n, whole, where)
+}
+
+// need notes the first of the keys that is missing.
+func (d *decoder) need(n *yaml.Node, f map[string]strict.Entry, where string, keys ...string) bool {
+	for _, k := range keys {
+		if _, ok := f[k]; !ok {
+			d.Fail(n, "%s has no %s", where, k)
+			return false
+		}
+	}
+	return true
+}
+
+// ramp changes the rate evenly, over the whole phase or the time named. Then it stays.
+func (d *decoder) ramp(n *yaml.Node, whole time.Duration, where string) Shape {
+	f := d.Fields(n, where, shapeKeys["ramp"])
+	if !d.need(n, f, where, "from", "to") {
+		return nil
+	}
+	from, to := d.plainRate(f["from"].Value, where).PerSecond(), d.plainRate(f["to"].Value, where).PerSecond()
+	over := whole
+	if e, ok := f["over"]; ok {
+		if over = d.duration(e.Value, "over of "+where); over > whole {
+			d.Fail(e.Value, "over of %s is %s, longer than the phase, which has %s", where, over, whole)
+		}
+	}
+	s := Shape{{over, from, to}}
+	if over < whole {
+		s = append(s, Piece{whole - over, to, to})
+	}
+	return s
+}
+
+// maxSteps bounds the pieces of a shape.
+const maxSteps = 1000
+
+// steps divides the phase into equal parts with a rate each.
+func (d *decoder) steps(n *yaml.Node, whole time.Duration, where string) (s Shape) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) < 2 || len(n.Content) > maxSteps {
+		d.Fail(n, "%s must be a list of 2 to %d rates, as in [100/s, 200/s, 400/s], found %s", where, maxSteps, strict.Found(n))
+		return nil
+	}
+	parts := time.Duration(len(n.Content))
+	for i, item := range n.Content {
+		r := d.plainRate(item, where).PerSecond()
+		from, to := whole*time.Duration(i)/parts, whole*time.Duration(i+1)/parts
+		s = append(s, Piece{to - from, r, r})
+	}
+	return s
+}
+
+// burst is a base rate with peaks, the first of which comes after the first base.
+func (d *decoder) burst(n *yaml.Node, where string) Shape {
+	f := d.Fields(n, where, shapeKeys["burst"])
+	if !d.need(n, f, where, "peak", "every", "for") {
+		return nil
+	}
+	base := 0.0
+	if e, ok := f["base"]; ok {
+		base = d.plainRate(e.Value, where).PerSecond()
+	}
+	peak := d.plainRate(f["peak"].Value, where).PerSecond()
+	every, length := d.duration(f["every"].Value, "every of "+where), d.duration(f["for"].Value, "for of "+where)
+	if length >= every {
+		d.Fail(f["for"].Value, "%s: a peak of %s does not fit into every %s", where, length, every)
+	}
+	return Shape{{every - length, base, base}, {length, peak, peak}}
+}
+
+// officeDay is how many messages were sent in which hour of the day where the sender was:
+// of 1,400 messages of the SpamAssassin public corpus, counted from their Date fields.
+var officeDay = [24]float64{
+	46, 31, 40, 14, 17, 18, 19, 10, 37, 70, 129, 108, 102, 69, 105, 98, 82, 86, 67, 62, 48, 40, 43, 59,
+}
+
+// day is the course of a day, in the length of the phase or the time named.
+func (d *decoder) day(n *yaml.Node, whole time.Duration, where string) (s Shape) {
+	f := d.Fields(n, where, shapeKeys["day"])
+	if !d.need(n, f, where, "mean") {
+		return nil
+	}
+	mean := d.plainRate(f["mean"].Value, where).PerSecond()
+	if e, ok := f["length"]; ok {
+		whole = d.duration(e.Value, "length of "+where)
+	}
+	hours, sum := officeDay, 0.0
+	if e, ok := f["hours"]; ok {
+		hours = d.hours(e.Value, where)
+	}
+	for _, h := range hours {
+		sum += h
+	}
+	for i, h := range hours {
+		from, to := whole*time.Duration(i)/24, whole*time.Duration(i+1)/24
+		r := mean * 24 * h / max(sum, 1e-9)
+		s = append(s, Piece{max(1, to-from), r, r})
+	}
+	return s
+}
+
+func (d *decoder) hours(n *yaml.Node, where string) (hours [24]float64) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) != len(hours) {
+		d.Fail(n, "hours of %s must be 24 numbers, one for each hour from midnight on, found %s", where, strict.Found(n))
+		return hours
+	}
+	sum := 0.0
+	for i, item := range n.Content {
+		v, err := random.DecodeNumber(item, 0, maxWeight)
+		if err != nil {
+			d.Fail(item, "an hour of %s %s", where, err)
+		}
+		hours[i] = v
+		sum += v
+	}
+	if sum == 0 {
+		d.Fail(n, "hours of %s are all zero", where)
+	}
+	return hours
+}
+
+// shapeKeys are the keys of the shapes that have any.
+var shapeKeys = map[string][]string{
+	"ramp": {"from", "to", "over"}, "burst": {"base", "peak", "every", "for"}, "day": {"mean", "hours", "length"},
+}

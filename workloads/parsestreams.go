@@ -1,0 +1,276 @@
+package workloads
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// Bounds of clients and streams.
+const (
+	maxClients = 10_000
+	maxStreams = 16
+)
+
+// operations reads what a phase asks for: a mix or a session with its pace, several
+// streams, or a file of operations.
+func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
+	e, streams := f["streams"]
+	r, replay := f["replay"]
+	if streams || replay {
+		what, of := "streams", e
+		if replay {
+			what, of = "replay", r
+		}
+		for _, k := range append(names(streamKeys), "streams", "replay") {
+			if other, ok := f[k]; ok && k != what && !(k == "keys" || k == "timeout") {
+				d.Fail(other.Key, "%s has %s and %s; %s stands in place of the other", where, what, k, what)
+			}
+		}
+		if replay {
+			p.Replay = d.replay(of.Value, where)
+			d.common(p, f, where)
+			return
+		}
+		d.common(p, f, where)
+		d.streams(p, of.Value, where)
+		return
+	}
+	d.stream(p, at, f, where)
+	if p.Session != nil {
+		one := *p
+		p.Session, p.Shape = nil, nil
+		p.Streams = []Phase{one}
+		p.sum()
+	}
+}
+
+// common reads what streams take from their phase.
+func (d *decoder) common(p *Phase, f map[string]strict.Entry, where string) {
+	if e, ok := f["keys"]; ok {
+		p.Keys = d.ownKeys(e.Value, "keys of "+where)
+		defer func(k Keys) { d.base = k }(d.base)
+		d.base = *p.Keys
+	}
+	if e, ok := f["timeout"]; ok {
+		p.Timeout = d.duration(e.Value, "timeout of "+where)
+	}
+}
+
+// stream reads the pace of a phase or stream and its mix or session.
+func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
+	before := d.base
+	d.common(p, f, where)
+	if p.Keys != nil {
+		d.base = *p.Keys
+	}
+	defer func() { d.base = before }()
+	d.pace(p, at, f, where)
+	mix, mixed := f["mix"]
+	session, visits := f["session"]
+	switch {
+	case mixed && visits:
+		d.Fail(session.Key, "%s has both mix and session; keep one of them", where)
+	case mixed:
+		d.mix(p, mix.Value, where)
+	case visits:
+		p.Session = d.session(session.Value, where)
+	}
+	if e, ok := f["think"]; ok {
+		p.Think = random.DecodeTimes(&d.Decoder, e.Value, "think of "+where)
+	}
+	switch open := p.Arrivals != Closed; {
+	case open && p.Think != nil && !visits:
+		d.Fail(f["think"].Key, "%s: think needs clients or a session; with a rate operations do not wait for each other", where)
+	case open && visits && f["think"].Value == nil:
+		d.Fail(at, "%s has no think; expected how long a user takes between steps, such as think: {lognormal: {median: 2s, p99: 30s}}", where)
+	case visits && p.Rate.Count == 0 && p.Clients == 0 && p.Kind == Warmup:
+		d.Fail(at, "%s: a session needs a rate or clients", where)
+	}
+}
+
+// clients reads how many clients or loaders there are.
+func (d *decoder) clients(p *Phase, f map[string]strict.Entry, where string) {
+	if e, ok := f["clients"]; ok {
+		p.Clients = int(d.whole(e.Value, "clients of "+where, 1, maxClients))
+	}
+}
+
+// pace reads rate and arrivals, or clients.
+func (d *decoder) pace(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
+	d.clients(p, f, where)
+	rate, open := f["rate"]
+	_, closed := f["clients"]
+	arrivals, named := f["arrivals"]
+	switch {
+	case open && closed:
+		d.Fail(f["clients"].Key, "%s has both rate and clients; rate is an open loop, clients a closed one: keep one of them", where)
+	case closed && named:
+		d.Fail(arrivals.Key, "%s: arrivals need a rate; a closed loop (clients) has none", where)
+	case closed:
+		p.Arrivals = Closed
+	case !open && (p.Kind == Measure || named):
+		d.Fail(at, "%s has neither rate nor clients; expected rate: 2000/s (open loop) or clients: 32 (closed loop)", where)
+	}
+	if open {
+		d.rate(p, rate.Value, where)
+	}
+	if named {
+		switch a := arrivals.Value.Value; a {
+		case "constant":
+		case "poisson":
+			p.Arrivals = Poisson
+		default:
+			d.Unknown(arrivals.Value, "arrivals", a, "of "+where, arrivalNames[:Closed])
+		}
+	}
+}
+
+// streams reads the streams of a phase.
+func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || len(n.Content) > maxStreams {
+		d.Fail(n, "streams of %s must be a list of 1 to %d, as in [{rate: 200/s, mix: {deliver: 1}}, {rate: 2000/s, mix: {list: 1}}], found %s",
+			where, maxStreams, strict.Found(n))
+		return
+	}
+	before := d.base
+	if p.Keys != nil {
+		d.base = *p.Keys
+	}
+	defer func() { d.base = before }()
+	for i, item := range n.Content {
+		one := Phase{Kind: Measure, Duration: p.Duration, Operations: p.Operations, Keys: p.Keys, Timeout: p.Timeout, Stream: i}
+		one.Name = "stream " + string(rune('1'+i%9))
+		f := d.Fields(item, "a stream of "+where, keysIn("stream"))
+		if e, ok := f["name"]; ok {
+			one.Name = "stream " + d.name(e.Value, "the name of a stream of "+where)
+		}
+		what := one.Name + " of " + where
+		d.stream(&one, item, f, what)
+		if one.Session == nil && one.Mix == (Mix{}) && f["mix"].Value == nil && item.Kind == yaml.MappingNode {
+			d.Fail(item, "%s has neither mix nor session; expected the operations and their weights, as in {list: 50, open: 25}", what)
+		}
+		if i > 0 && (one.Arrivals == Closed) != (p.Streams[0].Arrivals == Closed) {
+			d.Fail(item, "%s: one stream has clients and another a rate; a phase is an open loop or a closed one", what)
+		}
+		p.Streams = append(p.Streams, one)
+	}
+	p.sum()
+}
+
+// sum fills in what a phase says of all its streams together. Its mix is how many of
+// each operation they have, as a share.
+func (p *Phase) sum() {
+	p.Mix, p.Clients, p.Arrivals = Mix{}, 0, p.Streams[0].Arrivals
+	rate, total := 0.0, 0.0
+	for i := range p.Streams {
+		s := &p.Streams[i]
+		if s.Arrivals == Poisson {
+			p.Arrivals = Poisson
+		}
+		p.Clients += s.Clients
+		mix, each := s.perOperation()
+		pace := s.Rate.perSecondOrZero()
+		if s.Arrivals == Closed {
+			pace = float64(s.Clients) / each // as if all operations took as long
+		}
+		rate += pace * each
+		for op, n := range mix {
+			p.Mix[op] += n * pace
+			total += n * pace
+		}
+	}
+	for op := range p.Mix {
+		p.Mix[op] /= max(total, 1e-300)
+	}
+	if p.Rate = (Rate{}); p.Arrivals != Closed {
+		p.Rate = rateOf(rate)
+	}
+}
+
+// perOperation returns how many operations of each kind there are for one of the stream's
+// rate: a session has several, and an operation is one.
+func (p *Phase) perOperation() (mix Mix, all float64) {
+	if p.Session != nil {
+		mix = p.Session.Expected()
+	} else {
+		for op := range mix {
+			if p.Mix[op] > 0 {
+				mix[op] = p.Mix.Share(Op(op))
+			}
+		}
+	}
+	for _, n := range mix {
+		all += n
+	}
+	return mix, max(all, 1e-9)
+}
+
+// rateOf returns a rate of so many a second, to a thousandth.
+func rateOf(perSecond float64) Rate {
+	return Rate{max(1, uint64(math.Round(perSecond*1000))), 1000 * time.Second}
+}
+
+func (r Rate) perSecondOrZero() float64 {
+	if r.Per == 0 {
+		return 0
+	}
+	return r.PerSecond()
+}
+
+// prepare gives a warm-up what it leaves out: the operations, keys and pace of the
+// measure phase that follows. Of a rate that changes it takes the mean.
+func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
+	if w.Replay != nil || next.Replay != nil && w.Mix != (Mix{}) && (w.Rate.Count > 0 || w.Clients > 0) {
+		return
+	}
+	if next.Replay != nil {
+		d.Fail(at, "phase %s: the phase that follows replays a trace; give this one a mix and a rate of its own", w.Name)
+		return
+	}
+	paced := w.Rate.Count > 0 || w.Clients > 0
+	if w.Mix == (Mix{}) {
+		if paced && len(next.Streams) > 0 {
+			d.Fail(at, "phase %s: phase %s has streams with a pace each; leave rate and clients out, or give a mix", w.Name, next.Name)
+			return
+		}
+		w.Mix, w.How, w.Missing = next.Mix, next.How, max(w.Missing, next.Missing)
+		w.Streams = slices.Clone(next.Streams)
+		for i := range w.Streams {
+			w.Streams[i].Shape = nil
+		}
+		if w.Keys == nil {
+			w.Keys = next.Keys
+		}
+		if w.Timeout == 0 {
+			w.Timeout = next.Timeout
+		}
+	}
+	if !paced {
+		w.Arrivals, w.Rate, w.Clients, w.Think = next.Arrivals, next.Rate, next.Clients, next.Think
+	}
+}
+
+// replay reads where operations are read from.
+func (d *decoder) replay(n *yaml.Node, where string) *Replay {
+	where = "replay of " + where
+	r := &Replay{Speed: 1}
+	f := d.Fields(n, where, keysIn("replay"))
+	if d.need(n, f, where, "trace") {
+		r.Trace = d.TextOf(f, "trace", where)
+	}
+	if e, ok := f["speed"]; ok {
+		v, err := random.DecodeNumber(e.Value, 0.001, 1_000_000)
+		if err != nil {
+			d.Fail(e.Value, "speed of %s %s", where, err)
+			v = 1
+		}
+		r.Speed = v
+	}
+	return r
+}
