@@ -87,3 +87,27 @@ func (c *Census) bySize() []int32 {
 	slices.SortStableFunc(users, func(a, b int32) int { return sizes[b] - sizes[a] })
 	return users
 }
+
+// Sets reports whether an operation of the workload sets or clears the flag.
+func (w *Workload) Sets(m Mark) bool {
+	for i := range w.Phases {
+		if w.Phases[i].sets(m) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Phase) sets(m Mark) bool {
+	for i := range p.Streams {
+		if p.Streams[i].sets(m) {
+			return true
+		}
+	}
+	if slices.Contains(p.How[Flag].Flags, m) {
+		return true
+	}
+	return p.Session != nil && slices.ContainsFunc(p.Session.Steps, func(s Step) bool {
+		return s.Op == Flag && slices.Contains(s.How.Flags, m)
+	})
+}

@@ -42,7 +42,7 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 // Bounds of how an operation is carried out.
 const (
 	maxPage     = 10_000
-	maxMessages = 10_000 // that one operation is about
+	maxMessages = 1000 // that one operation is about
 )
 
 // how reads how an operation is carried out.

@@ -192,6 +192,7 @@ const (
 	FlagSeen Mark = iota
 	FlagAnswered
 	FlagFlagged
+	NumMarks int = iota
 )
 
 var flagNames = []string{"seen", "answered", "flagged"}

@@ -16,8 +16,16 @@ func (w *worker) chooseToDelete() (bool, error) {
 	if !w.search(removeRank) {
 		return false, nil
 	}
-	w.task.one[0] = w.task.handle
-	return true, w.log(ledger.Taking, w.task.from.Place, w.task.handle)
+	w.more(removeRank, 0)
+	return true, w.logAll(ledger.Taking)
+}
+
+// logAll writes a record for each message of the operation.
+func (w *worker) logAll(e ledger.Event) error {
+	for _, h := range w.task.many {
+		w.record(ledger.Record{Event: e, Place: w.task.from.Place, N: w.op.N, Handle: h})
+	}
+	return w.flush()
 }
 
 func (w *worker) chooseToMove() (bool, error) {
@@ -29,11 +37,15 @@ func (w *worker) chooseToMove() (bool, error) {
 		t.from.Add(t.handle)
 		return false, nil
 	}
-	t.one[0], t.handles = t.handle, append(t.handles[:0], models.Handle{})
-	// If this process is killed during the call, the message may be in the new folder.
-	// In some models it has the same handle there.
-	w.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: w.op.N, Handle: t.handle})
-	return true, w.log(ledger.Taking, t.from.Place, t.handle)
+	w.more(removeRank, 0)
+	// If this process is killed during the call, the messages may be in the new folder.
+	// In some models they have the same handles there.
+	t.handles = t.handles[:0]
+	for _, h := range t.many {
+		t.handles = append(t.handles, models.Handle{})
+		w.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: w.op.N, Handle: h})
+	}
+	return true, w.logAll(ledger.Taking)
 }
 
 func (w *worker) moved(out latency.Outcome) error {
@@ -41,16 +53,20 @@ func (w *worker) moved(out latency.Outcome) error {
 	if out != latency.OK {
 		return w.putBack(out)
 	}
-	w.record(ledger.Record{Event: ledger.Left, Place: t.from.Place, N: w.op.N, Handle: t.handle})
-	w.record(ledger.Record{Event: ledger.Arrived, Place: t.to.Place, N: w.op.N, Handle: t.handles[0], Ahead: w.ahead})
+	for i, h := range t.many {
+		w.record(ledger.Record{Event: ledger.Left, Place: t.from.Place, N: w.op.N, Handle: h})
+		w.record(ledger.Record{Event: ledger.Arrived, Place: t.to.Place, N: w.op.N, Handle: t.handles[i], Ahead: w.ahead})
+	}
 	if err := w.flush(); err != nil {
 		return err
 	}
-	w.live.Add(t.to.FolderSet, t.handles[0], nil)
+	for _, h := range t.handles {
+		w.live.Add(t.to.FolderSet, h, nil)
+	}
 	return nil
 }
 
-// putBack makes a message live again if it is known to be where it was. No operation
+// putBack makes messages live again if they are known to be where they were. No operation
 // chooses a message again whose outcome is unknown, or which the store says it does
 // not have. The ledger still expects the latter.
 func (w *worker) putBack(out latency.Outcome) error {
@@ -58,11 +74,13 @@ func (w *worker) putBack(out latency.Outcome) error {
 	if out == latency.Unknown {
 		return nil
 	}
-	err := w.log(ledger.Kept, t.from.Place, t.handle)
+	err := w.logAll(ledger.Kept)
 	if err != nil || out == latency.NotFound && !w.target.Caps.Discards {
 		return err
 	}
-	w.live.Add(t.from.FolderSet, t.handle, nil)
+	for _, h := range t.many {
+		w.live.Add(t.from.FolderSet, h, nil)
+	}
 	return nil
 }
 
@@ -71,10 +89,12 @@ func (w *worker) removed(out latency.Outcome) error {
 		return w.putBack(out)
 	}
 	t := &w.task
-	if err := w.log(ledger.Deleted, t.from.Place, t.handle); err != nil {
+	if err := w.logAll(ledger.Deleted); err != nil {
 		return err
 	}
-	w.live.Discard(t.account, ledger.Key{Place: t.from.Place, Handle: t.handle})
+	for _, h := range t.many {
+		w.live.Discard(t.account, ledger.Key{Place: t.from.Place, Handle: h})
+	}
 	return nil
 }
 
@@ -110,7 +130,7 @@ func (w *worker) restored(out latency.Outcome) error {
 func (w *worker) chooseToPurge() (bool, error) {
 	for i := range min(searchFolders, len(w.live.Accounts)) {
 		if a := &w.live.Accounts[(w.op.User+i)%len(w.live.Accounts)]; a.BeginPurge() {
-			w.task.account, w.task.until = a, time.Now()
+			w.task.account, w.task.until = a, time.Now().Add(-w.op.Age)
 			return true, nil
 		}
 	}

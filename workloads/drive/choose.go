@@ -25,7 +25,8 @@ func (w *worker) search(hold func(f *target.FolderSet, rank int) (models.Handle,
 		a := &w.live.Accounts[user]
 		f := a.Folders[at]
 		if live := f.Len(); live > 0 {
-			if h, ok := hold(f.FolderSet, w.op.Choose(live)); ok {
+			w.task.rank = w.op.Choose(live)
+			if h, ok := hold(f.FolderSet, w.task.rank); ok {
 				w.task.account, w.task.from, w.task.handle = a, f, h
 				return true
 			}
@@ -50,12 +51,16 @@ func (w *worker) choosePage() (bool, error) {
 	w.task.after = models.Handle{}
 	w.task.account = &w.live.Accounts[w.op.User]
 	w.task.from = w.task.account.Folders[w.op.Folder]
-	if f := w.task.from; w.op.Deep {
-		if live := f.Len(); live > 0 {
-			if h, ok := f.Read(w.op.Choose(live)); ok {
-				f.Release(h)
-				w.task.after = h
-			}
+	f := w.task.from
+	live := f.Len()
+	rank := min(w.op.Skip, live) - 1
+	if w.op.Deep && live > 0 {
+		rank = w.op.Choose(live)
+	}
+	if rank >= 0 {
+		if h, ok := f.Read(rank); ok {
+			f.Release(h)
+			w.task.after = h
 		}
 	}
 	return true, nil
@@ -63,7 +68,28 @@ func (w *worker) choosePage() (bool, error) {
 
 func (w *worker) chooseToRead() (bool, error) { return w.search(readRank), nil }
 
-func (w *worker) chooseToChange() (bool, error) { return w.search(ownRank), nil }
+// chooseToFlag takes hold of the message and of as many older ones as it needs.
+func (w *worker) chooseToFlag() (bool, error) {
+	if !w.search(ownRank) {
+		return false, nil
+	}
+	w.more(ownRank, 1)
+	return true, nil
+}
+
+// more takes hold of the messages behind the one chosen, up to as many as the operation
+// is about. Step is 1 if those that were taken stay in the folder, and 0 if not.
+func (w *worker) more(hold func(f *target.FolderSet, rank int) (models.Handle, bool), step int) {
+	t := &w.task
+	t.many = append(t.many[:0], t.handle)
+	for len(t.many) < w.op.Messages {
+		h, ok := hold(t.from.FolderSet, t.rank+step*len(t.many))
+		if !ok {
+			return
+		}
+		t.many = append(t.many, h)
+	}
+}
 
 func readRank(f *target.FolderSet, rank int) (models.Handle, bool)   { return f.Read(rank) }
 func ownRank(f *target.FolderSet, rank int) (models.Handle, bool)    { return f.Own(rank) }
@@ -74,8 +100,10 @@ func released(w *worker, _ latency.Outcome) error {
 	return nil
 }
 
-func disowned(w *worker, _ latency.Outcome) error {
-	w.task.from.Disown(w.task.handle)
+func flagged(w *worker, _ latency.Outcome) error {
+	for _, h := range w.task.many {
+		w.task.from.Disown(h)
+	}
 	return nil
 }
 
@@ -147,7 +175,7 @@ func (w *worker) labelled(out latency.Outcome) error {
 		defer t.from.Disown(t.handle)
 		w.record(ledger.Record{Event: ledger.Unlabelled, Place: t.from.Place, N: w.op.N, Handle: t.handle})
 	case out == latency.OK:
-		w.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: w.op.N, Handle: t.one[0]})
+		w.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: w.op.N, Handle: t.shown})
 		t.from.Label(target.DoubleLabelled{Handle: t.handle, Second: t.to})
 	}
 	return w.flush()

@@ -20,8 +20,10 @@ type task struct {
 	from    target.Folder // where the message is
 	to      target.Folder // of a move or label
 	handle  models.Handle // of the message
+	rank    int           // of the message in its folder when it was chosen
 	after   models.Handle // where a page begins
 	off     bool          // a label is taken away
+	shown   models.Handle // of a message under its second label
 	name    string        // of an attachment or sender
 	since   time.Time
 	until   time.Time
@@ -31,7 +33,7 @@ type task struct {
 	sets    []*target.FolderSet
 	refs    []*models.Folder
 	handles []models.Handle
-	one     [1]models.Handle // the argument of a move or delete
+	many    []models.Handle // the messages of a move, delete or flag
 }
 
 // operation is how one operation of the language is carried out.
@@ -52,7 +54,7 @@ var operations = [workloads.NumOps]operation{
 	workloads.Open:         {choose: (*worker).chooseToRead, run: open, done: released},
 	workloads.Raw:          {choose: (*worker).chooseToRead, run: raw, done: released},
 	workloads.Attachment:   {choose: (*worker).chooseAttachment, run: attachment, done: released},
-	workloads.Flag:         {choose: (*worker).chooseToChange, run: flag, done: disowned},
+	workloads.Flag:         {choose: (*worker).chooseToFlag, run: flag, done: flagged},
 	workloads.Label:        {choose: (*worker).chooseToLabel, run: label, done: (*worker).labelled},
 	workloads.Move:         {choose: (*worker).chooseToMove, run: move, done: (*worker).moved},
 	workloads.Delete:       {choose: (*worker).chooseToDelete, run: remove, done: (*worker).removed},
@@ -85,8 +87,8 @@ func outcome(err error) latency.Outcome {
 	}
 }
 
-// pageSize is how many entries a page has: what the documents show at once.
-const pageSize = 25
+// marks are the flags of a workload.
+var marks = [...]models.Flag{workloads.FlagSeen: models.Seen, workloads.FlagAnswered: models.Answered, workloads.FlagFlagged: models.Flagged}
 
 // The calls. Each is one mail operation and nothing else.
 
@@ -95,7 +97,7 @@ func deliver(ctx context.Context, w *worker) error {
 }
 
 func list(ctx context.Context, w *worker) error {
-	return w.mb.List(ctx, w.task.from.Ref, w.task.after, pageSize, w.entry)
+	return w.mb.List(ctx, w.task.from.Ref, w.task.after, w.op.Page, w.entry)
 }
 
 func open(ctx context.Context, w *worker) error {
@@ -113,21 +115,26 @@ func attachment(ctx context.Context, w *worker) error {
 }
 
 func flag(ctx context.Context, w *worker) error {
-	return w.mb.Flag(ctx, w.task.from.Ref, w.task.handle, models.Seen, w.op.On)
+	for _, h := range w.task.many { // no model flags several at once
+		if err := w.mb.Flag(ctx, w.task.from.Ref, h, marks[w.op.Flag], w.op.On); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func label(ctx context.Context, w *worker) (err error) {
 	t := &w.task
-	t.one[0], err = w.mb.(models.Labeler).Label(ctx, t.from.Ref, t.handle, t.to.Ref, !t.off)
+	t.shown, err = w.mb.(models.Labeler).Label(ctx, t.from.Ref, t.handle, t.to.Ref, !t.off)
 	return err
 }
 
 func move(ctx context.Context, w *worker) error {
-	return w.mb.Move(ctx, w.task.from.Ref, w.task.to.Ref, w.task.one[:], w.task.handles[:1])
+	return w.mb.Move(ctx, w.task.from.Ref, w.task.to.Ref, w.task.many, w.task.handles)
 }
 
 func remove(ctx context.Context, w *worker) error {
-	return w.mb.Delete(ctx, w.task.from.Ref, w.task.one[:])
+	return w.mb.Delete(ctx, w.task.from.Ref, w.task.many)
 }
 
 func restore(ctx context.Context, w *worker) error {
@@ -156,11 +163,11 @@ func recount(ctx context.Context, w *worker) error {
 }
 
 func searchSender(ctx context.Context, w *worker) error {
-	return w.mb.(models.SenderSearcher).BySender(ctx, w.task.from.Ref, w.task.name, pageSize, w.entry)
+	return w.mb.(models.SenderSearcher).BySender(ctx, w.task.from.Ref, w.task.name, w.op.Page, w.entry)
 }
 
 func slice(ctx context.Context, w *worker) error {
-	return w.mb.(models.Slicer).Slice(ctx, w.task.from.Ref, w.task.since, w.task.until, pageSize, w.entry)
+	return w.mb.(models.Slicer).Slice(ctx, w.task.from.Ref, w.task.since, w.task.until, w.op.Page, w.entry)
 }
 
 func seen(ctx context.Context, w *worker) error {

@@ -103,6 +103,9 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 		if !ok {
 			return nil
 		}
+		if w.op.Think > 0 && !w.think(ctx) {
+			return nil
+		}
 		if err := w.step(ctx, opCtx, due); err != nil {
 			return err
 		}
@@ -119,7 +122,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	if w.op.Replaces {
 		w.stats.replaced++
 	}
-	if !w.target.Offers[w.op.Op] {
+	if !w.target.Offers[w.op.Op] || w.op.Op == workloads.Flag && w.target.LacksFlag[w.op.Flag] {
 		w.stats.skipped++
 		w.idle(ctx, 0)
 		return nil
@@ -158,10 +161,18 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 	w.meter.Take()
 	w.ran = w.ran[:0]
 	w.ahead = w.target.Acknowledged.Records()
+	if w.op.Timeout > 0 {
+		var cancel context.CancelFunc
+		opCtx, cancel = context.WithTimeout(opCtx, w.op.Timeout)
+		defer cancel()
+	}
 	start := w.phase.clock.now()
 	err := o.run(opCtx, w)
 	end := w.phase.clock.now()
 
+	if w.op.Timeout > 0 && end-start > w.op.Timeout && err == nil {
+		err = errTimeout // a client would have given up, whatever the engine did
+	}
 	if w.timer == nil {
 		due = start
 	}
@@ -223,6 +234,21 @@ func (w *worker) rest(ctx context.Context) {
 	}
 	sleep(ctx, min(restMost, restLeast<<min(w.failures-2, 10)))
 	w.last = w.phase.clock.now()
+}
+
+// errTimeout is why an operation has an unknown outcome that ended too late.
+var errTimeout = fmt.Errorf("answered after the timeout of the workload: %w", drivers.ErrUnknown)
+
+// think lets a client wait before its operation. It returns false if the phase ends
+// before.
+func (w *worker) think(ctx context.Context) bool {
+	d, end := w.op.Think, w.phase.Phase.Duration
+	if end > 0 {
+		d = min(d, end-w.last)
+	}
+	sleep(ctx, d)
+	w.last = w.phase.clock.now()
+	return ctx.Err() == nil && (end == 0 || w.last < end)
 }
 
 // idle advances the worker's time after an operation of a closed loop that was not

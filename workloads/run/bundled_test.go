@@ -48,7 +48,11 @@ func scaleDown(w *workloads.Workload) {
 			p.Operations = 200
 		}
 		if p.Rate.Count > 0 {
-			p.Rate = workloads.Rate{Count: 2000, Per: 1e9}
+			p.Rate, p.Shape = workloads.Rate{Count: 2000, Per: 1e9}, nil
+		}
+		for i := range p.Streams {
+			s := &p.Streams[i]
+			s.Rate, s.Shape, s.Think = workloads.Rate{Count: 100, Per: 1e9}, nil, random.Constant{Value: 1e6}
 		}
 	}
 }

@@ -248,15 +248,17 @@ func (b fakeMailbox) Move(_ context.Context, from, to *models.Folder, hs, handle
 	}
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
-	i, l := b.d.find(from, hs[0])
-	if l == nil {
-		return models.ErrNotFound
+	for n, h := range hs {
+		i, l := b.d.find(from, h)
+		if l == nil {
+			return models.ErrNotFound
+		}
+		b.d.folders[from] = slices.Delete(b.d.folders[from], i, i+1)
+		there := *l
+		there.handle = b.d.handle()
+		b.d.folders[to] = append(b.d.folders[to], &there)
+		handles[n] = there.handle
 	}
-	b.d.folders[from] = slices.Delete(b.d.folders[from], i, i+1)
-	there := *l
-	there.handle = b.d.handle()
-	b.d.folders[to] = append(b.d.folders[to], &there)
-	handles[0] = there.handle
 	return nil
 }
 
@@ -267,11 +269,13 @@ func (b fakeMailbox) Delete(_ context.Context, f *models.Folder, hs []models.Han
 	}
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
-	i, l := b.d.find(f, hs[0])
-	if l == nil {
-		return models.ErrNotFound
+	for _, h := range hs {
+		i, l := b.d.find(f, h)
+		if l == nil {
+			return models.ErrNotFound
+		}
+		b.d.folders[f] = slices.Delete(b.d.folders[f], i, i+1)
 	}
-	b.d.folders[f] = slices.Delete(b.d.folders[f], i, i+1)
 	return after
 }
 

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,9 @@ import (
 func (t *Target) Populate(ctx context.Context) (fresh bool, err error) {
 	t.makeLive()
 	if t.reused {
-		err = t.reload(ctx)
+		if err = t.reload(ctx); err == nil {
+			err = t.findFlags(ctx)
+		}
 		t.offersOfPromise()
 		return false, err
 	}
@@ -30,7 +33,7 @@ func (t *Target) Populate(ctx context.Context) (fresh bool, err error) {
 	if err := t.createAccounts(ctx); err != nil {
 		return true, err
 	}
-	if err := t.findPromise(ctx); err != nil {
+	if err := cmp.Or(t.findPromise(ctx), t.findFlags(ctx)); err != nil {
 		return true, err
 	}
 	t.offersOfPromise()

@@ -1,6 +1,8 @@
 package target
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/mailbench/mailbench/models"
@@ -41,6 +43,22 @@ func (t *Target) probe() error {
 		}
 		if _, ok := mb.(models.Poster); t.Census.Shared() && !ok {
 			t.NotOffered = fmt.Sprintf("%s has no folder that several accounts share", t.Model.Name)
+		}
+		return nil
+	})
+}
+
+// findFlags finds out which flags that the workload sets the model does not store, by
+// a message that does not exist.
+func (t *Target) findFlags(ctx context.Context) error {
+	return t.withMailbox(func(mb models.Mailbox) error {
+		f := t.Live.Accounts[0].Folders[0].Ref
+		for m, flag := range map[workloads.Mark]models.Flag{
+			workloads.FlagAnswered: models.Answered, workloads.FlagFlagged: models.Flagged,
+		} {
+			if t.Workload.Sets(m) {
+				t.LacksFlag[m] = errors.Is(mb.Flag(ctx, f, models.Handle{}, flag, true), models.ErrNotOffered)
+			}
 		}
 		return nil
 	})

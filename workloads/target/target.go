@@ -53,6 +53,8 @@ type Target struct {
 	Acknowledged *ledger.Ledger
 	// Offers says which operations the model has.
 	Offers [workloads.NumOps]bool
+	// LacksFlag says which flags of the workload the model does not store.
+	LacksFlag [workloads.NumMarks]bool
 	// NotOffered says why the model cannot hold the workload's population, or "".
 	NotOffered string
 	// Beside: the engine runs on this machine, in processes of its own.

@@ -1,0 +1,149 @@
+package run
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+)
+
+// spy notes how the operations of a workload call a mailbox.
+type spy struct {
+	*fake
+	lock  sync.Mutex
+	notes map[string]map[int]int // what, and how often it had which value
+}
+
+func (s *spy) note(what string, value int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.notes[what] == nil {
+		s.notes[what] = map[int]int{}
+	}
+	s.notes[what][value]++
+}
+
+// values are the values that were noted.
+func (s *spy) values(what string) []int { return slices.Sorted(maps.Keys(s.notes[what])) }
+
+func (s *spy) Mailbox(d drivers.Session) models.Mailbox {
+	return spyMailbox{s.fake.Mailbox(d).(fakeMailbox), s}
+}
+
+type spyMailbox struct {
+	fakeMailbox
+	s *spy
+}
+
+func (b spyMailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int, yield func(*models.Entry) error) error {
+	if limit < 100 { // more is the audit's
+		b.s.note("page", limit)
+	}
+	first := 0
+	if !after.IsZero() {
+		first = 1
+	}
+	b.s.note("list", first)
+	return b.fakeMailbox.List(ctx, f, after, limit, yield)
+}
+
+func (b spyMailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
+	if flag == models.Answered {
+		return models.ErrNotOffered
+	}
+	if h.IsZero() {
+		return models.ErrNotFound
+	}
+	b.s.note("flag", int(flag))
+	return b.fakeMailbox.Flag(ctx, f, h, flag, on)
+}
+
+func (b spyMailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+	b.s.note("move", len(hs))
+	return b.fakeMailbox.Move(ctx, from, to, hs, handles)
+}
+
+func (b spyMailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	b.s.note("delete", len(hs))
+	return b.fakeMailbox.Delete(ctx, f, hs)
+}
+
+// What a workload says of operations reaches the model: pages, how many messages,
+// flags. A flag that the model does not store is left out. All of it can be audited.
+func TestHowOperationsAreDone(t *testing.T) {
+	s := &spy{fake: newFake(), notes: map[string]map[int]int{}}
+	c := config(t, s.fake, `
+  - measure:
+      operations: 400
+      streams:
+        - rate: 2000/s
+          mix:
+            list: {weight: 10, page: 7}
+            delete: {weight: 1, messages: 5}
+            move: {weight: 1, messages: 3}
+            flag: {weight: 10, messages: 2, flags: [seen, answered, flagged]}
+            deliver: 12
+        - rate: 500/s
+          think: 1ms
+          session: [{list: {times: 3, page: 4}}, open]`)
+	c.Models[0].Bind = func(context.Context, *drivers.Prepared, models.Options) (models.Bound, error) { return s, nil }
+	c.Audit = AuditAfter
+	r := runOK(t, c)
+	cell := r.Cells[len(r.Cells)-1]
+	for what, want := range map[string][]int{"page": {4, 7}, "flag": {int(models.Seen), int(models.Flagged)}, "list": {0, 1}} {
+		if got := s.values(what); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	for what, want := range map[string]int{"delete": 5, "move": 3} {
+		if got := s.values(what); len(got) == 0 || slices.Max(got) != want {
+			t.Errorf("%s of %v messages, want %d", what, got, want)
+		}
+	}
+	if cell.Offered.Skipped == 0 || cell.Ops["flag"].Support != "native" || cell.Ops["flag"].Failed > 0 {
+		t.Errorf("a flag that is not stored: offered %+v, %+v", cell.Offered, cell.Ops["flag"])
+	}
+	deleted := 0
+	for n, times := range s.notes["delete"] {
+		deleted += n * times
+	}
+	if a := auditOf(t, r); a.Wrong() || int(a.Deleted) != deleted {
+		t.Errorf("%d were deleted, and the audit says %+v", deleted, a)
+	}
+}
+
+// An operation that takes longer than its timeout has an unknown outcome. Others are
+// not touched by that.
+func TestTimeouts(t *testing.T) {
+	d := newFake()
+	c := config(t, d, `
+  - measure: {clients: 2, operations: 40, mix: {open: {weight: 1, timeout: 5ms}, counters: 1}}`)
+	d.before = pause(20*time.Millisecond, "open", "stats")
+	r := runOK(t, c)
+	ops := r.Cells[len(r.Cells)-1].Ops
+	if o := ops["open"]; o.Count != 0 || o.Unknown == 0 {
+		t.Errorf("open: %+v", o)
+	}
+	if o := ops["counters"]; o.Count == 0 || o.Unknown != 0 {
+		t.Errorf("counters: %+v", o)
+	}
+}
+
+// Clients that think ask for less.
+func TestThinkTime(t *testing.T) {
+	c := config(t, newFake(), `
+  - measure: {clients: 2, operations: 20, think: 20ms, mix: {counters: 1}}`)
+	r := runOK(t, c)
+	cell := r.Cells[len(r.Cells)-1]
+	if cell.Seconds < 0.18 || cell.Ops["counters"].Count != 20 {
+		t.Errorf("20 operations of 2 clients took %g s with 20 ms before each", cell.Seconds)
+	}
+	if e := cell.Evidence; e.Own > int64(cell.Seconds*1e9)/4 {
+		t.Errorf("thinking counts as the client's own work: %v", time.Duration(e.Own))
+	}
+}
