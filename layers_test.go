@@ -81,6 +81,7 @@ var layers = []struct {
 		[]string{"schemas/forecast", "models", "models/mail", "workloads", "workloads/messages"},
 		[]string{"schemas", "models/*", "drivers", "drivers/*", "drivers/launch/live"},
 	},
+	{"workloads/replay", []string{"schemas/strict", "workloads"}, []string{"workloads/messages", "workloads/run", "models", "models/*", "drivers", "drivers/*", "reports"}},
 	{"workloads/random", []string{"schemas/strict"}, nil},
 	{"workloads/messages", []string{"models/mail", "workloads", "workloads/random"}, nil},
 	{"workloads", []string{"schemas/strict", "workloads/random"}, nil},

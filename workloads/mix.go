@@ -64,7 +64,9 @@ func (m *Mix) chooser() chooser {
 		}
 		c.n++
 	}
-	c.bound[c.n-1] = math.MaxUint64
+	if c.n > 0 {
+		c.bound[c.n-1] = math.MaxUint64
+	}
 	return c
 }
 

@@ -36,6 +36,9 @@ var opNames = [NumOps]string{
 // String returns the operation's name in workloads and results.
 func (o Op) String() string { return opNames[o] }
 
+// OpNames returns the names of all operations.
+func OpNames() []string { return opNames[:] }
+
 // ParseOp returns the operation of that name.
 func ParseOp(name string) (Op, bool) {
 	for i, n := range opNames {

@@ -96,7 +96,7 @@ func (d *decoder) mail(root map[string]strict.Entry) {
 	}
 	f := d.Fields(e.Value, "mail", keysIn("mail"))
 	d.dist(f, "body", "mail.body", &m.Body, 0, MaxMessage)
-	d.dist(f, "recipients", "mail.recipients", &m.Recipients, 1, maxRecipients)
+	d.dist(f, "recipients", "mail.recipients", &m.Recipients, 1, MaxRecipients)
 	if e, ok := f["html"]; ok {
 		m.HTML = d.share(e.Value, "mail.html")
 	}

@@ -41,8 +41,9 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 
 // Bounds of how an operation is carried out.
 const (
-	maxPage     = 10_000
-	maxMessages = 1000 // that one operation is about
+	maxPage = 10_000
+	// MaxMessages is how many messages one operation can be about.
+	MaxMessages = 1000
 )
 
 // how reads how an operation is carried out.
@@ -56,7 +57,7 @@ func (d *decoder) how(h *How, op Op, f map[string]strict.Entry, where string) {
 	if e, ok := f["page"]; ok {
 		h.Page = int(d.whole(e.Value, "page of "+where, 1, maxPage))
 	}
-	d.dist(f, "messages", "messages of "+where, &h.Messages, 1, maxMessages)
+	d.dist(f, "messages", "messages of "+where, &h.Messages, 1, MaxMessages)
 	if e, ok := f["flags"]; ok {
 		for _, item := range d.List(e.Value, "flags of "+where) {
 			if i := slices.Index(flagNames, item.Value); i >= 0 {

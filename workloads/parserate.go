@@ -35,7 +35,7 @@ func (d *decoder) rate(p *Phase, n *yaml.Node, where string) {
 		p.Shape = nil
 		return
 	}
-	p.Rate = rateOf(p.Shape.Count(p.Duration) / max(p.Duration, time.Second).Seconds())
+	p.Rate = RateOf(p.Shape.Count(p.Duration) / max(p.Duration, time.Second).Seconds())
 }
 
 func (d *decoder) plainRate(n *yaml.Node, where string) Rate {

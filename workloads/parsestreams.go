@@ -189,7 +189,7 @@ func (p *Phase) sum() {
 		p.Mix[op] /= max(total, 1e-300)
 	}
 	if p.Rate = (Rate{}); p.Arrivals != Closed {
-		p.Rate = rateOf(rate)
+		p.Rate = RateOf(rate)
 	}
 }
 
@@ -211,8 +211,8 @@ func (p *Phase) perOperation() (mix Mix, all float64) {
 	return mix, max(all, 1e-9)
 }
 
-// rateOf returns a rate of so many a second, to a thousandth.
-func rateOf(perSecond float64) Rate {
+// RateOf returns a rate of so many a second, to a thousandth.
+func RateOf(perSecond float64) Rate {
 	return Rate{max(1, uint64(math.Round(perSecond*1000))), 1000 * time.Second}
 }
 

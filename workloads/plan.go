@@ -96,7 +96,7 @@ func (w *Workload) Plan(phase *Phase, c *Census) *Plan {
 		session:  phase.Session,
 		users:    keys.set(c),
 		spread:   w.Mail.Recipients,
-		widest:   int(min(int64(c.Users()), w.Mail.Recipients.Max(), maxRecipients)),
+		widest:   int(min(int64(c.Users()), w.Mail.Recipients.Max(), MaxRecipients)),
 		arrived:  loadEnd.Add(time.Duration(phase.Number) * 24 * time.Hour),
 	}
 	if phase.Session != nil {
@@ -121,8 +121,8 @@ func (w *Workload) Plan(phase *Phase, c *Census) *Plan {
 	return p
 }
 
-// maxRecipients bounds how many mailboxes one delivery can go to.
-const maxRecipients = 1000
+// MaxRecipients bounds how many mailboxes one delivery can go to.
+const MaxRecipients = 1000
 
 // phaseMessages is where the message numbers of a phase begin: Number+1 times this.
 // The load's are below, from 0. Those of stream i begin i times streamMessages later.
@@ -148,6 +148,24 @@ func (p *Plan) Next(n uint64, o *Operation) {
 		o.Folder = o.how.folders[p.census.FolderCount(o.User)-1].Choose(r)
 		o.Pick = r.Uint64()
 		p.draw(o)
+	}
+}
+
+// Given makes operation n into o: one whose kind, user and folder are known, and of which
+// everything else is drawn.
+func (p *Plan) Given(n uint64, op Op, user, folder int, o *Operation) {
+	*o = Operation{N: n, Recipients: o.Recipients[:0], Op: op, User: user, how: &p.hows[op]}
+	o.rand.Seed(p.seed, streamOperation+p.stream<<8, n)
+	if p.ofFolder(n, o) {
+		o.Folder, o.Pick = folder, o.rand.Uint64()
+		p.draw(o)
+	}
+}
+
+// AddRecipient adds a user to those that a delivery goes to, unless it is one of them.
+func (o *Operation) AddRecipient(user int) {
+	if !slices.Contains(o.Recipients, user) {
+		o.Recipients = append(o.Recipients, user)
 	}
 }
 
@@ -215,7 +233,7 @@ func (p *Plan) draw(o *Operation) {
 		}
 	}
 	if h.messages != nil {
-		o.Messages = int(min(max(1, h.messages.Draw(r)), maxMessages))
+		o.Messages = int(min(max(1, h.messages.Draw(r)), MaxMessages))
 	}
 }
 

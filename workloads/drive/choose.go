@@ -7,6 +7,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
@@ -196,7 +197,12 @@ func (w *worker) chooseRecipients() (bool, error) {
 func (w *worker) makeMessage(n uint64, date time.Time) (err error) {
 	t := &w.task
 	t.handles = append(t.handles[:0], make([]models.Handle, len(t.refs))...)
-	if err = w.mail.Message(n, date, &w.message); err == nil && w.target.Acknowledged != nil {
+	if sized, ok := w.mail.(messages.Sizer); ok && w.op.Size > 0 {
+		err = sized.Sized(n, date, w.op.Size, &w.message)
+	} else {
+		err = w.mail.Message(n, date, &w.message)
+	}
+	if err == nil && w.target.Acknowledged != nil {
 		t.digest, err = w.digester.Message(&w.message)
 	}
 	return err

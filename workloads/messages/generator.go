@@ -85,6 +85,19 @@ func (w *writer) sender(n uint64) int {
 // Message implements Reader. It and the writers of headers draw everything that
 // is random, in a fixed order.
 func (w *writer) Message(n uint64, date time.Time, m *mail.Message) error {
+	return w.Sized(n, date, 0, m)
+}
+
+// Large messages of a given size have largeBody bytes of text and an attachment. The fields
+// and boundaries of a part take about partOverhead bytes.
+const (
+	largeMessage = 64 << 10
+	largeBody    = 8 << 10
+	partOverhead = 160
+)
+
+// Sized implements Sizer; size 0 is what the workload says.
+func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) error {
 	*m = mail.Message{Attachments: w.parts[:0]}
 	w.m, w.buf, w.decoded, w.used, w.to = m, w.buf[:0], w.decoded[:0], 0, w.to[:0]
 	w.raw = w.rope()
@@ -99,7 +112,21 @@ func (w *writer) Message(n uint64, date time.Time, m *mail.Message) error {
 	if w.r.Chance(spec.Attachments.Share) {
 		files = int(min(max(1, spec.Attachments.Count.Draw(&w.r)), maxFiles))
 	}
+	file := 0
+	if size > 0 {
+		html, files = false, 0
+		if size > largeMessage {
+			files = 1
+		}
+	}
 	w.header(sender, n)
+	if size > 0 {
+		left := max(0, size-int(w.raw.size)-partOverhead)
+		if body = left; files > 0 {
+			body = largeBody
+			file = max(0, left-body-3*partOverhead) * base64Line / base64Text
+		}
+	}
 
 	mixed, alternative := files > 0, html
 	switch {
@@ -125,10 +152,13 @@ func (w *writer) Message(n uint64, date time.Time, m *mail.Message) error {
 	}
 	left := int64(workloads.MaxMessage)
 	for i := range files {
-		size := min(spec.Attachments.Size.Draw(&w.r), left)
-		left -= size
+		length := min(int64(file), left)
+		if size == 0 {
+			length = min(spec.Attachments.Size.Draw(&w.r), left)
+		}
+		left -= length
 		w.delimiter('m', n, false)
-		w.attachment(i, int(size))
+		w.attachment(i, int(length))
 	}
 	if mixed {
 		w.delimiter('m', n, true)

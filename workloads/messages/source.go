@@ -32,6 +32,13 @@ type Reader interface {
 	From(n uint64) (string, error)
 }
 
+// Sizer is a Reader that can make a message of a given size. Those of a file cannot.
+type Sizer interface {
+	// Sized is like Message. The whole message has about size bytes, and an attachment if
+	// it is large; it is larger if its header is.
+	Sized(n uint64, date time.Time, size int, m *mail.Message) error
+}
+
 // Open returns the mail of the mbox at path as a Source; see [mail.Open].
 func Open(ctx context.Context, path, temp string) (Source, error) {
 	f, err := mail.Open(ctx, path, temp)

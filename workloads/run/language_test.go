@@ -2,8 +2,14 @@ package run
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -145,5 +151,40 @@ func TestThinkTime(t *testing.T) {
 	}
 	if e := cell.Evidence; e.Own > int64(cell.Seconds*1e9)/4 {
 		t.Errorf("thinking counts as the client's own work: %v", time.Duration(e.Own))
+	}
+}
+
+// A trace is replayed from its file, and its sizes are those of the messages.
+func TestReplayedTrace(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "trace.jsonl")
+	var b strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&b, `{"time": %g, "user": "u%d", "op": "deliver", "size": 9000}`+"\n", float64(i)/10, i%5)
+		fmt.Fprintf(&b, `{"time": %g, "user": "u%d", "op": "list"}`+"\n", float64(i)/10, i%5)
+	}
+	if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := newFake()
+	c := config(t, d, "  - measure: {replay: {trace: "+name+", speed: 10}}")
+	r := runOK(t, c)
+	cell := r.Cells[len(r.Cells)-1]
+	if cell.Ops["deliver"].Count != 50 || cell.Ops["list"].Count != 50 || cell.Offered.Span < 0.48 || cell.Offered.Span > 0.52 {
+		t.Errorf("replayed %+v of %+v", cell.Offered, cell.Ops)
+	}
+	sized := 0
+	for _, folder := range d.folders {
+		for _, m := range folder {
+			if n := len(m.raw); n > 8800 && n < 9200 {
+				sized++
+			}
+		}
+	}
+	if sized < 50 {
+		t.Errorf("%d messages have the size of the trace", sized)
+	}
+	c.Workload.Phases[1].Replay.Trace += ".not"
+	if _, err := Run(t.Context(), c); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a trace that is not there: %v", err)
 	}
 }

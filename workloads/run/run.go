@@ -16,6 +16,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/replay"
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
@@ -41,6 +42,9 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 		}
 		result.Left = append(result.Left, fmt.Sprintf("data folder %s: %v", data.path, closeErr))
 	}()
+	if err := openTraces(ctx, c.Workload); err != nil {
+		return nil, err
+	}
 	census, err := c.Workload.Census(ctx)
 	if err != nil {
 		return nil, err
@@ -100,6 +104,24 @@ func (r *runner) flushLog() {
 	if r.log != nil && r.logErr == nil {
 		r.logErr = r.log.Flush()
 	}
+}
+
+// openTraces reads the traces that phases replay.
+func openTraces(ctx context.Context, w *workloads.Workload) error {
+	for i := range w.Phases {
+		p := &w.Phases[i]
+		if p.Replay == nil {
+			continue
+		}
+		t, err := replay.Open(ctx, p.Replay.Trace)
+		if err == nil {
+			err = t.Prepare(w, p)
+		}
+		if err != nil {
+			return fmt.Errorf("phase %s: %w", p.Name, err)
+		}
+	}
+	return nil
 }
 
 // rotated returns all in the same order, beginning with number n.

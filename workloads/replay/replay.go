@@ -1,0 +1,208 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// Trace is a trace that was read into memory.
+type Trace struct {
+	name   string
+	all    []operation
+	others []int32 // recipients of deliveries to several
+	users  int
+	counts workloads.Mix
+}
+
+// operation is one operation of a trace: 32 bytes, of which a long trace has many.
+type operation struct {
+	due        time.Duration // after the first
+	user       int32
+	others     int32 // place of its recipients
+	size       int32
+	folder, to int16
+	recipients int16
+	messages   int16
+	op         workloads.Op
+}
+
+// mostOperations bounds what a trace takes in memory, to some 700 MB.
+const mostOperations = 20_000_000
+
+// Open reads a trace.
+func Open(ctx context.Context, name string) (*Trace, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open trace: %w", err)
+	}
+	defer f.Close()
+	t := &Trace{name: name}
+	first := Seconds(0)
+	users := map[string]int32{}
+	folders := map[[2]string]int16{}
+	counts := map[string]int16{}
+	user := func(s string) int32 {
+		n, ok := users[s]
+		if !ok {
+			n = int32(len(users))
+			users[strings.Clone(s)] = n
+		}
+		return n
+	}
+	folder := func(u, s string) int16 {
+		if s == "" || strings.EqualFold(s, "inbox") {
+			return 0
+		}
+		key := [2]string{u, s}
+		n, ok := folders[key]
+		if !ok && counts[u] < math.MaxInt16 {
+			counts[u]++
+			n = counts[u]
+			folders[key] = n
+		}
+		return n
+	}
+	err = Read(ctx, name, f, func(l *Line, op workloads.Op) error {
+		if len(t.all) == 0 {
+			first = l.Time
+		}
+		if len(t.all) == mostOperations {
+			return fmt.Errorf("more than %d operations; divide the trace", mostOperations)
+		}
+		if len(l.Recipients) > workloads.MaxRecipients {
+			return fmt.Errorf("%d recipients; expected at most %d", len(l.Recipients), workloads.MaxRecipients)
+		}
+		o := operation{
+			due: time.Duration(float64(l.Time-first) * 1e9), user: user(l.User), op: op, size: int32(l.Size),
+			folder: folder(l.User, l.Folder), messages: int16(l.Messages), to: -1,
+			others: int32(len(t.others)), recipients: int16(len(l.Recipients)),
+		}
+		if l.To != "" {
+			o.to = folder(l.User, l.To)
+		}
+		for _, r := range l.Recipients {
+			t.others = append(t.others, user(r))
+		}
+		t.all = append(t.all, o)
+		t.counts[op]++
+		return nil
+	})
+	t.users = len(users)
+	if err == nil && len(t.all) == 0 {
+		err = fmt.Errorf("trace %s has no operations", name)
+	}
+	return t, err
+}
+
+// Prepare sets what the phase says of the trace: its mix, rate and bound. The error says
+// why the workload cannot replay it.
+func (t *Trace) Prepare(w *workloads.Workload, p *workloads.Phase) error {
+	if t.users > w.Population.Users {
+		return fmt.Errorf("trace %s has %d users, and the population %d; set population.users to %d or more",
+			t.name, t.users, w.Population.Users, t.users)
+	}
+	if t.counts.Has(workloads.Restore) && !t.counts.Has(workloads.Delete) {
+		return fmt.Errorf("trace %s restores messages and deletes none", t.name)
+	}
+	p.Replay.Source, p.Mix = t, t.counts
+	n := uint64(len(t.all))
+	if p.Operations == 0 || p.Operations > n {
+		p.Operations = n
+	}
+	span := max(t.span(p.Replay.Speed), time.Nanosecond)
+	p.Rate = workloads.RateOf(float64(n) / span.Seconds())
+	return nil
+}
+
+// span is how long the trace is, and one mean distance more.
+func (t *Trace) span(speed float64) time.Duration {
+	last := float64(t.all[len(t.all)-1].due) / speed
+	return time.Duration(last * float64(len(t.all)) / float64(max(1, len(t.all)-1)))
+}
+
+// Stream implements workloads.Recorded.
+func (t *Trace) Stream(w *workloads.Workload, p *workloads.Phase, c *workloads.Census) workloads.Stream {
+	return &stream{trace: t, plan: w.Plan(p, c), census: c, phase: *p}
+}
+
+// stream repeats a trace.
+type stream struct {
+	trace  *Trace
+	plan   *workloads.Plan
+	census *workloads.Census
+	phase  workloads.Phase
+
+	mu   sync.Mutex
+	next int
+	last time.Duration
+}
+
+// Next implements workloads.Stream.
+func (s *stream) Next(_ time.Duration, o *workloads.Operation) (due time.Duration, ok bool) {
+	s.mu.Lock()
+	n := s.next
+	if ok = n < len(s.trace.all) && uint64(n) < s.phase.Operations; ok {
+		due = time.Duration(float64(s.trace.all[n].due) / s.phase.Replay.Speed)
+		if ok = s.phase.Duration == 0 || due < s.phase.Duration; ok {
+			s.next++
+			s.last = due
+		}
+	}
+	s.mu.Unlock()
+	if ok {
+		s.make(n, o)
+	}
+	return due, ok
+}
+
+// make makes operation n.
+func (s *stream) make(n int, o *workloads.Operation) {
+	t := &s.trace.all[n]
+	user := int(t.user)
+	folders := s.census.FolderCount(user)
+	s.plan.Given(uint64(n), t.op, user, int(t.folder)%folders, o)
+	if t.to >= 0 && folders > 1 && (t.op == workloads.Move || t.op == workloads.Label) {
+		if to := int(t.to) % folders; to != o.Folder {
+			o.To = to
+		}
+	}
+	if t.messages > 0 {
+		o.Messages = int(t.messages)
+	}
+	o.Size = int(t.size)
+	if t.op == workloads.Deliver {
+		o.Recipients = append(o.Recipients[:0], user)
+		for i, u := range s.trace.others[t.others : int(t.others)+int(t.recipients)] {
+			if i == 0 {
+				o.Recipients[0], o.User = int(u), int(u)
+			} else {
+				o.AddRecipient(int(u))
+			}
+		}
+	}
+}
+
+// Open implements workloads.Stream.
+func (*stream) Open() bool { return true }
+
+// Span implements workloads.Stream.
+func (s *stream) Span() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.next == 0:
+		return 0
+	case s.phase.Duration > 0:
+		return min(s.phase.Duration, s.trace.span(s.phase.Replay.Speed))
+	case s.next == len(s.trace.all):
+		return s.trace.span(s.phase.Replay.Speed)
+	}
+	return s.last + time.Duration(float64(time.Second)/s.phase.Rate.PerSecond())
+}

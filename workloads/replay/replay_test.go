@@ -1,0 +1,140 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/messages"
+)
+
+const trace = `{"time": "2026-01-31T12:00:00Z", "user": "anna", "op": "list", "folder": "INBOX"}
+{"time": "2026-01-31T12:00:01.5Z", "user": "bob", "op": "deliver", "size": 40000, "recipients": ["carol", "anna", "carol"]}
+
+{"time": "2026-01-31T12:00:01.5Z", "user": "anna", "op": "move", "folder": "Archive", "to": "inbox", "messages": 3}
+{"time": "2026-01-31T12:00:10Z", "user": "bob", "op": "open", "folder": "Lists"}
+`
+
+func workload(t *testing.T, trace, more string) *workloads.Workload {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "trace.jsonl")
+	if err := os.WriteFile(name, []byte(trace), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := workloads.Parse("x.yaml", []byte(`
+version: 1
+name: x
+population: {users: 3, folders: 2, messages: 5}
+phases: [{load: {}}, {measure: {replay: {trace: `+name+more+`}}}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// A trace comes back operation by operation, at its times or a multiple of their speed.
+func TestReplay(t *testing.T) {
+	for more, speed := range map[string]float64{"": 1, ", speed: 4": 4, ", speed: 0.5": 0.5} {
+		w := workload(t, trace, more)
+		p := &w.Phases[1]
+		tr, err := Open(t.Context(), p.Replay.Trace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tr.Prepare(w, p); err != nil {
+			t.Fatal(err)
+		}
+		c, err := w.Census(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := w.Stream(p, c)
+		var o workloads.Operation
+		for _, want := range []struct {
+			due float64
+			is  string
+		}{
+			{0, "list 0/0 to 0, 1 messages, 0 bytes []"},
+			{1.5, "deliver 2/0 to 0, 1 messages, 40000 bytes [2 0]"},
+			{1.5, "move 0/1 to 0, 3 messages, 0 bytes []"},
+			{10, "open 1/1 to 0, 1 messages, 0 bytes []"},
+		} {
+			due, ok := s.Next(0, &o)
+			is := fmt.Sprintf("%s %d/%d to %d, %d messages, %d bytes %v", o.Op, o.User, o.Folder, o.To, o.Messages, o.Size, o.Recipients)
+			if !ok || math.Abs(due.Seconds()-want.due/speed) > 1e-6 || is != want.is {
+				t.Errorf("speed %g: %v %s, want %g %s", speed, due, is, want.due/speed, want.is)
+			}
+		}
+		if _, ok := s.Next(0, &o); ok || p.Mix != (workloads.Mix{workloads.List: 1, workloads.Deliver: 1, workloads.Move: 1, workloads.Open: 1}) {
+			t.Errorf("a fifth operation, or the mix %v", p.Mix)
+		}
+		// Four operations in 10 s, and one distance behind the last.
+		if rate := p.Rate.PerSecond(); math.Abs(rate/(4*speed/(10*4.0/3))-1) > 0.01 {
+			t.Errorf("speed %g: the rate is %g/s", speed, rate)
+		}
+		one, n := w.PlanDigest(p, c)
+		two, _ := w.PlanDigest(p, c)
+		if one != two || n != 4 {
+			t.Errorf("digests %s and %s of %d", one, two, n)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		``: "has no operations",
+		`{"time": 1, "user": "a", "op": "list"}` + "\n" + `{"time": 0.5, "user": "a", "op": "list"}`: ":2: time 0.5 comes behind 1",
+		`{"time": 1, "user": "a", "op": "lst"}`:                                                      `:1: unknown operation "lst"; did you mean "list"?`,
+		`{"time": 1, "usr": "a", "op": "list"}`:                                                      `:1: unknown field "usr"; did you mean "user"?`,
+		`{"time": 1, "op": "list"}`:                                                                  ":1: no user",
+		`{"time": 1, "user": "a"}`:                                                                   ":1: no op",
+		`{"user": "a", "op": "list"}`:                                                                ":1: time -1",
+		`{"time": "noon", "user": "a", "op": "list"}`:                                                `:1: not a line of a trace: "noon" is not a time`,
+		`{"time": 1, "user": "a", "op": "deliver", "size": -1}`:                                      ":1: size is -1",
+		`{"time": 1, "user": "a", "op": "move", "messages": 5000}`:                                   ":1: messages is 5000",
+		`time,user,op`: ":1: not a line of a trace",
+	} {
+		w := workload(t, text, "")
+		if _, err := Open(t.Context(), w.Phases[1].Replay.Trace); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\n%v, want %s", text, err, want)
+		}
+	}
+	w := workload(t, trace, "")
+	w.Population.Users = 2
+	tr, err := Open(t.Context(), w.Phases[1].Replay.Trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.Prepare(w, &w.Phases[1]); err == nil || !strings.Contains(err.Error(), "set population.users to 3") {
+		t.Errorf("too few users: %v", err)
+	}
+}
+
+// A message of a given size has that size, within 3% where its header fits, and can be
+// parsed.
+func TestSizes(t *testing.T) {
+	w := workload(t, trace, "")
+	r := messages.NewGenerator(w).Reader().(messages.Sizer)
+	for _, size := range []int{1, 4000, 30_000, 64 << 10, 65 << 10, 300_000, 5_000_000} {
+		for n := range uint64(20) {
+			var m, parsed mail.Message
+			if err := r.Sized(n, time.Unix(0, 0), size, &m); err != nil {
+				t.Fatal(err)
+			}
+			got := m.Raw.Size()
+			if math.Abs(float64(got)/float64(size)-1) > 0.03 && size > 2000 {
+				t.Errorf("a message of %d has %d bytes", size, got)
+			}
+			if err := mail.NewParser().Parse(m.Raw, time.Time{}, &parsed); err != nil || parsed.Malformed != "" || len(parsed.Attachments) != len(m.Attachments) {
+				t.Errorf("a message of %d: %v %s", size, err, parsed.Malformed)
+			}
+		}
+	}
+}
