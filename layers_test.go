@@ -65,6 +65,8 @@ var layers = []struct {
 	},
 	{"reports/scratch", nil, nil},
 	{"reports/units", nil, nil},
+	{"reports/glossary", nil, nil},
+	{"reports/page", []string{"schemas", "schemas/diagram", "reports", "reports/glossary", "reports/units"}, []string{"schemas/*", "reports/*", "workloads"}},
 	{"reports", []string{"reports/latency", "reports/scratch", "reports/units", "schemas"}, []string{"reports/judge"}},
 	{
 		"workloads/run",

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,16 @@ var small = []string{
 
 // TestExamples runs the examples of every command's help, with less work.
 func TestExamples(t *testing.T) {
+	results, err := filepath.Abs("../reports/testdata/sample")
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(t.TempDir())
+	for _, dir := range []string{"results/monday", "results/tuesday"} {
+		if err := os.CopyFS(dir, os.DirFS(results)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var mbox bytes.Buffer
 	w := gzip.NewWriter(&mbox)
 	if _, err := io.WriteString(w, "From a@b\nSubject: one\n\nbody\n"); err != nil {

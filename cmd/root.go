@@ -36,7 +36,7 @@ Exit status:
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(flagError(cmd, err))
 	})
-	root.AddCommand(newRun(known), newModels(known), newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
+	root.AddCommand(newRun(known), newReport(), newModels(known), newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	refuseArguments(root)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/workloads/random"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -142,7 +143,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		}
 	}
 	path := f.outputDir(c.Workload.Name)
-	dir, err := reports.Create(path)
+	dir, err := reports.Create(path, page.Report)
 	if errors.Is(err, reports.ErrTaken) {
 		return usage(err)
 	} else if err != nil {

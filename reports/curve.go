@@ -1,9 +1,13 @@
 package reports
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -29,6 +33,23 @@ type Point struct {
 // stepsPerDecade is how many points a curve has between 0 and 90 %, 90 and
 // 99 %, and so on.
 const stepsPerDecade = 20
+
+// OpenCurves reads the curves of a run from its directory. A directory without a latency
+// log has none.
+func OpenCurves(dir string, r *Run) ([]Curve, error) {
+	f, err := os.Open(filepath.Join(dir, LatencyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("read percentile curves: %w", err)
+	}
+	defer f.Close()
+	curves, err := ReadCurves(r, f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	return curves, nil
+}
 
 // ReadCurves reads the curves of the run's measured phases from its latency
 // log, in the order of its cells.

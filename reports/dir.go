@@ -30,6 +30,9 @@ const PartialPattern = "*" + partial
 // ErrTaken is the error for a run directory that has contents already.
 var ErrTaken = errors.New("choose another run directory")
 
+// Page writes the report of a run whose directory has that name.
+type Page func(w io.Writer, name string, r *Run, curves []Curve) error
+
 // Dir is a run directory that is being written. It gets its name when the run has ended.
 // What Save wrote until then is kept, whatever happens.
 type Dir struct {
@@ -39,15 +42,17 @@ type Dir struct {
 	// parent says that Create made the directory that path is in.
 	parent bool
 
-	log logFile
+	page Page
+	log  logFile
 	// scratch marks the temporary directory until it holds results.
 	scratch *scratch.Folder
 	kept    bool // the mark is off
 }
 
 // Create begins the run directory dir, which must be empty or not exist. It fails if
-// dir cannot be written, so that a user learns of that before the run.
-func Create(dir string) (*Dir, error) {
+// dir cannot be written, so that a user learns of that before the run. Page makes the
+// report.
+func Create(dir string, page Page) (*Dir, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
@@ -60,7 +65,7 @@ func Create(dir string) (*Dir, error) {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	_, err = os.Stat(filepath.Dir(path))
-	d := &Dir{name: filepath.Clean(dir) + partial, path: path, temp: path + partial, parent: errors.Is(err, fs.ErrNotExist)}
+	d := &Dir{page: page, name: filepath.Clean(dir) + partial, path: path, temp: path + partial, parent: errors.Is(err, fs.ErrNotExist)}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
@@ -188,7 +193,7 @@ func (d *Dir) writeReports(r *Run) error {
 		write func(io.Writer) error
 	}{
 		{BenchFile, func(w io.Writer) error { return WriteBench(w, r) }},
-		{HTMLFile, func(w io.Writer) error { return WriteHTML(w, r, curves) }},
+		{HTMLFile, func(w io.Writer) error { return d.page(w, filepath.Base(d.path), r, curves) }},
 	} {
 		if werr := writeFile(filepath.Join(d.temp, f.name), f.write); err == nil {
 			err = werr

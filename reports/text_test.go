@@ -100,13 +100,13 @@ func TestDoubtsOfSeveralPhases(t *testing.T) {
 	}
 }
 
-// Doubts whose texts begin alike are all said, in the text and on the page.
+// Doubts whose texts begin alike are all said.
 func TestDoubtsThatBeginAlike(t *testing.T) {
 	var text bytes.Buffer
 	if err := WriteText(&text, sample(), 80); err != nil {
 		t.Fatal(err)
 	}
-	for where, said := range map[string]string{"text": text.String(), "page": samplePage(t)} {
+	for where, said := range map[string]string{"text": text.String()} {
 		said = strings.Join(strings.Fields(said), " ")
 		for _, want := range []string{
 			"not steady: the service time went from 1ms in the first half to 2ms in the second",
@@ -236,7 +236,6 @@ func TestWritersTellOfAFullDisk(t *testing.T) {
 		for name, err := range map[string]error{
 			"text":  WriteText(&fullDisk{min(room, 1024)}, sample(), 80),
 			"bench": WriteBench(&fullDisk{min(room, 1024)}, sample()),
-			"page":  WriteHTML(&fullDisk{room}, sample(), nil),
 		} {
 			if !errors.Is(err, errFull) {
 				t.Errorf("%s with room for %d bytes: %v, want %v", name, room, err, errFull)

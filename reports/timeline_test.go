@@ -27,3 +27,30 @@ func TestSketch(t *testing.T) {
 		}
 	}
 }
+
+// A gap is told of where operations were missed in it, and not where there were
+// none to miss.
+func TestGap(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		ok      int64
+		seconds float64 // of the phase
+		gap     Gap
+		want    string
+	}{
+		{"a node that was down", 6000, 60, Gap{14.2, 10.53}, "longest gap without an operation that was ok: 10.5 s at 00:14"},
+		{"after an hour", 6000, 6000, Gap{3723, 30}, "longest gap without an operation that was ok: 30.0 s at 1:02:03"},
+		{"short", 60000, 60, Gap{14, 0.9}, ""},
+		{"few operations", 10, 60, Gap{14, 10}, ""},
+		{"none at all", 0, 60, Gap{0, 60}, "longest gap without an operation that was ok: 60.0 s at 00:00"},
+	} {
+		cell := Cell{Seconds: c.seconds, Gap: &c.gap, Timeline: []Interval{{OK: c.ok}}}
+		if got := cell.LongestGap(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		cell.Timeline = nil // of a phase that was broken off within its first interval
+		if got := cell.LongestGap(); got != "" {
+			t.Errorf("%s, without intervals: %q", c.name, got)
+		}
+	}
+}

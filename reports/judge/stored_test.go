@@ -3,6 +3,7 @@ package judge
 import (
 	"encoding/json"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -79,7 +80,7 @@ func store(t *testing.T) {
 		r.Cells = append(r.Cells, *cell)
 	}
 	dir := filepath.Join(t.TempDir(), "results")
-	d, err := reports.Create(dir)
+	d, err := reports.Create(dir, func(io.Writer, string, *reports.Run, []reports.Curve) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

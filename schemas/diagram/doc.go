@@ -51,6 +51,23 @@ func SVG(w io.Writer, s *schemas.Schema, k Kind) error {
 	return nil
 }
 
+// Style is the style sheet of the diagrams, for a page that has some of them.
+func Style() string { return style }
+
+// Inline writes the diagram as an SVG element of a page, without a style sheet. Each
+// diagram of the page has an id of its own, which is a word.
+func Inline(w io.Writer, s *schemas.Schema, k Kind, id string) error {
+	sc, err := draw(s, k)
+	if err != nil {
+		return err
+	}
+	sc.inline = id
+	if err := sc.write(w); err != nil {
+		return fmt.Errorf("write diagram: %w", err)
+	}
+	return nil
+}
+
 func draw(s *schemas.Schema, k Kind) (*scene, error) {
 	if k != Workflow {
 		return chebotko(s, k), nil

@@ -40,6 +40,9 @@ type polyline struct {
 
 // scene is a diagram as shapes in px. Tests look at it.
 type scene struct {
+	// inline is the name of a diagram within a page, or "" of a document of its own.
+	inline string
+
 	title, desc string
 	w, h        int
 	rects       []rect
@@ -70,14 +73,16 @@ func (sc *scene) write(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`+"\n", sc.w, sc.h, sc.w, sc.h)
 	fmt.Fprintf(w, "<title>%s</title>\n<desc>%s</desc>\n", escape(sc.title), escape(sc.desc))
-	fmt.Fprintf(w, "<style>\n%s</style>\n", style)
-	fmt.Fprintln(w, `<marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path class="head" d="M0,0.5 L8,4 L0,7.5 Z"/></marker>`)
+	if sc.inline == "" {
+		fmt.Fprintf(w, "<style>\n%s</style>\n", style)
+	}
+	fmt.Fprintf(w, `<marker id="%s" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path class="head" d="M0,0.5 L8,4 L0,7.5 Z"/></marker>`+"\n", sc.headID())
 	fmt.Fprintf(w, `<rect class="page" width="%d" height="%d"/>`+"\n", sc.w, sc.h)
 	for _, r := range sc.rects {
 		fmt.Fprintf(w, `<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="%d"/>`+"\n", r.class, r.x, r.y, r.w, r.h, r.round)
 	}
 	for _, l := range sc.lines {
-		l.write(w)
+		l.write(w, sc.headID())
 	}
 	for _, d := range sc.dots {
 		fmt.Fprintf(w, `<circle class="dot" cx="%d" cy="%d" r="4"/>`+"\n", d.x, d.y)
@@ -89,13 +94,16 @@ func (sc *scene) write(out io.Writer) error {
 	return w.Flush()
 }
 
-func (l *polyline) write(w io.Writer) {
+// headID names the arrow head, which each diagram of a page has for itself.
+func (sc *scene) headID() string { return sc.inline + "head" }
+
+func (l *polyline) write(w io.Writer, head string) {
 	class, end := "line", ""
 	if l.rule {
 		class = "rule"
 	}
 	if l.head {
-		end = ` marker-end="url(#head)"`
+		end = fmt.Sprintf(` marker-end="url(#%s)"`, head)
 	}
 	fmt.Fprintf(w, `<path class="%s" d="M%d,%d`, class, l.points[0].x, l.points[0].y)
 	for i := 1; i < len(l.points); i++ {

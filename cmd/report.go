@@ -1,0 +1,180 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/page"
+)
+
+// severalPage is the page of several runs, in the current folder.
+const severalPage = "mailbench-report.html"
+
+func newReport() *cobra.Command {
+	var file, open string
+	var force bool
+	c := &cobra.Command{
+		Use:   "report DIR...",
+		Short: "Write one HTML page of the results of runs",
+		Long: `Write one HTML page of saved results. It needs nothing else: no network, no
+script, no fonts. It can be sent, kept and printed.
+
+The page of one run has an overview of operations and models, percentiles,
+response over time, the access patterns behind each operation, and what it
+takes to repeat the run. It is written to report.html in the run's folder, which
+a run has written already: the page of an older mailbench is made anew.
+
+The page of several runs shows them side by side, in the order given: their
+differences in settings, medians, ratios to the first, and the trend. It is
+written to ` + severalPage + ` in the current folder. It does not say whether
+a difference is more than chance.
+
+A file that mailbench has not written is not overwritten, unless --force says
+so.`,
+		Example: `  mailbench report results/monday
+  mailbench report results/monday results/tuesday
+  mailbench report results/monday results/tuesday -o - > week.html`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no result folder named; a run prints where its results are; see %q", cmd.CommandPath()+" --help")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"yes", "no"}, open) {
+				return usage(unknown("answer to --open", open, []string{"yes", "no"}))
+			}
+			if file == "-" && open == "yes" {
+				return usagef("--open needs a file; leave -o - out")
+			}
+			sources, err := openSources(args)
+			if err != nil {
+				return err
+			}
+			var text bytes.Buffer
+			if err := page.Write(&text, sources...); err != nil {
+				return err
+			}
+			if file == "-" {
+				_, err := cmd.OutOrStdout().Write(text.Bytes())
+				return err
+			}
+			if file == "" {
+				file = severalPage
+				if len(args) == 1 {
+					file = filepath.Join(args[0], reports.HTMLFile)
+				}
+			}
+			if err := writePage(file, text.Bytes(), force); err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), file)
+			if open == "yes" {
+				return show(file)
+			}
+			return nil
+		},
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVarP(&file, "out", "o", "", "write the page to this `FILE`, or to standard output (-)")
+	f.BoolVar(&force, "force", false, "overwrite a file that mailbench has not written")
+	f.StringVar(&open, "open", "no", "open the page in the browser: `yes or no`")
+	return c
+}
+
+// openSources reads the runs of all folders, and says of each that it cannot be read.
+func openSources(dirs []string) ([]page.Source, error) {
+	var sources []page.Source
+	var bad []error
+	for _, dir := range dirs {
+		s, err := openSource(dir)
+		if err != nil {
+			bad = append(bad, err)
+		}
+		sources = append(sources, s)
+	}
+	return sources, errors.Join(bad...)
+}
+
+func openSource(dir string) (s page.Source, err error) {
+	if s.Run, err = reports.Open(dir); err != nil {
+		return s, usage(err)
+	}
+	if s.Curves, err = reports.OpenCurves(dir, s.Run); err != nil {
+		return s, usage(err)
+	}
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return s, fmt.Errorf("read results: %w", err)
+	}
+	s.Name = filepath.Base(path)
+	return s, nil
+}
+
+// writePage writes the page under a temporary name first, so that nobody sees half of it.
+func writePage(file string, text []byte, force bool) error {
+	if !force {
+		if err := replaceable(file); err != nil {
+			return err
+		}
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".mailbench-*.html")
+	if err != nil {
+		return missing(fmt.Errorf("write page: %w", err))
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("write page: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}
+
+// replaceable returns an error if the file is there and mailbench has not written it.
+func replaceable(file string) error {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, page.HeadSize))
+	if err != nil {
+		return usagef("%s is no file to write to: %v", file, err)
+	}
+	if !page.Ours(head) {
+		return usagef("%s was not written by mailbench: name another file with -o, or overwrite it with --force", file)
+	}
+	return nil
+}
+
+// show opens the file in the browser.
+func show(file string) error {
+	name, args := "xdg-open", []string{file}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", file}
+	}
+	if err := exec.Command(name, args...).Run(); err != nil {
+		return fmt.Errorf("the page is written; open %s in a browser yourself: %w", file, err)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// matrix is the overview of one phase: operations by models.
+type matrix struct {
+	Phase, Load, Durability string
+	Trials                  int
+	Columns                 []reports.OverviewColumn
+	Rows                    []matrixRow
+	Alone                   []reports.OverviewAlone
+	Nobody                  string
+}
+
+// Span is how many columns the table has.
+func (m *matrix) Span() int { return len(m.Columns) + 2 }
+
+// matrixRow is an operation.
+type matrixRow struct {
+	Op, Why string
+	Lines   []matrixLine
+}
+
+// matrixLine compares the models by one figure. The first of a row is the one to go by.
+type matrixLine struct {
+	Figure string
+	First  bool
+	Cells  []matrixCell
+}
+
+// matrixCell is a model's figure: beside the best, and as it is.
+type matrixCell struct {
+	Ratio, Text, Title string
+	Marks              string
+	Heat               int // 0 of the best to 4 of many times the best
+	Best, None         bool
+}
+
+func newMatrix(p *reports.OverviewPart) matrix {
+	m := matrix{
+		Phase: p.Phase, Load: p.Load, Durability: p.Durability, Trials: p.Trials, Columns: p.Columns, Alone: p.Alone, Nobody: strings.Join(p.Nobody, ", "),
+	}
+	for i := range p.Rows {
+		row := &p.Rows[i]
+		mr := matrixRow{Op: row.Op, Why: row.Why}
+		if len(row.Lines) == 0 {
+			mr.Lines = append(mr.Lines, matrixLine{First: true, Cells: make([]matrixCell, len(p.Columns))})
+			for c := range mr.Lines[0].Cells {
+				mr.Lines[0].Cells[c] = newMatrixCell("", nil, &row.Marks[c], true)
+			}
+		}
+		for l := range row.Lines {
+			figure := row.Lines[l].Figure
+			ml := matrixLine{Figure: string(figure), First: l == 0}
+			for c := range row.Lines[l].Values {
+				ml.Cells = append(ml.Cells, newMatrixCell(figure, &row.Lines[l].Values[c], &row.Marks[c], l == 0))
+			}
+			mr.Lines = append(mr.Lines, ml)
+		}
+		m.Rows = append(m.Rows, mr)
+	}
+	return m
+}
+
+// heats are the ratios from which on a cell is shaded more.
+var heats = []float64{1.5, 3, 10, 30}
+
+// newMatrixCell writes the marks of an operation in its first line only. Verdicts are in
+// the head of the table.
+func newMatrixCell(f reports.Figure, v *reports.OverviewValue, marks *reports.OverviewMarks, first bool) matrixCell {
+	var c matrixCell
+	switch {
+	case marks.NotOffered:
+		return matrixCell{None: true, Text: "n/a", Title: "the model does not offer it"}
+	case marks.None:
+		return matrixCell{None: true, Text: "-", Title: "the operation was never ok"}
+	case v == nil || !v.Known:
+		return matrixCell{None: true, Text: "-"}
+	}
+	c.Best, c.Text = v.Best || v.Same, f.Text(v.Median)
+	c.Ratio = ratio(v.Ratio)
+	if v.Same && !v.Best {
+		c.Ratio = "≈" + c.Ratio
+		c.Title = "differs from the best by less than the noise"
+	}
+	if v.Low != v.High {
+		if c.Title != "" {
+			c.Title += "; "
+		}
+		c.Title += fmt.Sprintf("%s to %s", f.Text(v.Low), f.Text(v.High))
+	}
+	for _, from := range heats {
+		if v.Ratio >= from && !c.Best {
+			c.Heat++
+		}
+	}
+	if first {
+		var notes []string
+		if marks.Emulated != "" {
+			notes = append(notes, "emulated: "+marks.Emulated)
+		}
+		if marks.Lacks != "" {
+			notes = append(notes, "lacks "+marks.Lacks)
+		}
+		c.Marks = strings.Join(notes, "; ")
+	}
+	return c
+}
+
+// ratio writes how many times the best a value is.
+func ratio(v float64) string {
+	switch {
+	case math.IsInf(v, 1) || math.IsNaN(v):
+		return "∞"
+	case v < 9.95:
+		return fmt.Sprintf("%.1f×", v)
+	}
+	return units.Amount(math.Round(v)) + "×"
+}

@@ -1,0 +1,164 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/diagram"
+)
+
+// modelView shows what a model's operations ask of the engine.
+type modelView struct {
+	Name, Doc, ID string
+	Problem       string // why the schema cannot be shown
+	Behind        []behind
+	Patterns      []patternView
+	Diagram       template.HTML
+}
+
+// behind has the patterns that ran for an operation.
+type behind struct{ Op, Patterns string }
+
+// patternView describes a pattern that ran.
+type patternView struct{ Name, What, Doc string }
+
+// newModelViews shows each model that the run has a schema of.
+func newModelViews(r *reports.Run) []modelView {
+	var all []modelView
+	for i := range r.Schemas {
+		saved := &r.Schemas[i]
+		v := modelView{Name: saved.Model, ID: anchor("schema", i)}
+		var ran []string
+		v.Behind, ran = behindOf(r, saved.Model)
+		s, err := schemas.Parse(saved.Model+".yaml", []byte(saved.Text))
+		if err != nil {
+			v.Problem = err.Error()
+			all = append(all, v)
+			continue
+		}
+		v.Doc = s.Doc
+		for _, p := range s.Patterns {
+			if slices.Contains(ran, p.Name) {
+				v.Patterns = append(v.Patterns, patternView{p.Name, describe(p), p.Doc})
+			}
+		}
+		var svg bytes.Buffer
+		if err := diagram.Inline(&svg, s, diagram.Logical, v.ID); err != nil {
+			v.Problem = err.Error()
+		} else {
+			v.Diagram = template.HTML(svg.String()) // package diagram escapes all texts
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// behindOf lists the patterns of each operation of a model, and all that ran. Engines on
+// which other patterns ran, such as fallbacks, have lines of their own.
+func behindOf(r *reports.Run, model string) (bs []behind, ran []string) {
+	type key struct{ op, patterns string }
+	var order []string
+	texts, seen := map[string][]string{}, map[key]bool{}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Model != model || !c.Measured() {
+			continue
+		}
+		for op, o := range c.Ops {
+			if len(o.Patterns) == 0 {
+				continue
+			}
+			var names, words []string
+			for _, p := range o.Patterns {
+				names = append(names, p.Name)
+				words = append(words, p.Name+" "+times(p.Calls))
+				if !slices.Contains(ran, p.Name) {
+					ran = append(ran, p.Name)
+				}
+			}
+			slices.Sort(names)
+			k := key{op, strings.Join(names, " ")}
+			if seen[k] {
+				continue
+			}
+			seen[k] = true
+			text := strings.Join(words, ", ")
+			if len(texts[op]) > 0 {
+				text = c.Engine + ", " + c.Phase + ": " + text
+			} else {
+				order = append(order, op)
+			}
+			texts[op] = append(texts[op], text)
+		}
+	}
+	slices.Sort(order)
+	for _, op := range order {
+		bs = append(bs, behind{op, strings.Join(texts[op], "; ")})
+	}
+	return bs, ran
+}
+
+// times writes how often a pattern ran in one operation, on average.
+func times(calls float64) string {
+	if calls > 0 && calls < 0.005 {
+		return "× <0.01"
+	}
+	return "× " + units.Digits(calls)
+}
+
+// describe writes a pattern in one line.
+func describe(p *schemas.Pattern) string {
+	words := []string{p.Kind.String()}
+	if p.Kind == schemas.Batch {
+		var parts []string
+		for _, part := range p.Parts {
+			name := part.Pattern.Name
+			if part.Each != "" {
+				name += " for each " + part.Each
+			}
+			parts = append(parts, name)
+		}
+		return fmt.Sprintf("batch of %s; atomic: %s", strings.Join(parts, ", "), p.Atomic)
+	}
+	if p.Table != nil {
+		words = append(words, p.Table.Name)
+	}
+	if p.Index != nil {
+		words = append(words, "through index "+p.Index.Name)
+	}
+	names := func(cs []*schemas.Column) string {
+		var ns []string
+		for _, c := range cs {
+			ns = append(ns, c.Name)
+		}
+		return strings.Join(ns, ", ")
+	}
+	if len(p.By) > 0 {
+		words = append(words, "by "+names(p.By))
+	}
+	if p.In != nil {
+		words = append(words, "and a list of "+p.In.Name)
+	}
+	if len(p.Filter) > 0 {
+		words = append(words, "where "+names(p.Filter))
+	}
+	if len(p.After) > 0 {
+		words = append(words, "after "+names(p.After))
+	}
+	if p.Limit > 0 {
+		words = append(words, fmt.Sprintf("limit %d", p.Limit))
+	}
+	if p.Kind == schemas.Put || p.Kind == schemas.Add {
+		words = append(words, "columns "+names(p.Columns))
+	}
+	return strings.Join(words, " ")
+}
+
+// anchor names a place of the page.
+func anchor(what string, n int) string { return fmt.Sprintf("%s%d", what, n) }

@@ -1,0 +1,287 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// strip is what one model on one engine went through in one trial: its phases one after
+// another, as outcomes a second and as latencies.
+type strip struct {
+	Name   string
+	Gaps   []string
+	Charts []chart
+}
+
+// timelineLeast is how many intervals a phase needs to be drawn. timelineMost is how
+// many a chart shows: neighbours of a longer timeline are put together.
+const (
+	timelineLeast = 3
+	timelineMost  = 240
+)
+
+const timeChartHeight = 170
+
+// between is the room between two phases, as a part of a chart's width.
+const between = 0.02
+
+// Colours of lines over time.
+const (
+	seriesOK, seriesFailed, seriesUnknown = 0, 1, 3
+	seriesP50, seriesP99, seriesMax       = 2, 0, 7
+)
+
+var timeLegend = []line{
+	{Name: "ok", Series: seriesOK}, {Name: "failed", Series: seriesFailed}, {Name: "of unknown outcome", Series: seriesUnknown},
+}
+
+var latencyLegend = []line{
+	{Name: "p50", Series: seriesP50}, {Name: "p99", Series: seriesP99}, {Name: "slowest", Series: seriesMax},
+}
+
+// newStrips draws all models of the run over time, in the phases that are of it. All
+// strips have the same axes of values, so that they can be compared.
+func newStrips(r *reports.Run, n reports.Names, of func(*reports.Cell) bool) []strip {
+	type target struct {
+		model, engine string
+		trial, shard  int
+	}
+	var order []target
+	phases := map[target][]phaseTime{}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if len(c.Timeline) < timelineLeast || !of(c) {
+			continue
+		}
+		t := target{c.Model, c.Engine, c.Trial, c.Shard}
+		if len(phases[t]) == 0 {
+			order = append(order, t)
+		}
+		phases[t] = append(phases[t], phaseTime{cell: c, intervals: fewer(c.Timeline)})
+	}
+	var a axes
+	for _, ps := range phases {
+		a.hold(ps)
+	}
+	var strips []strip
+	for _, t := range order {
+		ps := phases[t]
+		place(ps)
+		s := strip{Name: n.Of(ps[0].cell), Charts: []chart{a.outcomes(ps), a.latencies(ps)}}
+		for _, p := range ps {
+			if gap := p.cell.LongestGap(); gap != "" {
+				s.Gaps = append(s.Gaps, p.cell.Phase+": "+gap)
+			}
+		}
+		strips = append(strips, s)
+	}
+	return strips
+}
+
+// phaseTime is a phase on a strip's axis of time: it begins at from and takes width, as
+// parts of the axis.
+type phaseTime struct {
+	cell        *reports.Cell
+	intervals   []reports.Interval
+	from, width float64
+}
+
+func (p *phaseTime) seconds() float64 {
+	last := &p.cell.Timeline[len(p.cell.Timeline)-1]
+	return max(last.At+last.Seconds, 1e-3)
+}
+
+// at is where a second of the phase lies on the chart.
+func (p *phaseTime) at(ch *chart, seconds float64) float64 {
+	return ch.Left + (p.from+p.width*min(1, seconds/p.seconds()))*(ch.Right-ch.Left)
+}
+
+// phaseLeast is the least part of the axis that a phase gets, so that a short one can be
+// seen beside an hour.
+const phaseLeast = 0.08
+
+// place puts the phases one after another.
+func place(ps []phaseTime) {
+	total := 0.0
+	for i := range ps {
+		total += ps[i].seconds()
+	}
+	room, wide := 1-between*float64(len(ps)-1), 0.0
+	for i := range ps {
+		ps[i].width = max(phaseLeast, ps[i].seconds()/total)
+		wide += ps[i].width
+	}
+	at := 0.0
+	for i := range ps {
+		ps[i].from, ps[i].width = at, ps[i].width/wide*room
+		at += ps[i].width + between
+	}
+}
+
+// fewer puts neighbours together until there are at most timelineMost intervals.
+func fewer(all []reports.Interval) []reports.Interval {
+	for len(all) > timelineMost {
+		var half []reports.Interval
+		for i := 0; i < len(all); i += 2 {
+			in := all[i]
+			if i+1 < len(all) {
+				next := &all[i+1]
+				in.P50 = (in.P50*in.OK + next.P50*next.OK) / max(1, in.OK+next.OK)
+				in.P99, in.Max = max(in.P99, next.P99), max(in.Max, next.Max)
+				in.OK, in.Failed, in.Unknown = in.OK+next.OK, in.Failed+next.Failed, in.Unknown+next.Unknown
+				in.Seconds = next.At + next.Seconds - in.At
+			}
+			half = append(half, in)
+		}
+		all = half
+	}
+	return all
+}
+
+// axes are the ranges of values of all strips.
+type axes struct {
+	rate        float64
+	least, most int64
+}
+
+func (a *axes) hold(ps []phaseTime) {
+	if a.most == 0 {
+		a.rate, a.least, a.most = 1, math.MaxInt64, 1
+	}
+	for i := range ps {
+		for j := range ps[i].intervals {
+			in := &ps[i].intervals[j]
+			a.rate = max(a.rate, in.PerSecond(in.OK), in.PerSecond(in.Failed), in.PerSecond(in.Unknown))
+			if in.OK > 0 {
+				a.least, a.most = min(a.least, max(1, in.P50)), max(a.most, in.Max)
+			}
+		}
+	}
+	a.least = min(a.least, a.most)
+}
+
+// timeChart is an empty chart with marks and ticks of the phases and with their gaps.
+func timeChart(title string, ps []phaseTime) chart {
+	ch := newChart(title, "min:s in each phase", timeChartHeight)
+	ch.Top += 10 // for the names of phases
+	for i := range ps {
+		p, length := &ps[i], ps[i].seconds()
+		ch.Marks = append(ch.Marks, mark{p.at(&ch, 0), p.label()})
+		step := 1.0
+		for _, s := range []float64{2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400} {
+			if length/step > 7*p.width {
+				step = s
+			}
+		}
+		for at := 0.0; at <= length; at += step {
+			if place := p.at(&ch, at); i == len(ps)-1 || place < p.at(&ch, length)-30 || at == 0 {
+				ch.X = append(ch.X, tick{place, units.Clock(at)})
+			}
+		}
+		if g := p.cell.Gap; p.cell.LongestGap() != "" {
+			ch.Bands = append(ch.Bands, band{p.at(&ch, g.At), p.at(&ch, g.At+g.Seconds) - p.at(&ch, g.At)})
+		}
+	}
+	return ch
+}
+
+// letterWidth is about how wide a letter of a chart is.
+const letterWidth = 7.2
+
+// label is the phase's name, as far as there is room for it.
+func (p *phaseTime) label() string {
+	name := []rune(units.OneLine(p.cell.Phase))
+	room := int(p.width * (chartWidth - marginLeft - marginRight) / letterWidth)
+	if len(name) > room {
+		name = append(name[:max(0, room-1)], '…')
+	}
+	return string(name)
+}
+
+// trace draws a value of the intervals, at their middles. A negative value interrupts
+// the line, and so does the end of a phase.
+func trace(ch *chart, ps []phaseTime, y func(float64) float64, value func(*reports.Interval) float64) []string {
+	var points polyline
+	for i := range ps {
+		for j := range ps[i].intervals {
+			in := &ps[i].intervals[j]
+			if v := value(in); v < 0 {
+				points.lift()
+			} else {
+				points.add(ps[i].at(ch, in.At+in.Seconds/2), y(v))
+			}
+		}
+		points.lift()
+	}
+	return points.drawn()
+}
+
+func (a *axes) outcomes(ps []phaseTime) chart {
+	ch := timeChart("operations a second", ps)
+	step := math.Pow(10, math.Floor(math.Log10(a.rate)))
+	for a.rate/step < 3 {
+		step /= 2
+	}
+	top := math.Ceil(a.rate/step) * step
+	y := func(v float64) float64 { return ch.Bottom - v/top*(ch.Bottom-ch.Top) }
+	for v := 0.0; v <= top; v += step {
+		ch.Y = append(ch.Y, tick{y(v), rateLabel(v)})
+	}
+	var failed, unknown int64
+	for i := range ps {
+		for _, in := range ps[i].intervals {
+			failed, unknown = failed+in.Failed, unknown+in.Unknown
+		}
+	}
+	ch.Lines = []line{{"ok", seriesOK, trace(&ch, ps, y, func(in *reports.Interval) float64 { return in.PerSecond(in.OK) })}}
+	if failed > 0 {
+		ch.Lines = append(ch.Lines, line{"failed", seriesFailed, trace(&ch, ps, y, func(in *reports.Interval) float64 { return in.PerSecond(in.Failed) })})
+	}
+	if unknown > 0 {
+		ch.Lines = append(ch.Lines, line{"of unknown outcome", seriesUnknown, trace(&ch, ps, y, func(in *reports.Interval) float64 { return in.PerSecond(in.Unknown) })})
+	}
+	ch.Summary = fmt.Sprintf("Operations a second over time: %d failed, %d of unknown outcome.", failed, unknown)
+	return ch
+}
+
+// rateLabel writes a rate in the room beside the axis.
+func rateLabel(v float64) string {
+	switch {
+	case v >= 1e6:
+		return strconv.FormatFloat(v/1e6, 'g', 4, 64) + "M"
+	case v >= 1e4:
+		return strconv.FormatFloat(v/1e3, 'g', 4, 64) + "k"
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+func (a *axes) latencies(ps []phaseTime) chart {
+	ch := timeChart("latency of what was ok", ps)
+	y := newLogScale(a.least, a.most, ch.Bottom, ch.Top)
+	ch.Y = y.ticks()
+	value := func(of func(*reports.Interval) int64) []string {
+		return trace(&ch, ps, y.at, func(in *reports.Interval) float64 {
+			if in.OK == 0 {
+				return -1
+			}
+			return float64(of(in))
+		})
+	}
+	ch.Lines = []line{
+		{"p50", seriesP50, value(func(in *reports.Interval) int64 { return in.P50 })},
+		{"p99", seriesP99, value(func(in *reports.Interval) int64 { return in.P99 })},
+		{"slowest", seriesMax, value(func(in *reports.Interval) int64 { return in.Max })},
+	}
+	var slowest int64
+	for i := range ps {
+		for j := range ps[i].intervals {
+			slowest = max(slowest, ps[i].intervals[j].Max)
+		}
+	}
+	ch.Summary = fmt.Sprintf("Latency over time: slowest %s.", units.Duration(float64(slowest)))
+	return ch
+}

@@ -1,0 +1,91 @@
+// Package page writes results as one HTML page that needs nothing else: no script, no
+// network, no fonts. One run is shown in whole, with its charts; several are shown side by
+// side. All that comes from results is escaped.
+package page
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/schemas/diagram"
+)
+
+//go:embed *.tmpl
+var templateFiles embed.FS
+
+//go:embed style.css
+var style string
+
+// Source is a run and what a page shows of it.
+type Source struct {
+	Name   string // of its folder, if it is known
+	Run    *reports.Run
+	Curves []reports.Curve
+}
+
+var templates = template.Must(template.New("page").Funcs(template.FuncMap{
+	"duration": func(ns int64) string { return units.Duration(float64(ns)) },
+	"span":     func(seconds float64) string { return units.Duration(seconds * 1e9) },
+	"amount":   units.Amount,
+	"bytes": func(n int64) string {
+		if n < 0 {
+			return "unknown"
+		}
+		return units.Size(float64(n))
+	},
+	"upper":    func(v reports.Verdict) string { return strings.ToUpper(string(v)) },
+	"join":     func(s []string) string { return strings.Join(s, ", ") },
+	"command":  commandLine,
+	"facts":    sortedFacts,
+	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
+	"diagrams": func() template.CSS { return template.CSS(diagram.Style()) },
+	"style":    func() template.CSS { return template.CSS(style) },
+}).ParseFS(templateFiles, "*.tmpl"))
+
+// HeadSize is how much of a file Ours needs to see.
+const HeadSize = 1024
+
+// Ours reports whether a file that begins so is a page of mailbench, of this version or
+// an older one.
+func Ours(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("<!DOCTYPE html>")) &&
+		(bytes.Contains(head, []byte(`<meta name="generator" content="mailbench report">`)) || bytes.Contains(head, []byte("<title>mailbench: ")))
+}
+
+// Write writes a page of one run, or of several.
+func Write(w io.Writer, sources ...Source) error {
+	var text strings.Builder
+	var err error
+	switch len(sources) {
+	case 0:
+		return fmt.Errorf("make page: there is no run to show")
+	case 1:
+		err = templates.ExecuteTemplate(&text, "run", newRunView(&sources[0]))
+	default:
+		err = templates.ExecuteTemplate(&text, "several", newSeveralView(sources))
+	}
+	if err != nil {
+		return fmt.Errorf("make page: %w", err)
+	}
+	clean := strings.Map(func(r rune) rune {
+		if r != '\n' && units.Deceptive(r) {
+			return -1
+		}
+		return r
+	}, text.String())
+	if _, err := io.WriteString(w, clean); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+// Report is the page of one run, as a result folder has it.
+func Report(w io.Writer, name string, r *reports.Run, curves []reports.Curve) error {
+	return Write(w, Source{name, r, curves})
+}

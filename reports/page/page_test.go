@@ -1,0 +1,417 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/glossary"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// hostile is what mail and file systems can bring into a result.
+const hostile = "\x1b[2J\x07</title></svg><script>alert(1)</script>\u202eevil\u009b31m & \"quoted\" onload='alert(2)'"
+
+// sample is the run of package reports in which everything happens, with the schemas of
+// bundled models.
+func sample(t testing.TB) Source {
+	t.Helper()
+	const dir = "../testdata/sample"
+	r, err := reports.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	curves, err := reports.OpenCurves(dir, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := schemas.Bundled("james")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Schemas[0].Text = string(schemas.Format(s))
+	return Source{"sample", r, curves}
+}
+
+func write(t testing.TB, sources ...Source) string {
+	t.Helper()
+	var text strings.Builder
+	if err := Write(&text, sources...); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// makeHostile replaces every text of the run, whatever field it is in.
+func makeHostile(t testing.TB, s Source) Source {
+	t.Helper()
+	text, err := json.Marshal(s.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // a seed has more digits than a float
+	if err := d.Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	keep := map[string]bool{"format": true, "kind": true, "arrivals": true, "support": true} // words of mailbench
+	var walk func(key string, v any) any
+	walk = func(key string, v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			for k := range v {
+				v[k] = walk(k, v[k])
+			}
+			if ops, ok := v["list"]; ok { // operations
+				v["list"+hostile] = ops
+			}
+		case []any:
+			for i := range v {
+				v[i] = walk(key, v[i])
+			}
+		case string:
+			if !keep[key] {
+				return hostile
+			}
+		}
+		return v
+	}
+	if text, err = json.Marshal(walk("", all)); err != nil {
+		t.Fatal(err)
+	}
+	r := &reports.Run{}
+	if err := json.Unmarshal(text, r); err != nil {
+		t.Fatal(err)
+	}
+	c := reports.Curve{Model: hostile, Engine: hostile, Phase: hostile, Points: []reports.Point{{Percentile: 0, Nanoseconds: 10}, {Percentile: 90, Nanoseconds: 1000}}}
+	var curves []reports.Curve
+	for _, op := range []string{"list", "list" + hostile, "open"} {
+		c.Op = op
+		curves = append(curves, c)
+	}
+	return Source{hostile, r, curves}
+}
+
+func TestHostileTextsAreEscaped(t *testing.T) {
+	one := makeHostile(t, sample(t))
+	for name, page := range map[string]string{"one run": write(t, one), "several runs": write(t, one, one)} {
+		if strings.Count(page, "&lt;script&gt;") < 20 {
+			t.Errorf("%s: the hostile texts are not on the page", name)
+		}
+		for _, bad := range []string{"<script", "</title></svg>", "\x1b", "\x07", "\u202e", "\u009b", "ZgotmplZ"} {
+			if strings.Contains(page, bad) {
+				t.Errorf("%s: the page contains %q", name, bad)
+			}
+		}
+		wellFormed(t, page)
+	}
+}
+
+// The page asks for nothing from elsewhere and runs nothing.
+func TestPageIsSelfContained(t *testing.T) {
+	for name, page := range map[string]string{"one run": write(t, sample(t)), "several runs": write(t, sample(t), sample(t))} {
+		refused := regexp.MustCompile(`(?i)\s(src|action|on[a-z]+)\s*=|href="[^#]|url\([^#]|@import|<script|<link|<iframe|https?:`)
+		if m := refused.FindString(strings.ReplaceAll(page, `xmlns="http://www.w3.org/2000/svg"`, "")); m != "" {
+			t.Errorf("%s: the page contains %q", name, m)
+		}
+		if !strings.Contains(page, `content="default-src 'none'; style-src 'unsafe-inline'"`) {
+			t.Errorf("%s: the page does not forbid requests", name)
+		}
+		if !Ours([]byte(page[:HeadSize])) {
+			t.Errorf("%s: the page is not known as mailbench's", name)
+		}
+	}
+	if Ours([]byte("<!DOCTYPE html>\n<title>mine</title>")) {
+		t.Error("somebody's page is taken for mailbench's")
+	}
+}
+
+// wellFormed returns the words of the page's body, which must be XML.
+func wellFormed(t *testing.T, page string) string {
+	t.Helper()
+	body := page[strings.Index(page, "<body>") : strings.Index(page, "</body>")+len("</body>")]
+	d := xml.NewDecoder(strings.NewReader(body))
+	d.Entity = xml.HTMLEntity
+	var text strings.Builder
+	for {
+		tok, err := d.Token()
+		if err == io.EOF {
+			return strings.Join(strings.Fields(text.String()), " ")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := tok.(xml.CharData); ok {
+			text.Write(s)
+			text.WriteByte(' ')
+		}
+	}
+}
+
+func TestPageSaysWhatTheRunHas(t *testing.T) {
+	words := wellFormed(t, write(t, sample(t)))
+	for _, want := range []string{
+		"3 not found", "ok failed unknown rate/s", "7000 2 1 233", "40 dropped", "7 dropped", "5 too large", "lacks from, subject",
+		"emulated: message_by_scan", "n/a: james", "Interrupted : this is what was measured", "INVALID, phase measure: james . client late", "FAILED",
+		"OVERLOADED, phase measure: datastax", "EMPTY, phase measure: elasticinbox . the model cannot hold the workload's population: folders within folders",
+		"durability power", "response times", "service times", "4 LOST, 1 CORRUPT", "Data is wrong or lost in james", "harness 161ns", "late starts: 12.00% of operations",
+		"SHA-256 of the schema of james 0123", "mailbench run sample --set phases.measure.rate=500/s", "mailbench run --from sample", "workers 32", "max lag 1.50s",
+		"achieved, of offered operations a second: james 498 of 505", "written 300MB, read 80.0MB", "measure: longest gap without an operation that was ok: 4.9 s at 00:04",
+		"embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "Left behind: namespace q5k2", "3× timed out",
+		"page × 1.50, message_by_scan × 0.50", "james: logical data model", "name: sample phases: []",
+		"not steady: the service time went from 1ms in the first half to 2ms in the second", "not steady: the warm-up had not come to rest",
+		"not steady: compaction debt grew by 700 MB",
+	} {
+		if !strings.Contains(words, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(words)
+	}
+	first := func(s string) int { return strings.Index(words, s) }
+	if first("INVALID, phase") > first("operation, model") || first("late starts") > first("operation, model") {
+		t.Error("figures come before verdicts and doubts")
+	}
+}
+
+// The glossary knows all operations of the workload language.
+func TestGlossaryIsWhole(t *testing.T) {
+	terms := map[string]bool{}
+	for _, o := range glossary.Operations() {
+		terms[o.Word] = true
+		if _, ok := workloads.ParseOp(o.Word); !ok {
+			t.Errorf("the glossary has %s, which is no operation", o.Word)
+		}
+	}
+	for i := range workloads.NumOps {
+		if name := workloads.Op(i).String(); !terms[name] {
+			t.Errorf("the glossary lacks %s", name)
+		}
+	}
+}
+
+// All that a chart draws is within it.
+func TestChartsHoldTheirLines(t *testing.T) {
+	s := sample(t)
+	v := newRunView(&s)
+	charts := map[string]*chart{}
+	note := func(where string, cs []chart) {
+		for i := range cs {
+			charts[where+" "+cs[i].Title] = &cs[i]
+		}
+	}
+	for _, p := range v.Phases {
+		note(p.Phase+" percentiles", p.Curves.Charts)
+		note(p.Phase+" waiting", p.Waiting.Charts)
+	}
+	for _, st := range v.Strips {
+		note("over time "+st.Name, st.Charts)
+	}
+	single := newPercentileChart("one operation that took no time", []reports.Curve{{Points: []reports.Point{{}}}}, 2, func(*reports.Curve) string { return "" }, func(string) int { return 0 })
+	note("", []chart{single})
+	if len(charts) < 6 {
+		t.Fatalf("only %d charts", len(charts))
+	}
+	for name, ch := range charts {
+		inside := func(x, y float64) bool {
+			const e = 0.06
+			return !math.IsNaN(x+y) && x >= ch.Left-e && x <= ch.Right+e && y >= ch.Top-e && y <= ch.Bottom+e
+		}
+		for _, l := range ch.Lines {
+			for point := range strings.FieldsSeq(strings.Join(l.Segments, " ")) {
+				xs, ys, _ := strings.Cut(point, ",")
+				x, errX := strconv.ParseFloat(xs, 64)
+				y, errY := strconv.ParseFloat(ys, 64)
+				if errX != nil || errY != nil || !inside(x, y) {
+					t.Errorf("%s: point %q of %s is not in the chart", name, point, l.Name)
+				}
+			}
+		}
+		for _, p := range ch.Pairs {
+			if !inside(p.From, p.Y) || !inside(p.To, p.Y) {
+				t.Errorf("%s: pair %+v is not in the chart", name, p)
+			}
+		}
+		if len(ch.X) < 2 || len(ch.Y) < 1 || len(ch.Lines)+len(ch.Pairs) == 0 || ch.Summary == "" {
+			t.Errorf("%s has axes %v, %v, %d lines, summary %q", name, ch.X, ch.Y, len(ch.Lines), ch.Summary)
+		}
+	}
+}
+
+// A strip shows all that a phase went through: lines of times break off where nothing was
+// ok, and the gap is marked.
+func TestStripOfTrouble(t *testing.T) {
+	s := sample(t)
+	for _, st := range newStrips(s.Run, reports.NamesIn(s.Run), func(c *reports.Cell) bool { return c.Measured() && c.Phase == "measure" }) {
+		if st.Name != "james" {
+			continue
+		}
+		rates, times := st.Charts[0], st.Charts[1]
+		var names []string
+		for _, l := range rates.Lines {
+			names = append(names, l.Name)
+		}
+		if got := strings.Join(names, ", "); got != "ok, failed, of unknown outcome" {
+			t.Errorf("outcomes drawn: %s", got)
+		}
+		for _, l := range times.Lines {
+			if len(l.Segments) != 2 {
+				t.Errorf("%s is drawn in %d segments, want 2", l.Name, len(l.Segments))
+			}
+		}
+		// 4.9 of 12 s.
+		if len(rates.Bands) != 1 || math.Abs(rates.Bands[0].Width/(rates.Right-rates.Left)-4.9/12) > 0.001 {
+			t.Errorf("the gap is marked as %+v", rates.Bands)
+		}
+		return
+	}
+	t.Error("james has no strip")
+}
+
+// What is put together keeps its operations and its slowest ones.
+func TestFewerIntervals(t *testing.T) {
+	var all []reports.Interval
+	var ok, slowest int64
+	for i := range 599 {
+		in := reports.Interval{At: float64(i), Seconds: 1, OK: int64(i % 7), Failed: 1, P50: 5, P99: int64(i), Max: int64(i * i % 1009)}
+		ok, slowest, all = ok+in.OK, max(slowest, in.Max), append(all, in)
+	}
+	few := fewer(all)
+	if len(few) > timelineMost {
+		t.Fatalf("%d intervals", len(few))
+	}
+	for _, in := range few {
+		ok -= in.OK
+		if in.OK > 0 && in.P50 != 5 {
+			t.Errorf("the p50 of %v is %d", in.At, in.P50)
+		}
+		slowest = max(slowest, in.Max)
+	}
+	end := few[len(few)-1]
+	if ok != 0 || end.At+end.Seconds != 599 || all[0].Seconds != 1 {
+		t.Errorf("%d operations are lost; the last interval ends at %v", ok, end.At+end.Seconds)
+	}
+}
+
+// Several trials are shown as their medians; a percentile needs enough operations in each.
+func TestMediansOfTrials(t *testing.T) {
+	cell := func(trial int, count, p99 int64) *reports.Cell {
+		l := reports.Latency{P50: 10, P90: 20, P99: p99, P999: 2 * p99, Max: 3 * p99}
+		return &reports.Cell{
+			Key: reports.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: trial}, Kind: reports.KindMeasure, Arrivals: "poisson", Verdict: reports.OK,
+			Ops: map[string]reports.Op{"list": {Count: count, Support: reports.Native, Response: l, Service: l, Store: reports.StoreCost{Calls: 2}}},
+		}
+	}
+	r := &reports.Run{Cells: []reports.Cell{*cell(1, 5000, 300), *cell(2, 5000, 100), *cell(3, 400, 200)}}
+	s := reports.Sections(r)[0]
+	table := newTable(r, &s, columnsOf(&s, reports.NamesIn(r)))
+	if len(table.Groups) != 1 || len(table.Groups[0].Rows) != 1 {
+		t.Fatalf("%+v", table.Groups)
+	}
+	got := map[string]string{}
+	for i, h := range table.Head {
+		got[h.Text] = table.Groups[0].Rows[0].Values[i].Text
+	}
+	for column, want := range map[string]string{
+		"calls": "2.00", "p50": "10ns", "p99": "200ns", "p99.9": "-", "max": "600ns", "ok": "10400", "p99 of trials": "100ns–300ns",
+	} {
+		if got[column] != want {
+			t.Errorf("%s is %q, want %q", column, got[column], want)
+		}
+	}
+}
+
+// Runs that measured nothing have a page all the same.
+func TestPageOfNothing(t *testing.T) {
+	empty := Source{Run: &reports.Run{}}
+	if words := wellFormed(t, write(t, empty)); !strings.Contains(words, "Nothing was measured") || !strings.Contains(words, "mailbench run --from DIR") {
+		t.Errorf("the page says %s", words)
+	}
+	wellFormed(t, write(t, empty, sample(t), empty))
+	if err := Write(io.Discard); err == nil {
+		t.Error("a page of no run is written")
+	}
+}
+
+// full has no room.
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestFullDisk(t *testing.T) {
+	if err := Write(full{}, sample(t)); !errors.Is(err, errFull) {
+		t.Errorf("%v, want %v", err, errFull)
+	}
+}
+
+func TestAxes(t *testing.T) {
+	for e, want := range map[int]string{0: "1 ns", 4: "10 µs", 10: "10 s", 12: "1000 s"} {
+		if got := decade(e); got != want {
+			t.Errorf("10^%d ns is %q, want %q", e, got, want)
+		}
+	}
+	if got := ninesOf(99.9); math.Abs(got-3) > 1e-9 {
+		t.Errorf("99.9 is at %v, want 3", got)
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	if got, want := commandLine([]string{"mailbench", "run", "my file", "it's", "--set=a=b", ""}), `mailbench run 'my file' 'it'\''s' --set=a=b ''`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Whatever a reader of results takes can be shown.
+func FuzzPage(f *testing.F) {
+	text, err := os.ReadFile("../testdata/sample/run.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(text))
+	f.Add(`{"format": "mailbench.run/2", "cells": [{}, {"verdict": "ok", "kind": "measure", "ops": {"": {}}, "timeline": [{},{},{}], "longest_gap": {"seconds": 9}}]}`)
+	for _, change := range [][2]string{
+		{`"count":`, `"count":0,"was":`},
+		{`"max":`, `"max":9223372036854775807,"was":`},
+		{`"p99":`, `"p99":-9223372036854775807,"was":`},
+		{`"seconds":`, `"seconds":0,"was":`},
+		{`"reason":`, `"was":`},
+		{`"model":`, `"model":"","was":`},
+	} {
+		f.Add(strings.ReplaceAll(string(text), change[0], change[1]))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, reports.RunFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := reports.Open(dir)
+		if err != nil {
+			return
+		}
+		s := Source{"fuzz", r, []reports.Curve{{Model: "james", Engine: "embedded", Phase: "measure", Op: "list", Points: []reports.Point{{Percentile: 0, Nanoseconds: 10}, {Percentile: 90, Nanoseconds: 1000}}}}}
+		for _, sources := range [][]Source{{s}, {s, s}} {
+			var page bytes.Buffer
+			if err := Write(&page, sources...); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(page.String(), "NaN") {
+				t.Error("the page has NaN")
+			}
+		}
+	})
+}

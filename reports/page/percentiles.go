@@ -1,0 +1,122 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// percentileCharts are the curves of a phase.
+type percentileCharts struct {
+	Legend []line
+	Charts []chart
+	Single []string // operations of one model only, which have no chart of their own
+}
+
+// opsTogether is how many operations of a single model share a chart.
+const opsTogether = 6
+
+// newPercentileCharts draws a chart of each operation that two or more models offer. The
+// operations of a single model share charts.
+func newPercentileCharts(s *reports.Section, curves []reports.Curve, n reports.Names, colours *palette) percentileCharts {
+	var p percentileCharts
+	if curves = ofSection(s, curves); len(curves) == 0 {
+		return p
+	}
+	name := func(c *reports.Curve) string { return n.Part(c.Model, c.Engine) }
+	several := slices.ContainsFunc(curves, func(c reports.Curve) bool { return name(&c) != name(&curves[0]) })
+	nines := 2.0
+	for i := range curves {
+		ps := curves[i].Points
+		nines = max(nines, ninesOf(ps[len(ps)-1].Percentile))
+	}
+	if !several {
+		var own palette
+		for at := 0; at < len(curves); at += opsTogether {
+			these := curves[at:min(at+opsTogether, len(curves))]
+			var ops []string
+			for i := range these {
+				ops = append(ops, these[i].Op)
+			}
+			op := func(c *reports.Curve) string { return c.Op }
+			p.Charts = append(p.Charts, newPercentileChart(strings.Join(ops, ", "), these, nines, op, own.series))
+		}
+		p.Legend = own.legend()
+		return p
+	}
+	for _, op := range s.Ops {
+		var drawn []reports.Curve
+		for _, c := range curves {
+			if c.Op == op {
+				drawn = append(drawn, c)
+			}
+		}
+		switch len(drawn) {
+		case 0:
+		case 1:
+			p.Single = append(p.Single, op+" ("+name(&drawn[0])+")")
+		default:
+			p.Charts = append(p.Charts, newPercentileChart(op, drawn, nines, name, colours.series))
+		}
+	}
+	p.Legend = colours.legend()
+	return p
+}
+
+// ofSection picks the curves of the section's cells.
+func ofSection(s *reports.Section, curves []reports.Curve) []reports.Curve {
+	var of []reports.Curve
+	for _, c := range curves {
+		if len(c.Points) > 0 && slices.ContainsFunc(s.Cells, func(o *reports.Cell) bool {
+			return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase
+		}) {
+			of = append(of, c)
+		}
+	}
+	return of
+}
+
+// newPercentileChart draws curves on HdrHistogram's axis, on which 90, 99 and 99.9% are
+// equally far apart. It ends at that many nines.
+func newPercentileChart(title string, curves []reports.Curve, nines float64, name func(*reports.Curve) string, series func(string) int) chart {
+	ch := newChart(title, "percentile", chartHeight)
+	least, most := int64(math.MaxInt64), int64(1)
+	for i := range curves {
+		for _, p := range curves[i].Points {
+			least, most = min(least, p.Nanoseconds), max(most, p.Nanoseconds)
+		}
+	}
+	x := func(percentile float64) float64 { return ch.Left + ninesOf(percentile)/nines*(ch.Right-ch.Left) }
+	y := newLogScale(least, most, ch.Bottom, ch.Top)
+	ch.Y = y.ticks()
+	for n := 0; float64(n) <= nines; n++ {
+		p := 100 * (1 - math.Pow(10, -float64(n)))
+		// Not 99.99…98: as many digits as there are nines.
+		ch.X = append(ch.X, tick{x(p), strconv.FormatFloat(p, 'f', max(0, n-2), 64)})
+	}
+	var ends []string
+	for i := range curves {
+		c := &curves[i]
+		var points polyline
+		for _, p := range c.Points {
+			points.add(x(p.Percentile), y.at(float64(p.Nanoseconds)))
+		}
+		n := name(c)
+		ch.Lines = append(ch.Lines, line{n, series(n), points.drawn()})
+		median, last := c.Points[0], c.Points[len(c.Points)-1]
+		if at := slices.IndexFunc(c.Points, func(p reports.Point) bool { return p.Percentile >= 50 }); at >= 0 {
+			median = c.Points[at]
+		}
+		ends = append(ends, fmt.Sprintf("%s: median %s, slowest %s", n, units.Duration(float64(median.Nanoseconds)), units.Duration(float64(last.Nanoseconds))))
+	}
+	ch.Summary = "Latency of " + title + " by percentile. " + strings.Join(ends, "; ") + "."
+	return ch
+}
+
+// ninesOf is where a percentile lies on the axis: 0 at 0, 1 at 90, 2 at 99.
+func ninesOf(percentile float64) float64 { return -math.Log10(1 - percentile/100) }

@@ -1,0 +1,143 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// chart is a picture of lines, in the units of its view box.
+type chart struct {
+	Title, Summary string
+	Width, Height  float64
+	Left, Right    float64 // of the area of the lines
+	Top, Bottom    float64
+	XLabel         string
+	X, Y           []tick
+	Bands          []band
+	Marks          []mark
+	Lines          []line
+	Pairs          []pair
+}
+
+// Drawn is the height of the area of the lines.
+func (c *chart) Drawn() float64 { return c.Bottom - c.Top }
+
+// tick is a place on an axis.
+type tick struct {
+	At    float64
+	Label string
+}
+
+// band marks a part of the horizontal axis.
+type band struct{ From, Width float64 }
+
+// mark is a vertical line with words beside its top.
+type mark struct {
+	At    float64
+	Label string
+}
+
+// line is one line. It is interrupted where there is nothing to show.
+type line struct {
+	Name     string
+	Series   int // colour and dashes
+	Segments []string
+}
+
+// pair is two values of one kind on one row, joined by a line.
+type pair struct {
+	Y, From, To float64
+	Series      int
+	Name        string
+}
+
+// Sizes of a chart: small, so that its letters can be read on a telephone.
+const (
+	chartWidth, chartHeight = 460, 250
+	marginLeft, marginRight = 56, 16
+	marginTop, marginBottom = 12, 36
+)
+
+func newChart(title, xLabel string, height float64) chart {
+	return chart{
+		Title: title, XLabel: xLabel, Width: chartWidth, Height: height,
+		Left: marginLeft, Right: chartWidth - marginRight, Top: marginTop, Bottom: height - marginBottom,
+	}
+}
+
+// numSeries is how many colours the style sheet has.
+const numSeries = 8
+
+// palette gives each name a colour of its own, the same in all charts.
+type palette struct{ names []string }
+
+func (p *palette) series(name string) int {
+	for i, known := range p.names {
+		if known == name {
+			return i % numSeries
+		}
+	}
+	p.names = append(p.names, name)
+	return (len(p.names) - 1) % numSeries
+}
+
+// legend has the names so far, in their colours.
+func (p *palette) legend() []line {
+	var ls []line
+	for i, name := range p.names {
+		ls = append(ls, line{Name: name, Series: i % numSeries})
+	}
+	return ls
+}
+
+// logScale is a logarithmic axis of nanoseconds in whole decades.
+type logScale struct{ low, high, from, to float64 }
+
+// newLogScale holds all values between least and most, which lie at from and to.
+func newLogScale(least, most int64, from, to float64) logScale {
+	low := math.Floor(math.Log10(float64(max(1, least))))
+	high := math.Ceil(math.Log10(float64(max(1, most))))
+	return logScale{low, max(high, low+1), from, to}
+}
+
+func (s logScale) at(ns float64) float64 {
+	return s.from + (math.Log10(max(1, ns))-s.low)/(s.high-s.low)*(s.to-s.from)
+}
+
+func (s logScale) ticks() []tick {
+	var ts []tick
+	for e := s.low; e <= s.high; e++ {
+		ts = append(ts, tick{s.at(math.Pow(10, e)), decade(int(e))})
+	}
+	return ts
+}
+
+// decade writes 10^e nanoseconds.
+func decade(e int) string {
+	units := []string{"ns", "µs", "ms", "s"}
+	u := min(e/3, len(units)-1)
+	return strconv.FormatFloat(math.Pow10(e-3*u), 'f', 0, 64) + " " + units[u]
+}
+
+// polyline gathers points into segments.
+type polyline struct {
+	segments []string
+	points   strings.Builder
+}
+
+func (p *polyline) add(x, y float64) { fmt.Fprintf(&p.points, "%.1f,%.1f ", x, y) }
+
+// lift ends a segment.
+func (p *polyline) lift() {
+	if p.points.Len() > 0 {
+		p.segments = append(p.segments, strings.TrimSuffix(p.points.String(), " "))
+		p.points.Reset()
+	}
+}
+
+func (p *polyline) drawn() []string {
+	p.lift()
+	return p.segments
+}

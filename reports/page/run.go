@@ -1,0 +1,187 @@
+package page
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/glossary"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// runView is what the template shows of one run.
+type runView struct {
+	*reports.Run
+	Facts       []fact
+	Repeat      string
+	Overview    *reports.Overview
+	Fine        string // if every verdict is ok
+	Matrices    []matrix
+	Phases      []phaseView // measured ones
+	Loads       []phaseView // the others
+	Strips      []strip
+	TimeLegend  []line
+	DelayLegend []line
+	Models      []modelView
+	Style       string
+	Regime      string
+	Floors      string
+	TooFew      string // what a dash among the percentiles means
+	Audited     []auditView
+	Cells       []cellView
+	Operations  []glossary.Term
+	Columns     []glossary.Term
+}
+
+// fact is a label and what it labels.
+type fact struct{ Label, Text string }
+
+// phaseView holds the figures and charts of a phase.
+type phaseView struct {
+	Phase, ID, Load, Durability, Achieved string
+	Figures, Trials                       *table
+	Curves                                percentileCharts
+	Waiting                               waiting
+	Strips                                []strip
+}
+
+type auditView struct {
+	Name, Summary string
+	Bad           bool
+	Notes         []string
+}
+
+type cellView struct {
+	Name string
+	*reports.Cell
+}
+
+// newRunView gathers all that the page shows of one run.
+func newRunView(s *Source) *runView {
+	r, n, all := s.Run, reports.NamesIn(s.Run), reports.Sections(s.Run)
+	v := &runView{
+		Run: r, Repeat: repeat(s.Name), Overview: r.Overview(), TooFew: reports.TooFew(all), Regime: reports.Regime(all, n), Floors: reports.Floors(r),
+		Strips: newStrips(r, n, afterLoad), TimeLegend: timeLegend, DelayLegend: latencyLegend, Operations: glossary.Operations(), Columns: glossary.Columns(),
+	}
+	v.facts(s)
+	if len(v.Overview.Verdicts) == 0 && len(r.Cells) > 0 {
+		v.Fine = "All verdicts are ok: the figures are those of the engines at the load that was asked for."
+	}
+	for i := range v.Overview.Parts {
+		if m := newMatrix(&v.Overview.Parts[i]); len(m.Columns) > 1 {
+			v.Matrices = append(v.Matrices, m)
+		}
+	}
+	var colours palette
+	for i := range all {
+		p := newPhaseView(r, &all[i], n, s.Curves, &colours)
+		p.ID = anchor("phase", i)
+		if all[i].Cells[0].Measured() {
+			v.Phases = append(v.Phases, p)
+		} else if p.Figures != nil {
+			p.Strips = newStrips(r, n, func(c *reports.Cell) bool { return slices.Contains(all[i].Cells, c) })
+			v.Loads = append(v.Loads, p)
+		}
+	}
+	v.Models = newModelViews(r)
+	for i := range r.Audits {
+		a := &r.Audits[i]
+		v.Audited = append(v.Audited, auditView{n.Part(a.Model, a.Engine), a.Summary(), a.Wrong(), a.Notes})
+	}
+	for i := range r.Cells {
+		v.Cells = append(v.Cells, cellView{n.Of(&r.Cells[i]), &r.Cells[i]})
+	}
+	return v
+}
+
+// afterLoad reports whether a phase is drawn over time with the measured ones. A load is
+// faster than they by far, and would flatten them.
+func afterLoad(c *reports.Cell) bool { return c.Measured() || c.Kind == reports.KindWarmup }
+
+// facts are what stands below the title.
+func (v *runView) facts(s *Source) {
+	r := v.Run
+	add := func(label, text string) {
+		if text != "" {
+			v.Facts = append(v.Facts, fact{label, text})
+		}
+	}
+	add("run", "started "+r.Started+", took "+units.Duration(r.Seconds*1e9))
+	add("models", strings.Join(modelsOf(r), ", "))
+	for _, e := range reports.EnginesOf(r) {
+		add("engine", e)
+	}
+	add("machine", reports.MachineLine(&r.Environment))
+	if r.Mail != nil {
+		add("mail", reports.MailLine(r.Mail))
+	}
+	if r.Shard.Of > 1 {
+		add("shard", units.Amount(float64(r.Shard.Index))+" of "+units.Amount(float64(r.Shard.Of)))
+	}
+}
+
+// modelsOf are the models of the run's cells, in their order.
+func modelsOf(r *reports.Run) []string {
+	var names []string
+	for i := range r.Cells {
+		if m := r.Cells[i].Model; !slices.Contains(names, m) {
+			names = append(names, m)
+		}
+	}
+	return names
+}
+
+func newPhaseView(r *reports.Run, s *reports.Section, n reports.Names, curves []reports.Curve, colours *palette) phaseView {
+	first := s.Cells[0]
+	p := phaseView{Phase: first.Phase, Load: first.Load(), Durability: first.Durability, Achieved: s.AchievedRates(n)}
+	if len(s.Ops) == 0 {
+		return p
+	}
+	cs := columnsOf(s, n)
+	figures := newTable(r, s, cs)
+	p.Figures = &figures
+	if len(cs) < len(s.Cells) {
+		trials := newTable(r, s, apart(s, n))
+		p.Trials = &trials
+	}
+	p.Curves, p.Waiting = newPercentileCharts(s, curves, n, colours), newWaiting(cs, s.Ops)
+	return p
+}
+
+// repeat is the command that repeats the run whose results are in a folder of that name.
+func repeat(name string) string {
+	if name == "" {
+		name = "DIR"
+	}
+	return "mailbench run --from " + shellWord(name)
+}
+
+// shellWord quotes a word for a shell if it needs that.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,@%+", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// commandLine writes the words of a command as they can be given to a shell.
+func commandLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = shellWord(w)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// sortedFacts lists settings by name.
+func sortedFacts(settings map[string]string) []fact {
+	var fs []fact
+	for _, k := range slices.Sorted(maps.Keys(settings)) {
+		fs = append(fs, fact{k, settings[k]})
+	}
+	return fs
+}
