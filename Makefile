@@ -71,17 +71,17 @@ KILLS ?= 200
 kills: ## kill runs at random moments and audit what they leave (KILLS=200)
 	MAILBENCH_KILLS=$(KILLS) $(GO) test -run '^TestKills$$' -count 1 -v -timeout 2h ./cmd
 
+COMPARISONS ?= 1000
+.PHONY: compare-check
+compare-check: ## simulate comparisons: rates of false alarms and of slow-downs found (COMPARISONS=1000)
+	$(GO) test ./reports/compare -run TestRatesAgreeWithTheory -count 1 -v -timeout 2h -comparisons $(COMPARISONS)
+
 FILES ?= $(HOME)/.cache/mailbench/engines
 
 .PHONY: forecast-check
 forecast-check: ## compare forecasts with the files of a Cassandra and an HBase that "mailbench engine up" started (FILES=folder)
 	MAILBENCH_TEST_CASSANDRA=$${MAILBENCH_TEST_CASSANDRA:-127.0.0.1:9042} MAILBENCH_TEST_HBASE=$${MAILBENCH_TEST_HBASE:-127.0.0.1:2181} \
 	MAILBENCH_REQUIRE_ENGINES=1 $(GO) test ./workloads/population -count=1 -timeout 20m -run 'TestPebble|TestLive' -v -files $(FILES)
-
-# Read the difference before it is committed: these are the jars that engine up runs.
-.PHONY: jars
-jars: ## fetch the jars of Cassandra and HBase with mvn and write the list of their SHA-256 anew
-	$(GO) test ./drivers/launch -count=1 -run '^TestJarLists$$' -update-jars
 
 .PHONY: fuzz
 fuzz: ## run every fuzz test (FUZZTIME=30s each)

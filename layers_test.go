@@ -44,6 +44,7 @@ var layers = []struct {
 	{"models/modeltest", []string{"schemas", "drivers", "models", "models/mail", "drivers/*", "drivers/launch/live"}, []string{"models/*"}},
 	{"models/*", []string{"schemas", "drivers", "models", "models/mail"}, []string{"models/*", "drivers/*", "drivers/launch/live"}},
 	{"reports/latency", nil, nil},
+	{"reports/compare", []string{"reports", "reports/units"}, nil},
 	{"reports/judge", []string{"reports", "reports/units"}, nil},
 	{"workloads/crash", nil, nil},
 	{"workloads/ledger", []string{"drivers", "models", "models/mail", "reports", "workloads/crash"}, []string{"workloads"}},

@@ -1,0 +1,350 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Format is the version of the JSON of a Comparison. Within a version fields are only
+// added.
+const Format = "mailbench.compare/1"
+
+// Comparison is what came of comparing two sides.
+type Comparison struct {
+	Format string `json:"format"`
+	Base   Build  `json:"base"`
+	New    Build  `json:"new"`
+	// Forced is what the runs differ in although they were compared.
+	Forced []string `json:"forced,omitempty"`
+	// Paired says that trials of both sides took turns and were compared in pairs.
+	Paired bool `json:"paired"`
+	// Interleaved says that they took turns. If they did not, what changed in the
+	// machine between the runs is in the ratios, and all of an interval must lie beyond
+	// what matters before a difference is called one.
+	Interleaved bool     `json:"interleaved"`
+	Notes       []string `json:"notes"`
+	Cells       []Cell   `json:"cells"`
+	// Regressions are the figures that a gate fails, as MODEL/ENGINE/PHASE OP.FIGURE.
+	Regressions []string `json:"regressions"`
+}
+
+// Build is one side.
+type Build struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Dirty   bool   `json:"dirty,omitempty"`
+	Go      string `json:"go"`
+	Started string `json:"started"`
+	Runs    int    `json:"runs"`
+}
+
+// Cell is one phase of one model on one engine on both sides.
+type Cell struct {
+	Model     string   `json:"model"`
+	Engine    string   `json:"engine"`
+	Phase     string   `json:"phase"`
+	Load      string   `json:"load"` // open or closed
+	BaseCount int      `json:"base_trials"`
+	NewCount  int      `json:"new_trials"`
+	BaseTimed int      `json:"base_trials_timed"` // whose times were not left out
+	NewTimed  int      `json:"new_trials_timed"`
+	Why       string   `json:"why,omitempty"` // it cannot be compared
+	Notes     []string `json:"notes,omitempty"`
+	Figures   []Figure `json:"figures"`
+}
+
+// Verdict says what is known of a figure.
+type Verdict string
+
+// Verdicts. Same means that the whole interval of the ratio is within what does not
+// matter.
+const (
+	Better     Verdict = "better"
+	Worse      Verdict = "worse"
+	Same       Verdict = "same"
+	CannotTell Verdict = "cannot tell"
+)
+
+// Figure is one figure of one operation. Times are nanoseconds.
+type Figure struct {
+	Op   string `json:"op"`
+	Name string `json:"figure"`
+	// Base and New are the medians over trials of times and rates, and the means of what
+	// was counted. A figure without a trial has none.
+	Base *float64 `json:"base,omitempty"`
+	New  *float64 `json:"new,omitempty"`
+	// Ratio is new/base, with the bounds of its interval. All intervals of a comparison
+	// hold together with 95% confidence.
+	Ratio   *float64 `json:"ratio,omitempty"`
+	Low     *float64 `json:"low,omitempty"`
+	High    *float64 `json:"high,omitempty"`
+	Limit   float64  `json:"limit"` // the smallest difference that matters
+	Verdict Verdict  `json:"verdict"`
+	Why     string   `json:"why,omitempty"` // it cannot be told
+	// Needed is about how many trials of each side would tell.
+	Needed int  `json:"trials_needed,omitempty"`
+	Exact  bool `json:"exact,omitempty"` // the difference is no matter of chance
+	Gate   bool `json:"gate"`            // the figure fails the comparison if it is worse
+
+	is *figure
+}
+
+// Options say how to compare.
+type Options struct {
+	Gates []Gate
+	// Force compares runs that differ in more than the build, and trials that are not ok.
+	Force bool
+
+	arrangements int // that are tried; 0: mostArranged
+}
+
+// Runs compares two sides. Runs that differ in more than the build are *Incomparable,
+// except by force.
+func Runs(base, new Side, o Options) (*Comparison, error) {
+	c := &Comparison{
+		Format: Format, Base: base.build(), New: new.build(), Notes: []string{}, Cells: []Cell{}, Regressions: []string{},
+	}
+	for _, s := range []Side{base, new} {
+		for _, r := range s.Runs {
+			if r.Shard.Of > 1 {
+				return nil, fmt.Errorf("%s is shard %d of %d: compare whole runs", s.Name, r.Shard.Index, r.Shard.Of)
+			}
+		}
+	}
+	if c.Forced = differences(base, new); len(c.Forced) > 0 && !o.Force {
+		return nil, &Incomparable{c.Forced}
+	}
+	all, alone := pairs(base, new, o.Force)
+	if len(all) == 0 {
+		return nil, &Incomparable{append([]string{"no model, engine and phase was measured in both"}, alone...)}
+	}
+	c.Notes = append(c.Notes, alone...)
+	c.Interleaved = interleaved(all)
+	for _, p := range all {
+		c.Cells = append(c.Cells, p.cell(o.Gates))
+	}
+	c.time(all, cmp.Or(o.arrangements, mostArranged))
+	for i, p := range all {
+		c.judge(&c.Cells[i], p)
+	}
+	if err := c.unused(o.Gates); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (s Side) build() Build {
+	r := s.Runs[0]
+	e := &r.Environment
+	return Build{s.Name, e.Version, e.Commit, e.Dirty, e.Go, r.Started, len(s.Runs)}
+}
+
+// cell lists the figures of a pair.
+func (p *pair) cell(gates []Gate) Cell {
+	c := Cell{
+		Model: p.model, Engine: p.engine, Phase: p.phase, Load: "open", Why: p.why, Notes: p.notes, Figures: []Figure{},
+		BaseCount: len(p.base), NewCount: len(p.new), BaseTimed: timed(p.base), NewTimed: timed(p.new),
+	}
+	if p.base[0].cell.Arrivals == "closed" {
+		c.Load = "closed"
+	}
+	for _, op := range p.ops() {
+		for _, is := range figures {
+			if is.timed() && !(has(p.base, op, is) && has(p.new, op, is)) {
+				continue
+			}
+			f := Figure{Op: op, Name: is.name, Limit: is.limit, is: is}
+			if g := gateOf(gates, p.key, op, is.name); g != nil {
+				f.Gate = true
+				if g.limit >= 0 {
+					f.Limit = g.limit
+				}
+			}
+			c.Figures = append(c.Figures, f)
+		}
+	}
+	return c
+}
+
+// has reports whether all trials have a timed figure.
+func has(trials []trial, op string, f *figure) bool {
+	for _, t := range trials {
+		o := t.cell.Ops[op]
+		if math.IsNaN(f.time(t.cell, &o)) {
+			return false
+		}
+	}
+	return true
+}
+
+// time estimates all timed figures together.
+func (c *Comparison) time(all []*pair, arrangements int) {
+	trialsOf := func(trials func(*pair) []trial) int {
+		most := 0
+		for _, p := range all {
+			most = max(most, len(trials(p)))
+		}
+		return most
+	}
+	bases := trialsOf(func(p *pair) []trial { return p.base })
+	news := trialsOf(func(p *pair) []trial { return p.new })
+	var of []*Figure
+	var samples []sample
+	var matters []float64
+	for i, p := range all {
+		for j := range c.Cells[i].Figures {
+			if f := &c.Cells[i].Figures[j]; f.is.timed() {
+				s := sample{f.values(p.base, bases), f.values(p.new, news)}
+				of, samples, matters = append(of, f), append(samples, s), append(matters, math.Log1p(max(f.Limit, 0.01)))
+			}
+		}
+	}
+	c.Paired = c.Interleaved && bases == news && bases >= leastPaired
+	for i, e := range judgeAll(samples, matters, c.Paired, arrangements) {
+		f := of[i]
+		f.Base, f.New = number(math.Exp(median(samples[i].base))), number(math.Exp(median(samples[i].new)))
+		f.Ratio = number(math.Exp(e.ratio))
+		f.Low, f.High = number(math.Exp(e.low)), number(math.Exp(e.high))
+	}
+}
+
+// values are the figure's in each trial, and NaN up to so many.
+func (f *Figure) values(trials []trial, n int) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = math.NaN()
+		if i < len(trials) && !trials[i].out {
+			o := trials[i].cell.Ops[f.Op]
+			values[i] = f.is.time(trials[i].cell, &o)
+		}
+	}
+	return values
+}
+
+// number is nil for what is none, and for the bounds of an interval without bounds.
+func number(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// judge gives the figures of a cell their verdicts.
+func (c *Comparison) judge(cell *Cell, p *pair) {
+	name := fmt.Sprintf("%s/%s/%s", cell.Model, cell.Engine, cell.Phase)
+	gated := false
+	for i := range cell.Figures {
+		f := &cell.Figures[i]
+		gated = gated || f.Gate
+		switch {
+		case p.why != "":
+			f.cannotTell(p.why)
+		case f.is.timed():
+			f.judgeTime(min(cell.BaseTimed, cell.NewTimed), c.Interleaved)
+		default:
+			p.compareCount(f)
+		}
+		if f.Gate && f.Verdict == Worse {
+			c.Regressions = append(c.Regressions, name+" "+f.Op+"."+f.Name)
+		}
+	}
+	if p.broken && (gated || len(cell.Figures) == 0) {
+		c.Regressions = append(c.Regressions, name+": "+p.why)
+	}
+}
+
+func (f *Figure) cannotTell(why string) { f.Verdict, f.Why = CannotTell, why }
+
+// differs gives the verdict of a difference that is certain.
+func (f *Figure) differs(more, matters bool) {
+	switch {
+	case !matters:
+		f.Verdict = Same
+	case more != f.is.higherIsBetter():
+		f.Verdict = Worse
+	default:
+		f.Verdict = Better
+	}
+}
+
+// leastTrials of each side have arrangements enough to tell a difference: 70.
+const leastTrials = 4
+
+// judgeTime gives the verdict of a timed figure of which that many trials are left.
+func (f *Figure) judgeTime(trials int, interleaved bool) {
+	limit := math.Log1p(f.Limit)
+	switch {
+	case trials < leastTrials || f.Low == nil || f.High == nil || *f.Low == 0:
+		f.Low, f.High = nil, nil
+		f.cannotTell(fmt.Sprintf("it takes %d trials of each side at least", leastTrials))
+		f.Needed = leastTrials
+		return
+	}
+	estimate, low, high := math.Log(*f.Ratio), math.Log(*f.Low), math.Log(*f.High)
+	nearest := limit
+	if interleaved {
+		nearest = 0
+	}
+	switch {
+	case (low > nearest || high < -nearest) && math.Abs(estimate) >= limit:
+		f.differs(estimate > 0, true)
+	case low >= -limit && high <= limit:
+		f.Verdict = Same
+	default:
+		width := (high - low) / 2
+		f.cannotTell("the trials differ too much")
+		f.Needed = max(trials+1, int(math.Ceil(float64(trials)*(width/limit)*(width/limit))))
+	}
+}
+
+// unused is the error for a gate that names nothing that was compared.
+func (c *Comparison) unused(gates []Gate) error {
+	for _, g := range gates {
+		used := false
+		ops := map[string]bool{}
+		for _, cell := range c.Cells {
+			k := key{cell.Model, cell.Engine, cell.Phase}
+			for _, f := range cell.Figures {
+				used = used || g.holds(k, f.Op, f.Name)
+				ops[f.Op] = true
+			}
+			used = used || len(cell.Figures) == 0
+		}
+		if !used {
+			names := make([]string, 0, len(ops))
+			for op := range ops {
+				names = append(names, op)
+			}
+			slices.Sort(names)
+			return &NoFigure{g.text, names}
+		}
+	}
+	return nil
+}
+
+// NoFigure is the error for a gate that is of no figure of the comparison.
+type NoFigure struct {
+	Gate string
+	Ops  []string // that were compared
+}
+
+// Error names the operations.
+func (e *NoFigure) Error() string {
+	return fmt.Sprintf("--fail-over: %s is of no figure that both runs have enough operations for; compared are the operations %s",
+		e.Gate, strings.Join(e.Ops, ", "))
+}
+
+// Verdicts counts the figures with each verdict.
+func (c *Comparison) Verdicts() map[Verdict]int {
+	n := map[Verdict]int{}
+	for _, cell := range c.Cells {
+		for _, f := range cell.Figures {
+			n[f.Verdict]++
+		}
+	}
+	return n
+}

@@ -1,0 +1,385 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// pairOf are two sides of n trials that take turns. Both are equal, each trial a little
+// slower than the one before.
+func pairOf(n int) (base, new Side) {
+	b, f := run("base"), run("new")
+	for t := range n {
+		slower := int64(1000 * t)
+		for i, r := range []*reports.Run{b, f} {
+			c := cell(t+1, 2*t+(t+i)%2)
+			c.Ops["list"] = op(1000, 200_000+slower, 2_000_000+slower)
+			c.Ops["open"] = op(400, 300_000+slower, 3_000_000+slower)
+			c.Ops["recount"] = op(4, 900_000, 900_000)
+			r.Cells = append(r.Cells, c)
+		}
+	}
+	return Side{"old", []*reports.Run{b}}, Side{"fresh", []*reports.Run{f}}
+}
+
+// change applies a change to an operation of all trials.
+func change(s Side, name string, to func(o *reports.Op)) {
+	for _, r := range s.Runs {
+		for i := range r.Cells {
+			o := r.Cells[i].Ops[name]
+			to(&o)
+			r.Cells[i].Ops[name] = o
+		}
+	}
+}
+
+func slower(factor float64) func(o *reports.Op) {
+	return func(o *reports.Op) {
+		o.Response.P50 = int64(factor * float64(o.Response.P50))
+		o.Response.P99 = int64(factor * float64(o.Response.P99))
+	}
+}
+
+func compared(t *testing.T, base, new Side, gates string, force bool) *Comparison {
+	t.Helper()
+	g, err := ParseGates(gates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Runs(base, new, Options{Gates: g, Force: force})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func figureOf(t *testing.T, c *Comparison, op, name string) *Figure {
+	t.Helper()
+	for i := range c.Cells[0].Figures {
+		if f := &c.Cells[0].Figures[i]; f.Op == op && f.Name == name {
+			return f
+		}
+	}
+	t.Fatalf("no figure %s.%s", op, name)
+	return nil
+}
+
+// Each case is a difference of two sides of trials that take turns.
+func TestVerdicts(t *testing.T) {
+	calls := func(n float64) func(*reports.Op) { return func(o *reports.Op) { o.Store.Calls = n } }
+	bytesRead := func(n float64) func(*reports.Op) { return func(o *reports.Op) { o.Store.BytesRead = n } }
+	for _, tc := range []struct {
+		name    string
+		trials  int
+		op      string
+		change  func(*reports.Op)
+		figure  string
+		want    Verdict
+		gates   string
+		failing int
+	}{
+		{"nothing", 10, "list", slower(1), "p50", Same, "*", 0},
+		{"slower by more than matters", 10, "list", slower(1.10), "p50", Worse, "*", 2},
+		{"slower, and only another is gated", 10, "list", slower(1.10), "p50", Worse, "open.p50,*.p99:50%", 0},
+		{"slower by more than the gate's limit", 10, "list", slower(1.04), "p50", Worse, "james/list.p50:3%", 1},
+		{"slower by less than matters", 10, "list", slower(1.02), "p50", Same, "*", 0},
+		{"faster", 10, "list", slower(0.8), "p50", Better, "*", 0},
+		{"slower with one trial", 1, "list", slower(3), "p50", CannotTell, "*", 0},
+		{"slower with three trials", 3, "list", slower(3), "p50", CannotTell, "*", 0},
+		{"slower with four trials", 4, "list", slower(1.5), "p50", Worse, "*", 2},
+		{"one call more, one trial", 1, "list", calls(3), "calls", Worse, "*", 1},
+		{"one call less, one trial", 1, "list", calls(1), "calls", Better, "*", 0},
+		{"one call more of few operations", 1, "recount", calls(3), "calls", CannotTell, "*", 0},
+		{"a third more bytes", 1, "list", bytesRead(650), "bytes", Worse, "*", 1},
+		{"more bytes, by less than matters", 10, "list", bytesRead(505), "bytes", Same, "*", 0},
+		{"more bytes, within chance", 1, "open", bytesRead(525), "bytes", CannotTell, "*", 0},
+		{"some fail", 1, "list", func(o *reports.Op) { o.Failed, o.Count = 100, o.Count-100 }, "errors", Worse, "*", 1},
+		{"one fails", 1, "list", func(o *reports.Op) { o.Failed, o.Count = 1, o.Count-1 }, "errors", CannotTell, "*", 0},
+	} {
+		base, fresh := pairOf(tc.trials)
+		change(fresh, tc.op, tc.change)
+		c := compared(t, base, fresh, tc.gates, false)
+		if f := figureOf(t, c, tc.op, tc.figure); f.Verdict != tc.want {
+			t.Errorf("%s: %s (%s), want %s", tc.name, f.Verdict, f.Why, tc.want)
+		}
+		if len(c.Regressions) != tc.failing {
+			t.Errorf("%s: regressions %q, want %d", tc.name, c.Regressions, tc.failing)
+		}
+	}
+}
+
+// Of runs one after the other all of the interval must lie beyond the limit.
+func TestOneAfterTheOther(t *testing.T) {
+	for _, tc := range []struct {
+		factor float64
+		want   Verdict
+	}{{1, Same}, {1.07, CannotTell}, {1.3, Worse}} {
+		base, fresh := pairOf(10)
+		for i := range fresh.Runs[0].Cells {
+			fresh.Runs[0].Cells[i].Started = began.Add(time.Hour + time.Duration(i)*time.Second).Format(time.RFC3339Nano)
+		}
+		change(fresh, "list", slower(tc.factor))
+		c := compared(t, base, fresh, "*", false)
+		if f := figureOf(t, c, "list", "p50"); c.Interleaved || f.Verdict != tc.want {
+			t.Errorf("%g: interleaved %v, %s %s, want %s", tc.factor, c.Interleaved, f.interval(), f.Verdict, tc.want)
+		}
+	}
+}
+
+// The throughput of a closed loop is compared, and less is worse. Its service times are
+// its latencies.
+func TestClosedLoop(t *testing.T) {
+	base, fresh := pairOf(10)
+	for _, s := range []Side{base, fresh} {
+		for i := range s.Runs[0].Cells {
+			s.Runs[0].Cells[i].Arrivals = "closed"
+		}
+		change(s, "list", func(o *reports.Op) { o.Rate = 1000 })
+	}
+	change(fresh, "list", func(o *reports.Op) { o.Rate, o.Service.P50, o.Count = 800, o.Service.P50*2, o.Count-100 })
+	c := compared(t, base, fresh, "*", false)
+	for _, figure := range []string{"rate", "p50"} {
+		if f := figureOf(t, c, "list", figure); f.Verdict != Worse {
+			t.Errorf("%s: %s %s", figure, f.interval(), f.Verdict)
+		}
+	}
+	// Another number of operations meets other messages.
+	change(fresh, "list", func(o *reports.Op) { o.Store.Calls = 2.1 })
+	if f := figureOf(t, compared(t, base, fresh, "*", false), "list", "calls"); f.Verdict != CannotTell {
+		t.Errorf("calls of other operations: %s", f.Verdict)
+	}
+}
+
+// One client and a number of operations told in advance leave nothing to chance.
+func TestSequentialRunsAreExact(t *testing.T) {
+	base, fresh := pairOf(1)
+	for _, s := range []Side{base, fresh} {
+		c := &s.Runs[0].Cells[0]
+		c.Arrivals, c.Clients = "closed", 1
+		load := *c
+		load.Kind, load.Phase, load.Arrivals = reports.KindLoad, "load", "none"
+		load.Client = &reports.ClientInfo{Workers: 1}
+		s.Runs[0].Cells = append(s.Runs[0].Cells, load)
+	}
+	change(fresh, "recount", func(o *reports.Op) { o.Store.Calls = 2.25 })
+	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != Worse || !f.Exact {
+		t.Errorf("one call more in 4 operations: %s, exact %v", f.Verdict, f.Exact)
+	}
+	fresh.Runs[0].Cells[1].Client.Workers = 4 // loaders
+	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != CannotTell {
+		t.Errorf("with four loaders: %s", f.Verdict)
+	}
+}
+
+func TestTrialsThatAreNotOK(t *testing.T) {
+	verdict := func(s Side, trials int, v reports.Verdict) {
+		for i := range trials {
+			s.Runs[0].Cells[i].Verdict = v
+			s.Runs[0].Cells[i].Reason = &reports.Reason{Code: "x", Text: "the reason\nand more"}
+		}
+	}
+	for _, tc := range []struct {
+		name          string
+		baseN, freshN int
+		verdict       reports.Verdict
+		force         bool
+		want          Verdict
+		why           string
+		failing       int
+	}{
+		{"two trials are invalid", 1, 1, reports.Invalid, false, Same, "", 0},
+		{"nearly all are", 7, 0, reports.Invalid, false, CannotTell, "it takes 4 trials", 0},
+		{"all are", 0, 10, reports.Invalid, false, CannotTell, "it takes 4 trials", 0},
+		{"all are, by force", 0, 10, reports.Invalid, true, Same, "", 0},
+		{"one of the base failed", 1, 0, reports.Failed, false, CannotTell, "base is failed: the reason", 0},
+		{"one of the new is overloaded", 0, 1, reports.Overloaded, false, CannotTell, "new is overloaded: the reason", 1},
+		{"one of both is empty", 1, 1, reports.Empty, false, CannotTell, "base is empty: the reason", 0},
+	} {
+		base, fresh := pairOf(10)
+		verdict(base, tc.baseN, tc.verdict)
+		verdict(fresh, tc.freshN, tc.verdict)
+		c := compared(t, base, fresh, "*", tc.force)
+		if _, err := json.Marshal(c); err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		f := &Figure{Verdict: CannotTell, Why: c.Cells[0].Why}
+		if len(c.Cells[0].Figures) > 0 {
+			f = figureOf(t, c, "list", "p50")
+		}
+		if f.Verdict != tc.want || !strings.HasPrefix(f.Why, tc.why) {
+			t.Errorf("%s: %s (%s), want %s (%s)", tc.name, f.Verdict, f.Why, tc.want, tc.why)
+		}
+		if len(c.Regressions) != tc.failing {
+			t.Errorf("%s: regressions %q, want %d", tc.name, c.Regressions, tc.failing)
+		}
+	}
+}
+
+// Runs that differ in more than the build are refused, and what differs is named.
+func TestRefused(t *testing.T) {
+	for want, change := range map[string]func(r *reports.Run){
+		"workload: quick in old, churn in fresh":                func(r *reports.Run) { r.Workload.Name = "churn" },
+		`line 3 of the workload: "" in old, "rate: 9" in fresh`: func(r *reports.Run) { r.Workload.Text += "rate: 9" },
+		"seed: 1 in old, 2 in fresh":                            func(r *reports.Run) { r.Seed = 2 },
+		"the operations of phase measure are others":            func(r *reports.Run) { r.Phases[0].SHA256 = "3" },
+		`line 1 of the schema of james: "name: james" in old, "name: jim" in fresh`: func(r *reports.Run) {
+			r.Schemas[0].Text, r.Schemas[0].SHA256 = "name: jim", "4"
+		},
+		"version of embedded: pebble v2.1.7 in old, pebble v3 in fresh": func(r *reports.Run) { r.Cells[0].Engines.Version = "pebble v3" },
+		"setting memtables of embedded: 2 in old, 9 in fresh":           func(r *reports.Run) { r.Cells[0].Engines.Settings["memtables"] = "9" },
+		"machine: one in old, two in fresh":                             func(r *reports.Run) { r.Machine.ID = "two" },
+		"GOMAXPROCS: 2 in old, 4 in fresh":                              func(r *reports.Run) { r.Environment.MaxProcs = 4 },
+		"durability: default in old, memory in fresh":                   func(r *reports.Run) { r.Config.Durability = "memory" },
+		"durability of embedded: power in old, process in fresh":        func(r *reports.Run) { r.Cells[0].Durability = "process" },
+		"setting embedded.compression: snappy in old, none in fresh":    func(r *reports.Run) { delete(r.Settings, "embedded.compression") },
+		"mail file: none in old, a.mbox 12345678 in fresh":              func(r *reports.Run) { r.Mail = &reports.MailInfo{File: "a.mbox", SHA256: "1234567890"} },
+		"fresh was interrupted":                                         func(r *reports.Run) { r.Interrupted = true },
+		"no model, engine and phase was measured in both":               func(r *reports.Run) { r.Cells = nil },
+	} {
+		base, fresh := pairOf(4)
+		change(fresh.Runs[0])
+		gates, err := ParseGates("*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Runs(base, fresh, Options{Gates: gates})
+		var refused *Incomparable
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) || !strings.Contains(refused.Differences[0], want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v, want only %q", err, want)
+		}
+		if c, err := Runs(base, fresh, Options{Gates: gates, Force: true}); err == nil && (len(c.Forced) == 0 || c.Forced[0] != want) {
+			t.Errorf("by force: it says %q, want %q", c.Forced, want)
+		}
+	}
+}
+
+func TestShardIsRefused(t *testing.T) {
+	base, fresh := pairOf(4)
+	fresh.Runs[0].Shard.Of = 3
+	if _, err := Runs(base, fresh, Options{Force: true}); err == nil || !strings.Contains(err.Error(), "fresh is shard 1 of 3") {
+		t.Error(err)
+	}
+}
+
+func TestGates(t *testing.T) {
+	for text, want := range map[string]string{
+		"lst.p98":               `there is no figure "p98"; known are p50, p99, p99.9, rate, errors, calls, rows, bytes`,
+		"list.p99:10":           "expected a limit such as 10%",
+		"list.p99:-1%":          "expected a limit",
+		"list.p99:NaN%":         "expected a limit",
+		"a/b/c/list.p99":        "expected [MODEL/[ENGINE/]][OP.]FIGURE[:LIMIT]",
+		"":                      `there is no figure ""`,
+		"[.p99":                 "is no pattern",
+		"list.p50,open.nothing": `there is no figure "nothing"`,
+	} {
+		if _, err := ParseGates(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	gates, err := ParseGates("*, p99.9:1%, *.p99.9:2%, list.p99.9:3%, james/*:4%, james@*/cassandra/open.rows:5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		model, engine, op, figure string
+		want                      float64
+	}{
+		{"oracle", "embedded", "list", "p50", -1},
+		{"oracle", "embedded", "open", "p99.9", 0.02},
+		{"oracle", "embedded", "list", "p99.9", 0.03},
+		{"james", "embedded", "list", "p99.9", 0.04},
+		{"james@plain-flags", "cassandra", "open", "rows", 0.05},
+		{"james@plain-flags", "hbase", "open", "rows", -1},
+	} {
+		if g := gateOf(gates, key{tc.model, tc.engine, "measure"}, tc.op, tc.figure); g == nil || math.Abs(g.limit-tc.want) > 1e-9 {
+			t.Errorf("%v: %v", tc, g)
+		}
+	}
+	base, fresh := pairOf(4)
+	_, err = Runs(base, fresh, Options{Gates: []Gate{gates[0], {text: "opn.p50", model: "*", engine: "*", op: "opn", figure: "p50"}}})
+	if err == nil || !strings.Contains(err.Error(), "opn.p50 is of no figure") || !strings.Contains(err.Error(), "list, open, recount") {
+		t.Errorf("a gate of nothing: %v", err)
+	}
+}
+
+// sample is a comparison in which everything happens.
+func sampleComparison(t *testing.T) *Comparison {
+	base, fresh := pairOf(10)
+	base.Runs[0].Environment.Commit = "907c0066fb1d0a3c5c9c9d2f6f0b0b4c1d2e3f40"
+	change(fresh, "list", slower(1.12))
+	change(fresh, "open", func(o *reports.Op) { o.Store.Calls, o.Response.P99 = 3, o.Response.P99*9/10 })
+	for i, r := range []*reports.Run{base.Runs[0], fresh.Runs[0]} {
+		for j := range r.Cells {
+			noisy := op(500, int64(400_000+(j*7+i*3)%10*60_000), 1)
+			noisy.Count = 20
+			r.Cells[j].Ops["move"] = noisy
+			other := r.Cells[j]
+			other.Model, other.Ops = "oracle", map[string]reports.Op{"list": op(1000, 1_000_000, 9_000_000)}
+			if i == 1 && j == 3 {
+				other.Verdict, other.Reason = reports.Overloaded, &reports.Reason{Text: "achieved 300/s | <b> of 500/s"}
+			}
+			r.Cells = append(r.Cells, other)
+		}
+	}
+	base.Runs[0].Cells[2].Verdict = reports.Invalid
+	fresh.Runs[0].Environment.Kernel = "6.18"
+	only := fresh.Runs[0].Cells[0]
+	only.Model = "datastax"
+	fresh.Runs[0].Cells = append(fresh.Runs[0].Cells, only)
+	return compared(t, base, fresh, "*,*.p99:20%", true)
+}
+
+func TestOutputs(t *testing.T) {
+	c := sampleComparison(t)
+	for name, write := range map[string]func(b *bytes.Buffer) error{
+		"text-80.txt":  func(b *bytes.Buffer) error { return c.WriteText(b, 80, false) },
+		"text-all.txt": func(b *bytes.Buffer) error { return c.WriteText(b, 100, true) },
+		"comment.md":   func(b *bytes.Buffer) error { return c.WriteMarkdown(b) },
+		"comparison.json": func(b *bytes.Buffer) error {
+			e := json.NewEncoder(b)
+			e.SetIndent("", " ")
+			return e.Encode(c)
+		},
+	} {
+		var got bytes.Buffer
+		if err := write(&got); err != nil {
+			t.Fatal(err)
+		}
+		if name == "text-80.txt" {
+			for line := range strings.Lines(got.String()) {
+				if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
+					t.Errorf("%d columns: %s", n, line)
+				}
+			}
+		}
+		file := filepath.Join("testdata", name)
+		if *update {
+			if err := os.MkdirAll("testdata", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != string(want) {
+			t.Errorf("differs from %s (-update rewrites it):\n%s", file, got.String())
+		}
+	}
+}

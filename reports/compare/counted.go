@@ -1,0 +1,179 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+// What was counted depends on the code and on the messages that operations found. Runs
+// with the same plan ask for the same operations, but which live message one finds
+// depends on what others did before it.
+const (
+	// tellErrors is how many standard errors two means must be apart. By chance that
+	// happens to one figure in 10⁹, so no correction for many figures is needed.
+	tellErrors = 6
+	// tellOperations is from how many operations on their deviation is known.
+	tellOperations = 30
+	// leastChange of a mean is more than its rounding.
+	leastChange = 1e-6
+)
+
+// count is a counted figure over all trials of a side.
+type count struct{ mean, deviation, n float64 }
+
+// pooled puts trials together.
+func pooled(trials []trial, op string, f *figure) count {
+	var n, sum, squares float64
+	for _, t := range trials {
+		o, ok := t.cell.Ops[op]
+		if !ok || o.Attempted() == 0 {
+			continue
+		}
+		mean, deviation, of := f.count(&o)
+		n += of
+		sum += of * mean
+		squares += of * (deviation*deviation + mean*mean)
+	}
+	mean := sum / n
+	return count{mean, math.Sqrt(max(0, squares/n-mean*mean)), n}
+}
+
+// compareCount compares a counted figure.
+func (p *pair) compareCount(f *Figure) {
+	b, n := pooled(p.base, f.Op, f.is), pooled(p.new, f.Op, f.is)
+	f.Base, f.New = &b.mean, &n.mean
+	change := math.Abs(n.mean - b.mean)
+	relative := change / b.mean
+	if f.is.name == "errors" { // a share of operations already
+		relative = change
+	} else if b.mean > 0 {
+		ratio := n.mean / b.mean
+		f.Ratio = &ratio
+	}
+	err := math.Hypot(b.deviation/math.Sqrt(b.n), n.deviation/math.Sqrt(n.n))
+	few := min(b.n, n.n) < tellOperations
+	switch same := p.sameOperations(f.Op); {
+	case change <= leastChange*max(1, b.mean):
+		f.Verdict = Same
+	case f.is.name != "errors" && !same:
+		f.cannotTell("the runs did not carry out the same operations")
+	case f.is.name != "errors" && p.sequential():
+		f.Exact = true
+		f.differs(n.mean > b.mean, relative >= f.Limit)
+	case f.is.name != "errors" && !p.spreadKnown():
+		if f.is.name == "calls" && !few && whole(b.mean) && whole(n.mean) {
+			f.Exact = true // all operations made as many calls
+			f.differs(n.mean > b.mean, relative >= f.Limit)
+			return
+		}
+		f.cannotTell("these results do not tell how much single operations differ")
+	case few:
+		f.cannotTell(fmt.Sprintf("fewer than %d operations", tellOperations))
+	case relative >= f.Limit && change >= tellErrors*err:
+		f.Exact = err == 0
+		f.differs(n.mean > b.mean, true)
+	case change+tellErrors*err <= f.Limit*b.mean || f.is.name == "errors" && change+tellErrors*err <= f.Limit:
+		f.Verdict = Same
+	default:
+		f.cannotTell("which messages operations find is chance, and the difference is within it")
+	}
+}
+
+func whole(v float64) bool { return math.Abs(v-math.Round(v)) < leastChange }
+
+// sameTrials reports whether both sides have trials of the same numbers. Trials of one
+// number draw the same operations.
+func (p *pair) sameTrials() bool {
+	numbers := func(trials []trial) []int {
+		var all []int
+		for _, t := range trials {
+			all = append(all, t.cell.Trial)
+		}
+		slices.Sort(all)
+		return all
+	}
+	return slices.Equal(numbers(p.base), numbers(p.new))
+}
+
+// sameOperations reports whether both sides attempted the operation equally often in
+// each trial. So it is in an open loop, and where a phase ends after so many
+// operations.
+func (p *pair) sameOperations(op string) bool {
+	attempted := func(trials []trial) (n, of int64) {
+		for _, t := range trials {
+			o := t.cell.Ops[op]
+			n += o.Attempted()
+			of++
+		}
+		return n, of
+	}
+	b, trials := attempted(p.base)
+	n, others := attempted(p.new)
+	return b*others == n*trials
+}
+
+// sequential reports whether nothing was left to chance: in all phases one client, or
+// one loader, carried out a number of operations that was told in advance.
+func (p *pair) sequential() bool {
+	if !p.sameTrials() {
+		return false
+	}
+	first := p.attempts(p.base[0])
+	for _, trials := range [][]trial{p.base, p.new} {
+		for _, t := range trials {
+			a := p.attempts(t)
+			if a == nil || len(a) != len(first) {
+				return false
+			}
+			for phase, n := range a {
+				if first[phase] != n {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// attempts are the operations of each phase of a trial. It is nil if more than one
+// client carried them out.
+func (p *pair) attempts(t trial) map[string]int64 {
+	all := map[string]int64{}
+	for i := range t.run.Cells {
+		c := &t.run.Cells[i]
+		if c.Model != p.model || c.Engine != p.engine || c.Trial != t.cell.Trial || len(c.Ops) == 0 {
+			continue
+		}
+		alone := c.Arrivals == "closed" && c.Clients == 1
+		if c.Kind == reports.KindLoad {
+			alone = c.Client != nil && c.Client.Workers == 1
+		}
+		if !alone {
+			return nil
+		}
+		for _, o := range c.Ops {
+			all[c.Phase] += o.Attempted()
+		}
+	}
+	return all
+}
+
+// spreadKnown reports whether the results have standard deviations. Older ones do not.
+// Where bodies are drawn some deviation is above zero.
+func (p *pair) spreadKnown() bool {
+	for _, trials := range [][]trial{p.base, p.new} {
+		known := false
+		for _, t := range trials {
+			for _, o := range t.cell.Ops {
+				known = known || o.Store.CallsDeviation+o.Store.RowsDeviation+o.Store.BytesDeviation > 0
+			}
+		}
+		if !known {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,195 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// Incomparable is the error for runs that differ in more than the build.
+type Incomparable struct{ Differences []string }
+
+// Error names what differs.
+func (e *Incomparable) Error() string {
+	return "the runs cannot be compared: " + strings.Join(e.Differences, "; ") + " (--force compares them all the same)"
+}
+
+// differences are what the runs differ in beside the build. All runs of both sides are
+// compared with the first of the base.
+func differences(base, new Side) []string {
+	var all []string
+	first := base.Runs[0]
+	for _, s := range []Side{base, new} {
+		for i, r := range s.Runs {
+			name := s.Name
+			if len(s.Runs) > 1 {
+				name += " (run " + strconv.Itoa(i+1) + ")"
+			}
+			if r.Interrupted {
+				all = append(all, name+" was interrupted")
+			}
+			for _, d := range differ(first, r) {
+				all = append(all, d.text(base.Name, name))
+			}
+		}
+	}
+	return slices.Compact(all)
+}
+
+// difference is a property in which two runs differ.
+type difference struct{ what, base, new string }
+
+func (d difference) text(base, new string) string {
+	if d.base == "" && d.new == "" {
+		return d.what
+	}
+	return fmt.Sprintf("%s: %s in %s, %s in %s", d.what, cmp.Or(d.base, "none"), base, cmp.Or(d.new, "none"), new)
+}
+
+// differ lists what must be equal and is not.
+func differ(a, b *reports.Run) []difference {
+	var all []difference
+	add := func(what, base, new string) {
+		if base != new {
+			all = append(all, difference{what, units.OneLine(base), units.OneLine(new)})
+		}
+	}
+	add("workload", a.Workload.Name, b.Workload.Name)
+	if a.Workload.Name == b.Workload.Name {
+		line, was, is := firstLine(a.Workload.Text, b.Workload.Text)
+		add("line "+strconv.Itoa(line)+" of the workload", was, is)
+	}
+	add("seed", strconv.FormatUint(a.Seed, 10), strconv.FormatUint(b.Seed, 10))
+	if len(all) == 0 {
+		all = append(all, plans(a, b)...)
+	}
+	add("mail file", mail(a), mail(b))
+	for _, s := range a.Schemas {
+		for _, t := range b.Schemas {
+			if s.Model == t.Model && s.SHA256 != t.SHA256 {
+				line, was, is := firstLine(s.Text, t.Text)
+				add(fmt.Sprintf("line %d of the schema of %s", line, s.Model), was, is)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(merged(settings(a), settings(b)))) {
+		add(name, settings(a)[name], settings(b)[name])
+	}
+	all = append(all, engines(a, b)...)
+	return all
+}
+
+// firstLine is the first line in which two texts differ, counted from 1.
+func firstLine(a, b string) (line int, was, is string) {
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range max(len(as), len(bs)) {
+		was, is = "", ""
+		if i < len(as) {
+			was = strings.TrimSpace(as[i])
+		}
+		if i < len(bs) {
+			is = strings.TrimSpace(bs[i])
+		}
+		if was != is {
+			return i + 1, strconv.Quote(was), strconv.Quote(is)
+		}
+	}
+	return 0, "", ""
+}
+
+// plans compares the digests of what the phases were asked for.
+func plans(a, b *reports.Run) []difference {
+	var all []difference
+	for i, p := range a.Phases {
+		if i >= len(b.Phases) {
+			break
+		}
+		q := b.Phases[i]
+		trials := min(len(p.Trials), len(q.Trials)) // of which one side may have more
+		if p.SHA256 != q.SHA256 || p.Name != q.Name || p.Digested != q.Digested || !slices.Equal(p.Trials[:trials], q.Trials[:trials]) {
+			all = append(all, difference{what: "the operations of phase " + p.Name + " are others"})
+		}
+	}
+	return all
+}
+
+func mail(r *reports.Run) string {
+	if r.Mail == nil {
+		return ""
+	}
+	return r.Mail.File + " " + r.Mail.SHA256[:min(8, len(r.Mail.SHA256))]
+}
+
+// settings are the machine, the limits and the flags of a run by name.
+func settings(r *reports.Run) map[string]string {
+	e, c := &r.Environment, &r.Config
+	machine := cmp.Or(r.Machine.ID, r.Machine.Name)
+	s := map[string]string{
+		"machine":          machine,
+		"system":           e.OS + "/" + e.Arch,
+		"kernel":           e.Kernel,
+		"processor":        e.CPU,
+		"processors":       strconv.Itoa(e.CPUs),
+		"GOMAXPROCS":       strconv.Itoa(e.MaxProcs),
+		"GOGC":             e.GOGC,
+		"memory":           units.Size(float64(e.Memory)),
+		"disk":             e.Disk,
+		"durability":       c.Durability,
+		"cache":            units.Size(float64(c.CacheBytes)),
+		"workers":          strconv.Itoa(c.Workers),
+		"max lag":          fmt.Sprintf("%gs", c.MaxLag),
+		"kept data folder": strconv.FormatBool(c.Data),
+		"shards":           strconv.Itoa(r.Shard.Of),
+	}
+	for name, value := range r.Settings {
+		s["setting "+name] = value
+	}
+	return s
+}
+
+// engines compares versions, settings and promises of the engines of measured cells.
+func engines(a, b *reports.Run) []difference {
+	was, is := told(a), told(b)
+	var all []difference
+	for _, engine := range slices.Sorted(maps.Keys(was)) {
+		if is[engine] == nil {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(merged(was[engine], is[engine]))) {
+			if x, y := was[engine][name], is[engine][name]; x != y {
+				all = append(all, difference{name + " of " + engine, units.OneLine(x), units.OneLine(y)})
+			}
+		}
+	}
+	return all
+}
+
+// told is what each engine told of itself in the first measured cell.
+func told(r *reports.Run) map[string]map[string]string {
+	all := map[string]map[string]string{}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Kind != reports.KindMeasure || c.Engines == nil || all[c.Engine] != nil {
+			continue
+		}
+		of := map[string]string{"version": c.Engines.Version, "durability": c.Durability}
+		for name, value := range c.Engines.Settings {
+			of["setting "+name] = value
+		}
+		all[c.Engine] = of
+	}
+	return all
+}
+
+// merged has the keys of both maps.
+func merged(a, b map[string]string) map[string]string {
+	m := maps.Clone(a)
+	maps.Copy(m, b)
+	return m
+}

@@ -1,0 +1,86 @@
+package compare
+
+import (
+	"math"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// figure is one thing that operations are compared by.
+type figure struct {
+	name string
+	// limit is the smallest difference that matters if nothing else is said: a part of
+	// the base's value, for errors a part of all operations.
+	limit float64
+	text  func(v float64) string
+	// time is the logarithm of a timed figure, or NaN if a trial does not have it.
+	time func(c *reports.Cell, o *reports.Op) float64
+	// count is a counted figure: its mean over operations, its standard deviation, and of
+	// how many operations.
+	count func(o *reports.Op) (mean, deviation, n float64)
+}
+
+func (f *figure) timed() bool { return f.time != nil }
+
+// higherIsBetter is true of rates alone.
+func (f *figure) higherIsBetter() bool { return f.name == "rate" }
+
+// figures in the order in which they are shown.
+var figures = []*figure{
+	percentile("p50", 0.5, 0.05, func(l *reports.Latency) int64 { return l.P50 }),
+	percentile("p99", 0.99, 0.10, func(l *reports.Latency) int64 { return l.P99 }),
+	percentile("p99.9", 0.999, 0.20, func(l *reports.Latency) int64 { return l.P999 }),
+	{name: "rate", limit: 0.05, text: func(v float64) string { return units.Amount(v) + "/s" }, time: rate},
+	{name: "errors", limit: 0.001, text: func(v float64) string { return units.Amount(100*v) + "%" }, count: failures},
+	{name: "calls", text: units.Amount, count: counted(func(s *reports.StoreCost) (float64, float64) {
+		return s.Calls, s.CallsDeviation
+	})},
+	{name: "rows", limit: 0.05, text: units.Amount, count: counted(func(s *reports.StoreCost) (float64, float64) {
+		return s.RowsRead + s.RowsWritten, s.RowsDeviation
+	})},
+	{name: "bytes", limit: 0.05, text: units.Size, count: counted(func(s *reports.StoreCost) (float64, float64) {
+		return s.BytesRead + s.BytesWritten, s.BytesDeviation
+	})},
+}
+
+func figureNames() []string {
+	var names []string
+	for _, f := range figures {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// percentile is a percentile of everything that was due.
+func percentile(name string, p, limit float64, of func(*reports.Latency) int64) *figure {
+	return &figure{name: name, limit: limit, text: units.Duration, time: func(c *reports.Cell, o *reports.Op) float64 {
+		ns := of(c.Due(o))
+		if o.Count < reports.EnoughFor(p) || ns <= 0 { // too few, or it never ended
+			return math.NaN()
+		}
+		return math.Log(float64(ns))
+	}}
+}
+
+// rate is the throughput of a closed loop. An open loop offers a rate of its own.
+func rate(c *reports.Cell, o *reports.Op) float64 {
+	if c.Arrivals != "closed" || o.Rate <= 0 {
+		return math.NaN()
+	}
+	return math.Log(o.Rate)
+}
+
+// failures is the share of operations that were not ok.
+func failures(o *reports.Op) (mean, deviation, n float64) {
+	n = float64(o.Attempted())
+	p := 1 - float64(o.Count+o.TooLarge)/n
+	return p, math.Sqrt(p * (1 - p)), n
+}
+
+func counted(of func(*reports.StoreCost) (mean, deviation float64)) func(o *reports.Op) (mean, deviation, n float64) {
+	return func(o *reports.Op) (float64, float64, float64) {
+		mean, deviation := of(&o.Store)
+		return mean, deviation, float64(o.Attempted())
+	}
+}

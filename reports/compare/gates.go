@@ -1,0 +1,94 @@
+package compare
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Gate says of some figures from which difference on they fail a comparison.
+type Gate struct {
+	text                      string
+	model, engine, op, figure string  // patterns of path.Match
+	limit                     float64 // negative: the figure's own
+}
+
+// DefaultGates fail a comparison if any figure is worse by what matters.
+const DefaultGates = "*"
+
+// ParseGates reads gates such as "list.p99:10%,*.p50:5%,calls". Each is
+// [MODEL/[ENGINE/]][OP.]FIGURE[:LIMIT].
+func ParseGates(text string) ([]Gate, error) {
+	var gates []Gate
+	for one := range strings.SplitSeq(text, ",") {
+		g, err := parseGate(strings.TrimSpace(one))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", one, err)
+		}
+		gates = append(gates, g)
+	}
+	return gates, nil
+}
+
+func parseGate(text string) (Gate, error) {
+	g := Gate{text: text, model: "*", engine: "*", op: "*", limit: -1}
+	name, limit, limited := strings.Cut(text, ":")
+	if limited {
+		percent, err := strconv.ParseFloat(strings.TrimSuffix(limit, "%"), 64)
+		if err != nil || !strings.HasSuffix(limit, "%") || !(percent >= 0 && percent <= 1000) {
+			return g, fmt.Errorf("expected a limit such as 10%%, from 0%% to 1000%%")
+		}
+		g.limit = percent / 100
+	}
+	parts := strings.Split(name, "/")
+	switch len(parts) {
+	case 3:
+		g.model, g.engine = parts[0], parts[1]
+	case 2:
+		g.model = parts[0]
+	case 1:
+	default:
+		return g, fmt.Errorf("expected [MODEL/[ENGINE/]][OP.]FIGURE[:LIMIT]")
+	}
+	g.figure = parts[len(parts)-1]
+	if op, figure, has := strings.Cut(g.figure, "."); has && !knownFigure(g.figure) {
+		g.op, g.figure = op, figure
+	}
+	if !knownFigure(g.figure) {
+		return g, fmt.Errorf("there is no figure %q; known are %s, and OP.FIGURE such as list.p99",
+			g.figure, strings.Join(figureNames(), ", "))
+	}
+	for _, pattern := range []string{g.model, g.engine, g.op} {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return g, fmt.Errorf("%q is no pattern", pattern)
+		}
+	}
+	return g, nil
+}
+
+// knownFigure reports whether a pattern matches the name of a figure.
+func knownFigure(pattern string) bool {
+	return slices.ContainsFunc(figureNames(), func(name string) bool { return match(pattern, name) })
+}
+
+// holds reports whether the gate is of that figure.
+func (g *Gate) holds(k key, op, figure string) bool {
+	return match(g.model, k.model) && match(g.engine, k.engine) && match(g.op, op) && match(g.figure, figure)
+}
+
+func match(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// gateOf is the last of the gates that holds for a figure.
+func gateOf(gates []Gate, k key, op, figure string) *Gate {
+	for i := len(gates) - 1; i >= 0; i-- {
+		if gates[i].holds(k, op, figure) {
+			return &gates[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+// noise is what makes trials of one build differ. All but figures are standard
+// deviations of the logarithm of a percentile. The machine's part is the same for all
+// operations of a trial, once for p50 and twice for p99.
+type noise struct {
+	ops          int
+	machine      float64 // of a trial
+	own50, own99 float64 // of one operation's percentile; that of p99 has a heavy tail
+	disturbed    float64 // one trial in ten is slower by as much: another program's burst
+	drift        float64 // all in all, from the first trial to the last: up to as much, up or down
+	walk         float64 // what wanders from trial to trial
+	modes        float64 // every other trial, drawn, is slower by this: where the store's memory lies
+	slowedBy     float64 // the first operation of the new build takes as many times as long
+}
+
+// quiet and busy are a machine that has nothing else to do, and one that has.
+var (
+	quiet = noise{ops: 20, machine: 0.015, own50: 0.015, own99: 0.04}
+	busy  = noise{ops: 20, machine: 0.015, own50: 0.015, own99: 0.04, disturbed: 0.15, drift: 0.03, walk: 0.015}
+	modal = noise{ops: 20, machine: 0.005, own50: 0.005, own99: 0.02, modes: 0.15}
+)
+
+// sides makes n trials of both builds, one side after the other or in turns.
+func (w noise) sides(random *rand.Rand, n int, turns bool) (base, new Side) {
+	b, f := run("base"), run("new")
+	drift := (2*random.Float64() - 1) * w.drift
+	wander := random.NormFloat64() * w.walk
+	for t := range 2 * n {
+		r := b
+		if turns && (t%4 == 1 || t%4 == 2) || !turns && t >= n {
+			r = f
+		}
+		const stays = 0.7 // of what wandered, to the next trial
+		wander = stays*wander + math.Sqrt(1-stays*stays)*random.NormFloat64()*w.walk
+		machine := drift*float64(t)/float64(2*n-1) + wander + random.NormFloat64()*w.machine
+		if random.IntN(10) == 0 {
+			machine += math.Abs(random.NormFloat64()) * w.disturbed
+		}
+		if random.IntN(2) == 0 {
+			machine += w.modes
+		}
+		c := cell(len(r.Cells)+1, t)
+		for i := range w.ops {
+			slower := 0.0
+			if r == f && i == 0 && w.slowedBy > 0 {
+				slower = math.Log(w.slowedBy)
+			}
+			tail := math.Sqrt(2 / (random.ExpFloat64() + random.ExpFloat64())) // Student's t with 4 degrees of freedom
+			p50 := 200e3 * math.Exp(machine+slower+random.NormFloat64()*w.own50)
+			p99 := 2e6 * math.Exp(2*machine+slower+random.NormFloat64()*w.own99*tail)
+			c.Ops[fmt.Sprintf("op%02d", i)] = op(1000, int64(p50), int64(p99))
+		}
+		r.Cells = append(r.Cells, c)
+	}
+	return Side{"base", []*reports.Run{b}}, Side{"new", []*reports.Run{f}}
+}
+
+var began = time.Date(2026, 11, 22, 4, 0, 0, 0, time.UTC)
+
+// run is a run without cells.
+func run(commit string) *reports.Run {
+	return &reports.Run{
+		Format: reports.Format, Workload: reports.Workload{Name: "quick", Text: "version: 1\nname: quick\n"}, Seed: 1,
+		Started: began.Format(time.RFC3339), Machine: reports.Machine{ID: "one"}, Shard: reports.Shard{Index: 1, Of: 1},
+		Environment: reports.Environment{
+			Version: "0.3.0", Commit: commit, Go: "go1.26.8", GOGC: "100", MaxProcs: 2, OS: "linux", Arch: "amd64", CPUs: 2, CPU: "AMD EPYC",
+		},
+		Config:   reports.Config{Trials: 1, Durability: "default", Workers: 32, MaxLag: 10},
+		Settings: map[string]string{"embedded.compression": "snappy"},
+		Schemas:  []reports.Schema{{Model: "james", Text: "name: james\n", SHA256: "1"}},
+		Phases:   []reports.Phase{{Name: "measure", Kind: "measure", Digested: 2000, SHA256: "2"}},
+	}
+}
+
+// cell is one of a trial, which began so many seconds after all.
+func cell(trial, second int) reports.Cell {
+	at := began.Add(time.Duration(second) * time.Second).Format(time.RFC3339Nano)
+	return reports.Cell{
+		Key:  reports.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: trial, Shard: 1},
+		Kind: reports.KindMeasure, Started: at, Arrivals: "poisson", Rate: 500, Durability: "power", Verdict: reports.OK,
+		Ops: map[string]reports.Op{}, Engines: &reports.EngineInfo{Version: "pebble v2.1.7", Settings: map[string]string{"memtables": "2"}},
+	}
+}
+
+// op is an operation that was ok so many times.
+func op(count, p50, p99 int64) reports.Op {
+	l := reports.Latency{P50: p50, P90: p50, P99: p99, P999: p99, Max: p99, Mean: float64(p50)}
+	return reports.Op{Count: count, Support: reports.Native, Response: l, Service: l, Store: reports.StoreCost{
+		Calls: 2, RowsRead: 20, BytesRead: 500, BytesDeviation: 100, RowsDeviation: 3,
+	}}
+}
+
+// slowdown says of one comparison whether any figure differs, and whether the slowed ones
+// were found: p50 of the first operation.
+func slowdown(c *Comparison) (any, found bool) {
+	for _, f := range c.Cells[0].Figures {
+		differs := f.Verdict == Worse || f.Verdict == Better
+		any = any || differs
+		found = found || f.Op == "op00" && f.Name == "p50" && f.Verdict == Worse
+	}
+	return any, found
+}
+
+// rates compares equal and slowed builds so many times.
+func (w noise) rates(seed uint64, comparisons, n int, turns bool, arrangements int) (falseAlarms, found float64, err error) {
+	gates, err := ParseGates(DefaultGates)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := range comparisons {
+		for _, slowedBy := range []float64{1, 1.10} {
+			w.slowedBy = slowedBy
+			base, fresh := w.sides(rand.New(rand.NewPCG(seed, uint64(i))), n, turns)
+			c, err := Runs(base, fresh, Options{Gates: gates, arrangements: arrangements})
+			if err != nil {
+				return 0, 0, err
+			}
+			any, hit := slowdown(c)
+			switch {
+			case slowedBy == 1 && any:
+				falseAlarms++
+			case slowedBy > 1 && hit:
+				found++
+			}
+		}
+	}
+	return falseAlarms / float64(comparisons), found / float64(comparisons), nil
+}

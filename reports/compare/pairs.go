@@ -1,0 +1,172 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// Side is one of the two that are compared: the runs of one build. Their trials are
+// put together.
+type Side struct {
+	Name string // a folder
+	Runs []*reports.Run
+}
+
+// key is what two cells have in common that can be compared.
+type key struct{ model, engine, phase string }
+
+// trial is the cell of one trial with its run.
+type trial struct {
+	run   *reports.Run
+	cell  *reports.Cell
+	began string // RFC 3339 in UTC
+	out   bool   // its times are left out
+}
+
+// pair holds the trials of one key on both sides, in the order in which they began.
+type pair struct {
+	key
+	base, new []trial
+	notes     []string
+	why       string // why the cells cannot be compared, or ""
+	broken    bool   // and that is a promise that only the new build broke
+}
+
+// pairs puts the measured cells of both sides beside each other, in the order of the
+// base. It also says which cells only one side has.
+func pairs(base, new Side, force bool) (all []*pair, alone []string) {
+	b, order := base.trials()
+	n, others := new.trials()
+	for _, k := range order {
+		if n[k] == nil {
+			alone = append(alone, fmt.Sprintf("only %s has %s", base.Name, k))
+			continue
+		}
+		p := &pair{key: k, base: b[k], new: n[k]}
+		p.check(force)
+		all = append(all, p)
+	}
+	for _, k := range others {
+		if b[k] == nil {
+			alone = append(alone, fmt.Sprintf("only %s has %s", new.Name, k))
+		}
+	}
+	return all, alone
+}
+
+func (k key) String() string { return k.model + "/" + k.engine + "/" + k.phase }
+
+// trials are the measured cells of a side by key, and the keys in their order.
+func (s Side) trials() (of map[key][]trial, order []key) {
+	of = map[key][]trial{}
+	for _, r := range s.Runs {
+		for i := range r.Cells {
+			c := &r.Cells[i]
+			if c.Kind != reports.KindMeasure {
+				continue
+			}
+			k := key{c.Model, c.Engine, c.Phase}
+			if of[k] == nil {
+				order = append(order, k)
+			}
+			of[k] = append(of[k], trial{run: r, cell: c, began: c.Started})
+		}
+	}
+	for _, trials := range of {
+		slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.began, b.began) })
+	}
+	return of, order
+}
+
+// check leaves out the times of trials whose generator was measured: they say nothing
+// of the build. What was counted stays. Every other verdict that is not ok says that
+// one side did not do what was asked, and then nothing can be compared. With force
+// nothing is left out that has figures.
+func (p *pair) check(force bool) {
+	for _, side := range []struct {
+		name   string
+		trials []trial
+	}{{"base", p.base}, {"new", p.new}} {
+		invalid := 0
+		for i, t := range side.trials {
+			switch v := t.cell.Verdict; {
+			case v == reports.OK || force && len(t.cell.Ops) > 0 && v != reports.Failed:
+			case v == reports.Invalid:
+				invalid++
+				side.trials[i].out = true
+			case p.why == "":
+				p.why = fmt.Sprintf("%s is %s: %s", side.name, v, reason(t.cell))
+				p.broken = side.name == "new"
+			}
+		}
+		if invalid > 0 {
+			p.notes = append(p.notes, fmt.Sprintf("%d of %d trials of %s are invalid: their times are left out", invalid, len(side.trials), side.name))
+		}
+	}
+}
+
+// reason is the first line of why a cell is not ok.
+func reason(c *reports.Cell) string {
+	if c.Reason == nil {
+		return "it does not say why"
+	}
+	first, _, _ := strings.Cut(c.Reason.Text, "\n")
+	return units.OneLine(first)
+}
+
+// timed counts the trials whose times were not left out.
+func timed(trials []trial) int {
+	n := 0
+	for _, t := range trials {
+		if !t.out {
+			n++
+		}
+	}
+	return n
+}
+
+// ops are the operations that both sides carried out, the most frequent first.
+func (p *pair) ops() []string {
+	attempted := func(trials []trial) map[string]int64 {
+		most := map[string]int64{}
+		for _, t := range trials {
+			for name, o := range t.cell.Ops {
+				most[name] = max(most[name], o.Attempted())
+			}
+		}
+		return most
+	}
+	base, fresh := attempted(p.base), attempted(p.new)
+	var names []string
+	for name, n := range base {
+		if n > 0 && fresh[name] > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(base[b], base[a]), cmp.Compare(a, b))
+	})
+	return names
+}
+
+// interleaved reports whether the trials of all pairs took turns: a trial of each side
+// had begun before the next of either side. What changes in the machine over time is
+// then the same for both.
+func interleaved(all []*pair) bool {
+	for _, p := range all {
+		if len(p.base) != len(p.new) || len(p.base) < 2 {
+			return false
+		}
+		for i := 1; i < len(p.base); i++ {
+			if max(p.base[i-1].began, p.new[i-1].began) >= min(p.base[i].began, p.new[i].began) {
+				return false
+			}
+		}
+	}
+	return len(all) > 0
+}

@@ -1,0 +1,261 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// WriteText writes the comparison for people, in lines of at most so many columns.
+// Without all it leaves out figures that are the same, and of those that cannot be told
+// the ones that no gate names.
+func (c *Comparison) WriteText(w io.Writer, width int, all bool) error {
+	t := text{width: max(60, width)}
+	t.wrap("", "", c.Conclusion())
+	t.line("")
+	t.build("base", c.Base)
+	t.build("new", c.New)
+	t.wrap("", "trials  ", c.trials())
+	for i, d := range c.Forced {
+		if i == 0 {
+			t.line("")
+			t.wrap("", "FORCED  ", "the runs differ in more than the build, so ratios may be of that:")
+		}
+		t.wrap("", "        - ", d)
+	}
+	for _, n := range c.Notes {
+		t.wrap("", "note    ", n)
+	}
+	for i := range c.Cells {
+		t.cell(&c.Cells[i], all)
+	}
+	t.line("")
+	for _, l := range c.legend() {
+		t.wrap("", "", l)
+	}
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// Conclusion says in one line what came of the comparison.
+func (c *Comparison) Conclusion() string {
+	n := c.Verdicts()
+	told := fmt.Sprintf("%d worse, %d better, %d the same, %d cannot be told", n[Worse], n[Better], n[Same], n[CannotTell])
+	apart := 0
+	for _, cell := range c.Cells {
+		if cell.Why != "" {
+			apart++
+		}
+	}
+	if apart > 0 {
+		told += fmt.Sprintf("; %d of %d phases could not be compared", apart, len(c.Cells))
+	}
+	switch {
+	case len(c.Regressions) > 0:
+		return fmt.Sprintf("REGRESSION (%d). Figures: %s.", len(c.Regressions), told)
+	case n[CannotTell]+apart > 0:
+		return "No regression found, but not all could be told. Figures: " + told + "."
+	}
+	return "No regression. Figures: " + told + "."
+}
+
+// trials says how many there are and how they were compared.
+func (c *Comparison) trials() string {
+	base, fresh := c.most()
+	s := fmt.Sprintf("%d of base, %d of new, ", base, fresh)
+	switch {
+	case c.Paired:
+		return s + "which took turns: compared in pairs"
+	case c.Interleaved:
+		return s + "which took turns"
+	}
+	return s + "one run after the other: what changed in the machine meanwhile is in the ratios " +
+		"(compare --run takes turns)"
+}
+
+// most is how many trials the cell with the most of them has.
+func (c *Comparison) most() (base, fresh int) {
+	for _, cell := range c.Cells {
+		base, fresh = max(base, cell.BaseCount), max(fresh, cell.NewCount)
+	}
+	return base, fresh
+}
+
+// legend explains what stands in the tables.
+func (c *Comparison) legend() []string {
+	rule := "A timed figure is worse or better if its interval excludes 1 and its ratio is beyond the limit."
+	if !c.Interleaved {
+		rule = "A timed figure is worse or better if all of its interval is beyond the limit."
+	}
+	return []string{
+		"ratio is new/base. All intervals hold together with 95% confidence. limit is the smallest difference that matters; ! " +
+			"marks figures that fail the comparison. " + rule + " \"? 20 trials\" means that it cannot be told, and that about 20 trials of each side would tell.",
+	}
+}
+
+// text collects lines.
+type text struct {
+	strings.Builder
+	width int
+}
+
+func (t *text) line(format string, args ...any) {
+	t.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
+}
+
+// wrap writes words behind a head, and further lines below the first.
+func (t *text) wrap(indent, head, words string) {
+	line := indent + head
+	room := len(line)
+	empty := true
+	for _, word := range strings.Fields(units.OneLine(words)) {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > t.width {
+			t.line("%s", line)
+			line, empty = strings.Repeat(" ", room), true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	t.line("%s", line)
+}
+
+func (t *text) build(name string, b Build) {
+	s := b.Name + ": " + b.describe()
+	t.wrap("", fmt.Sprintf("%-8s", name), s)
+}
+
+// describe names the version of a build and when it ran.
+func (b Build) describe() string {
+	s := "mailbench " + b.Version
+	if b.Commit != "" {
+		s += " (" + b.Commit[:min(12, len(b.Commit))]
+		if b.Dirty {
+			s += ", changed"
+		}
+		s += ")"
+	}
+	s += ", " + b.Go + ", " + b.Started
+	if b.Runs > 1 {
+		s += fmt.Sprintf(", %d runs", b.Runs)
+	}
+	return s
+}
+
+// row fits 80 columns.
+const row = "  %-19s %7s %7s  %-18s %5s  %s"
+
+func (t *text) cell(c *Cell, all bool) {
+	t.line("")
+	t.wrap("", "", fmt.Sprintf("%s on %s, phase %s (%s loop, %d and %d trials)", c.Model, c.Engine, c.Phase, c.Load, c.BaseCount, c.NewCount))
+	for _, n := range c.Notes {
+		t.wrap("  ", "", n)
+	}
+	if c.Why != "" {
+		t.wrap("  ", "cannot tell: ", c.Why)
+		return
+	}
+	rows, left := c.rows(all)
+	if len(rows) > 0 {
+		t.line(row, "", "base", "new", "ratio", "limit", "")
+	}
+	for _, f := range rows {
+		t.line(row, f.Op+" "+f.Name, f.value(f.Base), f.value(f.New), f.interval(), f.limit(), f.said())
+	}
+	for _, l := range left {
+		t.wrap("  ", "", l)
+	}
+}
+
+// rows are the figures to show, and what is to be said of the others.
+func (c *Cell) rows(all bool) (rows []*Figure, left []string) {
+	same, equal, untold := 0, 0, map[string][]string{}
+	var whys []string
+	for i := range c.Figures {
+		f := &c.Figures[i]
+		switch {
+		case all || f.Verdict == Worse || f.Verdict == Better || f.Verdict == CannotTell && f.is.timed() && f.Low != nil:
+			rows = append(rows, f)
+		case f.Verdict == CannotTell:
+			if untold[f.Why] == nil {
+				whys = append(whys, f.Why)
+			}
+			untold[f.Why] = append(untold[f.Why], f.Op+" "+f.Name)
+		case !f.is.timed() && *f.Base == *f.New:
+			equal++
+		default:
+			same++
+		}
+	}
+	var more []string
+	if same > 0 {
+		more = append(more, fmt.Sprintf("the same: %d figures more", same))
+	}
+	if equal > 0 {
+		more = append(more, fmt.Sprintf("counted and equal: %d figures more", equal))
+	}
+	if len(more) > 0 {
+		left = append(left, strings.Join(more, "; "))
+	}
+	for _, why := range whys {
+		left = append(left, "cannot tell, "+why+": "+strings.Join(untold[why], ", "))
+	}
+	return rows, left
+}
+
+// value writes one that may be missing.
+func (f *Figure) value(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return f.is.text(*v)
+}
+
+// interval writes the ratio with its interval.
+func (f *Figure) interval() string {
+	switch {
+	case f.Ratio == nil:
+		return "-"
+	case f.Low == nil || f.High == nil:
+		return fmt.Sprintf("%.3f", *f.Ratio)
+	}
+	return fmt.Sprintf("%.3f [%s, %s]", *f.Ratio, bound(*f.Low), bound(*f.High))
+}
+
+// bound writes a bound of an interval.
+func bound(v float64) string {
+	if v >= 100 {
+		return ">100"
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+func (f *Figure) limit() string {
+	mark := ""
+	if f.Gate {
+		mark = "!"
+	}
+	return strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%" + mark
+}
+
+// said is the verdict, and what it would take to tell.
+func (f *Figure) said() string {
+	s := string(f.Verdict)
+	switch {
+	case f.Verdict == Worse:
+		s = "WORSE"
+	case f.Needed > 999:
+		s = "? >999 trials"
+	case f.Needed > 0:
+		s = fmt.Sprintf("? %d trials", f.Needed)
+	}
+	if f.Exact {
+		s += ", exact"
+	}
+	return s
+}

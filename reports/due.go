@@ -1,0 +1,14 @@
+package reports
+
+// Due is the distribution of an operation of the cell over everything that was due: of
+// response times, or of service times in a closed loop. A percentile is NeverEnded if it
+// lies among operations that were dropped.
+func (c *Cell) Due(o *Op) *Latency {
+	if o.Due != nil {
+		return o.Due
+	}
+	return c.Latency(o)
+}
+
+// Attempted is how many operations were due and offered, whatever became of them.
+func (o *Op) Attempted() int64 { return o.Count + o.others() }
