@@ -116,7 +116,7 @@ func example(t *testing.T, line string) {
 			args[at+1] = "data"
 		}
 		store := strings.HasPrefix(command, "mailbench schema diff ") || strings.HasPrefix(command, "mailbench schema validate ")
-		if len(args) > 0 && args[0] == "engine" || store || slices.Contains(args, "--live") {
+		if len(args) > 0 && (args[0] == "engine" || args[0] == "compare") || store || slices.Contains(args, "--live") {
 			understood(t, line, args)
 			continue
 		}

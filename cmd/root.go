@@ -21,7 +21,8 @@ Exit status:
   1    it could not be done
   2    wrong usage or input
   3    done, but the run was invalid, overloaded, measured nothing or missed
-       what its workload expects; or the schema has errors or differs
+       what its workload expects; or the schema has errors or differs; or a
+       comparison found a regression
   4    data is wrong or lost
   130  interrupted; what was measured is saved`,
 		Example: `  mailbench run                     workload quick, all models, embedded engine
@@ -36,7 +37,7 @@ Exit status:
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(flagError(cmd, err))
 	})
-	root.AddCommand(newRun(known), newReport(), newModels(known), newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
+	root.AddCommand(newRun(known), newReport(), newCompare(), newModels(known), newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	refuseArguments(root)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/gocql/gocql"
 
@@ -24,14 +25,14 @@ type Store struct {
 	version     string
 	durability  drivers.Durability
 	limits      limits
-	throwsAway  bool              // the cluster knows the table options throwAway
 	server      map[string]string // settings of the cluster that matter to results
 	nodes       *nodes
 	clock       clock
 	statements  atomic.Int32 // the number of compiled queries; each gets the next number
 
 	session *gocql.Session
-	calls   plan.Calls // calls under way
+	closed  atomic.Bool
+	calls   atomic.Int64 // calls under way
 
 	applied plan.Tables[table]
 }
@@ -113,16 +114,9 @@ func (s *Store) readCluster(ctx context.Context, wanted drivers.Durability) (err
 	if s.server, err = s.serverSettings(ctx); err != nil {
 		return err
 	}
-	if err := s.readTableOptions(ctx); err != nil {
-		return err
-	}
 	s.limits = limitsOf(s.server)
-	switch s.durability = s.durabilityClass(); {
-	case wanted == drivers.DurabilityDefault || wanted == s.durability:
-	case s.durability == drivers.DurabilityUnknown:
-		return fmt.Errorf("durability %s was asked for, but the cluster does not tell this user what a write survives "+
-			"(commitlog_sync in system_views.settings): grant SELECT on it, or do not ask for a durability", wanted)
-	default:
+	s.durability = s.durabilityClass()
+	if wanted != drivers.DurabilityDefault && wanted != s.durability {
 		return fmt.Errorf("durability %s was asked for, but this cluster gives %s (commitlog_sync %s, replication %d, "+
 			"consistency %s): change the cluster or its settings, or do not ask for a durability",
 			wanted, s.durability, s.server["commitlog_sync"], s.replication.Factor, s.settings.consistency)
@@ -144,9 +138,7 @@ func (s *Store) localNodes() (n int) {
 // three or more replicas it survives the loss of a minority of them. Otherwise the
 // commit log of one node decides: with commitlog_sync batch or group the node syncs
 // before it acknowledges; with periodic the operating system writes it to disk
-// within seconds. A
-// cluster that does not tell its commitlog_sync gives nobody knows what: ScyllaDB and
-// managed clusters lack system_views.settings, and ordinary roles may not read it.
+// within seconds.
 func (s *Store) durabilityClass() drivers.Durability {
 	switch s.settings.consistency {
 	case gocql.Quorum, gocql.LocalQuorum, gocql.EachQuorum, gocql.All:
@@ -154,13 +146,10 @@ func (s *Store) durabilityClass() drivers.Durability {
 			return drivers.Quorum
 		}
 	}
-	switch s.server["commitlog_sync"] {
-	case "periodic":
+	if s.server["commitlog_sync"] == "periodic" {
 		return drivers.Process
-	case "batch", "group":
-		return drivers.Power
 	}
-	return drivers.DurabilityUnknown
+	return drivers.Power
 }
 
 // Capabilities implements drivers.Store.
@@ -182,20 +171,26 @@ func (s *Store) Capabilities() drivers.Capabilities {
 // enter begins a call. If it returns no error, the caller must end the call with
 // leave.
 func (s *Store) enter() error {
-	if err := s.calls.Enter(); err != nil {
-		return fmt.Errorf("cassandra: %w", err)
+	s.calls.Add(1)
+	if s.closed.Load() {
+		s.leave()
+		return fmt.Errorf("cassandra: %w", drivers.ErrClosed)
 	}
 	return nil
 }
 
-func (s *Store) leave() { s.calls.Leave() }
+func (s *Store) leave() { s.calls.Add(-1) }
 
 // Close implements drivers.Store. It waits for the calls under way, which all end
 // within a request's timeout. A call made from within a yield is refused, so that
 // the read around it can end.
 func (s *Store) Close() error {
-	if s.calls.Close() {
-		s.session.Close()
+	if s.closed.Swap(true) {
+		return nil
 	}
+	for s.calls.Load() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	s.session.Close()
 	return nil
 }

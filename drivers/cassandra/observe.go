@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,7 +20,7 @@ const observeTimeout = 2 * time.Second
 
 // serverSettingNames are the settings of a node that matter to results.
 var serverSettingNames = []string{
-	"auto_snapshot", "batch_size_fail_threshold", "commitlog_segment_size", "commitlog_sync", "commitlog_sync_period",
+	"batch_size_fail_threshold", "commitlog_segment_size", "commitlog_sync", "commitlog_sync_period",
 	"compaction_throughput", "concurrent_reads", "concurrent_writes", "default_compaction.class_name", "key_cache_size", "max_mutation_size",
 	"memtable_allocation_type",
 	"native_transport_max_frame_size", "num_tokens", "paxos_variant", "row_cache_size",
@@ -38,7 +39,9 @@ func (s *Store) serverSettings(ctx context.Context) (map[string]string, error) {
 		}
 	}
 	err := it.Close()
-	if hidden(err) {
+	var refused gocql.RequestError
+	if errors.As(err, &refused) && (refused.Code() == gocql.ErrCodeInvalid ||
+		refused.Code() == gocql.ErrCodeUnauthorized) {
 		return all, nil
 	}
 	return all, err

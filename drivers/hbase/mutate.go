@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/tsuna/gohbase/pb"
 
@@ -72,14 +71,9 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 	if len(e.ops) == 0 {
 		return true, nil
 	}
-	var again backoff
-	defer sl.timeout.until(time.Time{})
 	for {
 		sl.encode(e, condition, d)
 		m := &sl.call.mutate
-		if m.n > 1 && again.attempts == 0 {
-			again.deadline = time.Now().Add(sl.timeout.timeout)
-		}
 		if m.n == 1 && condition == nil && m.types[0] != pb.MutationProto_INCREMENT {
 			err = sl.sendBatched(ctx)
 		} else {
@@ -92,19 +86,12 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 		if m.n == 1 {
 			return condition == nil || m.response.GetProcessed(), nil
 		}
-		refused, err := checkMulti(m)
+		retry, err := sl.checkMulti(ctx, m)
 		if err != nil {
 			return false, err
 		}
-		if refused == nil {
+		if !retry {
 			return condition == nil || m.several.GetProcessed(), nil
-		}
-		if err := again.wait(ctx, refused); err != nil {
-			return false, err
-		}
-		sl.timeout.until(again.deadline)
-		if err := sl.lookAgain(ctx); err != nil {
-			return false, err
 		}
 	}
 }
@@ -120,12 +107,12 @@ func (sl *slot) dropLargeBuffer() {
 var errMulti = errors.New("HBase's answer to a change of one row lacks its result")
 
 // checkMulti reads the answer to several mutations. The region's exception is in the
-// answer, where gohbase does not see it. It is returned as refused if the region has
-// moved or is busy: then nothing was applied, and the change may be sent again.
-func checkMulti(m *mutateCall) (refused *javaError, err error) {
+// answer, where gohbase does not see it. If the region has moved or is busy, a get of
+// the same row makes gohbase find the region and wait for it.
+func (sl *slot) checkMulti(ctx context.Context, m *mutateCall) (retry bool, err error) {
 	results := m.several.GetRegionActionResult()
 	if len(results) != 1 {
-		return nil, fmt.Errorf("%w: %w", drivers.ErrUnknown, errMulti)
+		return false, fmt.Errorf("%w: %w", drivers.ErrUnknown, errMulti)
 	}
 	exception := results[0].GetException()
 	for _, r := range results[0].GetResultOrException() {
@@ -134,25 +121,20 @@ func checkMulti(m *mutateCall) (refused *javaError, err error) {
 		}
 	}
 	if exception == nil {
-		return nil, nil
+		return false, nil
 	}
 	j := &javaError{class: exception.GetName(), message: firstLine(string(exception.GetValue()), exception.GetName())}
 	switch {
 	case j.tooLarge():
-		return nil, fmt.Errorf("%w: %w", drivers.ErrTooLarge, j)
+		return false, fmt.Errorf("%w: %w", drivers.ErrTooLarge, j)
 	case j.is(moved):
-		return j, nil
+		c := sl.call
+		table, key := c.table, c.key
+		c = sl.request("Get", table, key)
+		c.asGet(key, nil, nil, 1)
+		return true, sl.send(ctx)
 	case j.is(refusals):
-		return nil, j
+		return false, j
 	}
-	return nil, fmt.Errorf("%w: %w", drivers.ErrUnknown, j)
-}
-
-// lookAgain gets the row of the slot's call: that makes gohbase find its region and wait
-// for it.
-func (sl *slot) lookAgain(ctx context.Context) error {
-	table, key := sl.call.table, sl.call.key
-	c := sl.request("Get", table, key)
-	c.asGet(key, nil, nil, 1)
-	return sl.send(ctx)
+	return false, fmt.Errorf("%w: %w", drivers.ErrUnknown, j)
 }

@@ -36,10 +36,9 @@ func (s *Store) Observe() drivers.Observation {
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
 		Settings: s.effective(),
 	}
-	if s.enter() != nil {
+	if s.closed.Load() {
 		return o
 	}
-	defer s.leave()
 	l, err := s.loads(context.Background()) // bounded by the timeout
 	if err != nil {
 		return o

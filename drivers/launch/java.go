@@ -60,7 +60,7 @@ func Available(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(dir); err == nil { // up checks what is in it
+	if checkManifest(dir) == nil {
 		return nil
 	}
 	_, err = findMaven()

@@ -137,9 +137,7 @@ func newNamespace() string { return strings.ToLower(rand.Text()[:16]) }
 // engine unless that is kept, also when ctx has ended.
 func (t *Target) Close(ctx context.Context) error {
 	var err error
-	recorded := true
 	if t.Acknowledged != nil {
-		recorded = t.Acknowledged.Whole()
 		err = t.Acknowledged.Close()
 		t.Acknowledged = nil
 	}
@@ -151,10 +149,6 @@ func (t *Target) Close(ctx context.Context) error {
 			err = errors.Join(err, fmt.Errorf("close %s: %w", t.Engine.Name, cerr))
 		}
 		t.Store = nil
-	}
-	if t.kept && !t.AuditOnly && recorded {
-		t.Dataset.Closed = true
-		err = errors.Join(err, t.Dataset.write(t.Dir))
 	}
 	return err
 }
@@ -170,9 +164,5 @@ func (t *Target) drop(ctx context.Context) {
 	}
 	if err := os.Remove(filepath.Join(t.Dir, datasetFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.left = fmt.Sprintf("namespace %s is dropped, but the note of it stays: %v", t.Dataset.Namespace, err)
-		return
-	}
-	if left := drivers.Left(t.Store); left != "" {
-		t.left = fmt.Sprintf("%s left on %s: %s", t.Dataset.Namespace, t.Engine.Name, left)
 	}
 }

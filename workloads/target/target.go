@@ -78,7 +78,7 @@ const MaxLarge = largeAtOnce
 const settleAtMost = 5 * time.Minute
 
 // Settle waits until the store is at rest; quiet is false if it was not in the
-// time allowed, or does not tell.
+// time allowed.
 func (t *Target) Settle(ctx context.Context) (quiet bool, err error) {
 	s, ok := t.Store.(drivers.Settler)
 	if !ok {
@@ -90,7 +90,7 @@ func (t *Target) Settle(ctx context.Context) (quiet bool, err error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return true, nil
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, drivers.ErrUntold):
+	case errors.Is(err, context.DeadlineExceeded):
 		return false, nil
 	}
 	return false, fmt.Errorf("settle %s: %w", t.Engine.Name, err)
@@ -130,7 +130,7 @@ func (t *Target) Observe() *reports.EngineInfo {
 }
 
 // Audit compares the store with the ledger; nil if there is nothing to compare.
-// Later: the last run may have been killed with operations under way.
+// Later: the run may have been killed with operations under way.
 func (t *Target) Audit(ctx context.Context, later bool) (*reports.Audit, error) {
 	if t.Acknowledged == nil || t.NotOffered != "" {
 		return nil, nil
@@ -140,8 +140,7 @@ func (t *Target) Audit(ctx context.Context, later bool) (*reports.Audit, error) 
 		return nil, err
 	}
 	a := ledger.Auditor{
-		Store: t.Store, Bound: t.Bound, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote,
-		Later:   later || t.Dataset.Interrupted,
+		Store: t.Store, Bound: t.Bound, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote, Later: later,
 		Address: workloads.Address, Folder: func(_, f int) string { return workloads.FolderName(f) },
 	}
 	found, err := a.Audit(ctx)
