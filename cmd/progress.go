@@ -17,6 +17,7 @@ type progress struct {
 	terminal bool
 	quiet    bool
 	drawn    bool
+	names    int // columns of the longest name so far: what stands behind it does not jump
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
@@ -28,7 +29,8 @@ func (b *progress) update(p run.Progress) {
 	switch {
 	case b.quiet:
 	case b.terminal:
-		redraw(b.w, line(p, width(b.w)-1))
+		b.names = max(b.names, utf8.RuneCountInString(where(p)))
+		redraw(b.w, line(p, b.names, width(b.w)-1))
 		b.drawn = true
 	case p.Finished:
 		fmt.Fprintf(b.w, "%s done%s\n", where(p), amount(p))
@@ -42,23 +44,42 @@ func (b *progress) close() {
 	}
 }
 
-// line is a progress line of at most width columns.
-func line(p run.Progress, width int) string {
-	head := where(p) + " "
-	tail := amount(p)
-	if p.ETA > 0 {
-		tail += ", " + p.ETA.Round(time.Second).String() + " left"
+// The columns of the bar between its brackets, those of the time that is left, and those
+// that are kept free for what became of operations.
+const (
+	barMost, barLeast = 20, 5
+	leftWidth         = 13
+	amountWidth       = 28
+)
+
+// line is a progress line of at most width columns: what is under way, how much of the
+// whole run is done and how long the rest takes, and the operations of the phase. Each
+// has its place, which depends on the width only. Without room there is no bar.
+func line(p run.Progress, names, width int) string {
+	s := fmt.Sprintf("%-*s", names, where(p))
+	if room := min(barMost, width-names-leftWidth-amountWidth-3); room >= barLeast {
+		full := int(min(max(p.Done, 0), 1) * float64(room))
+		s += " [" + strings.Repeat("=", full) + strings.Repeat(" ", room-full) + "]"
 	}
-	columns := utf8.RuneCountInString(head) + len(tail)
-	if room := min(width-columns-2, 30); room >= 5 && p.Fraction >= 0 {
-		full := int(min(p.Fraction, 1) * float64(room))
-		head += "[" + strings.Repeat("=", full) + strings.Repeat(" ", room-full) + "]"
+	left := ""
+	if p.Left > 0 {
+		left = about(p.Left) + " left"
 	}
-	if columns <= width {
-		return head + tail
+	all := []rune(strings.TrimRight(s+fmt.Sprintf("%*s %s", leftWidth, left, amount(p)), " "))
+	return string(all[:min(len(all), max(width, 0))])
+}
+
+// about writes a time that is estimated: 1h05m, 12m, 3m20s, 45s.
+func about(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	case d >= 10*time.Minute:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 	}
-	cut := []rune(head)
-	return string(cut[:min(len(cut), max(width, 0))])
+	return fmt.Sprintf("%ds", int(d.Seconds()))
 }
 
 // where says what is under way; the phase's name is the user's.

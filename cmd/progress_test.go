@@ -17,7 +17,7 @@ import (
 )
 
 var half = run.Progress{
-	Model: "elasticinbox", Engine: "embedded", Phase: "measure", Cell: 2, Cells: 5,
+	Model: "elasticinbox", Engine: "embedded", Phase: "measure", Cell: 2, Cells: 5, Done: 0.34, Left: 83 * time.Second,
 	Progress: drive.Progress{OK: 1234567, Total: 2469134, Fraction: 0.5, Rate: 4321.9, ETA: 83 * time.Second},
 }
 
@@ -25,14 +25,14 @@ var half = run.Progress{
 // rewritten, but scroll.
 func TestLineFits(t *testing.T) {
 	unknown := half
-	unknown.Fraction, unknown.ETA, unknown.OK = -1, 0, 0
+	unknown.Left, unknown.OK = 0, 0
 	over := half
-	over.Fraction = 1.5
+	over.Done = 1.5
 	named := half
 	named.Phase = "мера"
 	for _, p := range []run.Progress{half, unknown, over, named} {
 		for w := -1; w <= 200; w++ {
-			s := line(p, w)
+			s := line(p, 40, w)
 			if n := utf8.RuneCountInString(s); n > max(w, 0) {
 				t.Errorf("width %d: %d columns: %q", w, n, s)
 			}
@@ -41,15 +41,51 @@ func TestLineFits(t *testing.T) {
 			}
 		}
 	}
-	want := "[2/5] elasticinbox on embedded: measure [===============               ] 1234567 ok, 4322/s, 1m23s left"
-	if got := line(half, 200); got != want {
-		t.Errorf("%q, want\n%q", got, want)
+	for _, tc := range []struct {
+		p     run.Progress
+		width int
+		want  string
+	}{
+		{half, 200, "[2/5] elasticinbox on embedded: measure  [======              ]   1m23s left  1234567 ok, 4322/s"},
+		{half, 85, "[2/5] elasticinbox on embedded: measure    1m23s left  1234567 ok, 4322/s"},
+		{half, 50, "[2/5] elasticinbox on embedded: measure    1m23s l"},
+		{half, 100, "[2/5] elasticinbox on embedded: measure  [=====           ]   1m23s left  1234567 ok, 4322/s"},
+		{unknown, 200, "[2/5] elasticinbox on embedded: measure  [======              ]"},
+		{over, 200, "[2/5] elasticinbox on embedded: measure  [====================]   1m23s left  1234567 ok, 4322/s"},
+	} {
+		if got := line(tc.p, 40, tc.width); got != tc.want {
+			t.Errorf("at %d columns %q, want\n%q", tc.width, got, tc.want)
+		}
 	}
-	if got, want := line(half, 95), "[2/5] elasticinbox on embedded: measure [=====     ] 1234567 ok, 4322/s, 1m23s left"; !strings.HasPrefix(got, want[:40]) || len(got) > 95 || !strings.HasSuffix(got, " left") {
-		t.Errorf("%q, want about %q", got, want)
+}
+
+// Nothing jumps from one update to the next: a longer name moves what is behind it once,
+// and a shorter one does not move it back.
+func TestLineIsSteady(t *testing.T) {
+	var out bytes.Buffer
+	b := progress{w: &out, terminal: true}
+	short, long := half, half
+	short.Model, short.Phase, short.Left, short.OK = "james", "load", 9*time.Second, 7
+	long.Left = 3 * time.Hour
+	var places []int
+	for _, p := range []run.Progress{long, short, long} {
+		out.Reset()
+		b.update(p)
+		places = append(places, strings.Index(out.String(), "left"))
 	}
-	if got := line(over, 200); !strings.Contains(got, "["+strings.Repeat("=", 30)+"]") {
-		t.Errorf("more than all: %q", got)
+	if places[0] < 0 || places[0] != places[1] || places[1] != places[2] {
+		t.Errorf("%q stands at %v", "left", places)
+	}
+}
+
+func TestAbout(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		400 * time.Millisecond: "0s", 45 * time.Second: "45s", 59600 * time.Millisecond: "1m00s", 83 * time.Second: "1m23s",
+		12*time.Minute + 40*time.Second: "12m", 65 * time.Minute: "1h05m",
+	} {
+		if got := about(d); got != want {
+			t.Errorf("%v is about %s, want %s", d, got, want)
+		}
 	}
 }
 
@@ -67,7 +103,7 @@ func TestProgress(t *testing.T) {
 		{"plain", progress{}, []run.Progress{half, half, done}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 4322/s\n"},
 		{"drops", progress{}, []run.Progress{dropped}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 7 not, 99 dropped, 4322/s\n"},
 		{"quiet", progress{quiet: true, terminal: true}, []run.Progress{half, done}, ""},
-		{"terminal", progress{terminal: true}, []run.Progress{half}, "\r\x1b[K" + line(half, defaultWidth-1) + "\r\x1b[K"},
+		{"terminal", progress{terminal: true}, []run.Progress{half}, "\r\x1b[K" + line(half, utf8.RuneCountInString(where(half)), defaultWidth-1) + "\r\x1b[K"},
 		{"nothing drawn", progress{terminal: true}, nil, ""},
 	} {
 		var out bytes.Buffer

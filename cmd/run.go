@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -178,7 +179,7 @@ func (f *runFlags) finish(out io.Writer, dir *reports.Dir, result *reports.Run, 
 	if saveErr == nil {
 		saveErr = runErr
 	}
-	printErr := reports.WriteText(out, result, width(out))
+	printErr := printRun(out, result)
 	if printErr == nil {
 		files := "report.html, run.json, latency.hlog, bench.txt"
 		if saveErr != nil {
@@ -197,4 +198,16 @@ func (f *runFlags) finish(out io.Writer, dir *reports.Dir, result *reports.Run, 
 		return fmt.Errorf("print the results, which are saved in %s: %v", dir.Name(), printErr)
 	}
 	return err
+}
+
+// printRun prints the tables of a run, with colours on a terminal.
+func printRun(out io.Writer, r *reports.Run) error {
+	if !colour(out) {
+		return reports.WriteText(out, r, width(out))
+	}
+	var text strings.Builder
+	if err := (reports.Text{Width: width(out), Colour: true}).Write(&text, r); err != nil {
+		return err
+	}
+	return styled(out, text.String())
 }

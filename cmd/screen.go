@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"unicode"
@@ -79,4 +80,26 @@ func redraw(w io.Writer, line string) {
 		w = s.out
 	}
 	fmt.Fprint(w, "\r\x1b[K", printable(line))
+}
+
+// style is a sequence that gives text a colour or weight, or ends that.
+var style = regexp.MustCompile("\x1b\\[[0-9]{1,2}m")
+
+// styled writes a text with the styles that it has. The text must hold none that come from
+// strangers.
+func styled(w io.Writer, text string) error {
+	if s, ok := w.(*screen); ok {
+		w = s.out
+	}
+	var b strings.Builder
+	for text != "" {
+		at := style.FindStringIndex(text)
+		if at == nil {
+			at = []int{len(text), len(text)}
+		}
+		b.WriteString(printable(text[:at[0]]) + text[at[0]:at[1]])
+		text = text[at[1]:]
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }

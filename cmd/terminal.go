@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -27,14 +28,31 @@ func file(w io.Writer) (*os.File, bool) {
 	return f, ok
 }
 
-// width is the terminal's width in columns.
+// width is the terminal's width in columns. Where there is no terminal, COLUMNS says how
+// wide text should be.
 func width(w io.Writer) int {
-	if f, ok := file(w); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
-			return n
-		}
+	if n, ok := wanted(w); ok {
+		return n
 	}
 	return defaultWidth
+}
+
+// wanted is the width that the terminal or COLUMNS asks for; it returns false if neither
+// does.
+func wanted(w io.Writer) (columns int, ok bool) {
+	if f, ok := file(w); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n, true
+		}
+	}
+	n, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	return n, err == nil && n > 0
+}
+
+// colour reports whether text may have colours: on a terminal that knows them, unless
+// NO_COLOR (https://no-color.org) is set.
+func colour(w io.Writer) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // lines breaks a text at its spaces into lines of at most width columns. A longer
@@ -57,12 +75,12 @@ func lines(text string, width int) []string {
 	return append(all, line)
 }
 
-// table prints rows in columns under their heads. On a terminal that is too narrow, the
-// text of the last column is broken into lines.
+// table prints rows in columns under their heads. Where that is too narrow for a terminal,
+// or for COLUMNS, the text of the last column is broken into lines.
 func table(w io.Writer, head []string, rows [][]string) error {
 	room := math.MaxInt
-	if isTerminal(w) {
-		room = width(w)
+	if n, ok := wanted(w); ok {
+		room = n
 	}
 	_, err := io.WriteString(w, columns(append([][]string{head}, rows...), room))
 	return err

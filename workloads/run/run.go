@@ -49,7 +49,7 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := runner{config: &c, data: data, census: census, source: c.Mail}
+	r := runner{config: &c, data: data, census: census, source: c.Mail, estimate: newEstimate(c.Workload, time.Now)}
 	if r.source == nil {
 		r.source = messages.NewGenerator(c.Workload)
 	}
@@ -148,6 +148,7 @@ type runner struct {
 	// there is none. It is then left alone.
 	memoryLimit int64
 	at          Progress // the combination under way
+	estimate    *estimate
 }
 
 // matrix runs all combinations, trial by trial so that trials of one combination
@@ -220,6 +221,7 @@ func (r *runner) progress(phase string, d drive.Progress) {
 	if r.config.Progress != nil {
 		p := r.at
 		p.Phase, p.Progress = phase, d
+		r.estimate.note(&p)
 		r.config.Progress(p)
 	}
 }

@@ -1,0 +1,92 @@
+package run
+
+import (
+	"time"
+
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// estimate tells how long a run still takes. A combination takes as long as those before
+// it did. In the first one, phases take what the workload says or what their own
+// progress promises.
+type estimate struct {
+	now    func() time.Time
+	phases []expected
+
+	started, began, phaseBegan time.Time // the run, this combination, this phase
+	cell                       int
+	phase                      string
+	took                       time.Duration // all combinations that have ended
+}
+
+// expected is a phase and how long it takes; 0: not known.
+type expected struct {
+	name   string
+	length time.Duration
+	load   bool
+}
+
+func newEstimate(w *workloads.Workload, now func() time.Time) *estimate {
+	e := &estimate{now: now, started: now()}
+	for i := range w.Phases {
+		p := &w.Phases[i]
+		length := p.Duration
+		if length == 0 && p.Rate.Count > 0 {
+			length = time.Duration(float64(p.Operations) * float64(p.Rate.Per) / float64(p.Rate.Count))
+		}
+		e.phases = append(e.phases, expected{p.Name, length, p.Kind == workloads.Load})
+	}
+	return e
+}
+
+// note adds to p how much of the run is done and how long the rest takes.
+func (e *estimate) note(p *Progress) {
+	now := e.now()
+	if p.Cell != e.cell {
+		if e.cell > 0 {
+			e.took += now.Sub(e.began)
+		}
+		e.cell, e.began, e.phase = p.Cell, now, ""
+	}
+	if p.Phase != e.phase {
+		e.phase, e.phaseBegan = p.Phase, now
+	}
+	left, known := e.rest(p, now)
+	whole := now.Sub(e.began) + left
+	if ended := p.Cell - 1; ended > 0 {
+		whole, known = e.took/time.Duration(ended), true
+		left = max(left, whole-now.Sub(e.began))
+	}
+	if known {
+		p.Left = left + time.Duration(p.Cells-p.Cell)*whole
+		elapsed := now.Sub(e.started)
+		p.Done = float64(elapsed) / float64(max(elapsed+p.Left, 1))
+	}
+}
+
+// rest is how long this combination still takes by its phases. It returns false if the
+// load has not begun or does not say how far it is.
+func (e *estimate) rest(p *Progress, now time.Time) (left time.Duration, known bool) {
+	ahead := true // of all phases, until the one under way is found
+	for _, x := range e.phases {
+		ahead = ahead && x.name != p.Phase
+	}
+	if ahead { // opening or closing the store
+		return 0, false
+	}
+	for _, x := range e.phases {
+		switch {
+		case x.name == p.Phase:
+			ahead = true
+			left = max(0, x.length-now.Sub(e.phaseBegan))
+			if p.ETA > 0 {
+				left = p.ETA
+			} else if x.load && !p.Finished {
+				return 0, false
+			}
+		case ahead:
+			left += x.length
+		}
+	}
+	return left, true
+}
