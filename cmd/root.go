@@ -38,6 +38,7 @@ Exit status:
 		return usage(flagError(cmd, err))
 	})
 	root.AddCommand(newRun(known), newReport(), newCompare(), newModels(known), newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
+	root.AddCommand(newWorkloadHelp())
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	refuseArguments(root)
@@ -58,6 +59,7 @@ func refuseArguments(cmd *cobra.Command) {
 	case cmd.HasSubCommands() && cmd.RunE == nil:
 		cmd.Args = unknownCommand
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	case !cmd.Runnable(): // a topic of help
 	default:
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			err := check(cmd, args)

@@ -1,17 +1,25 @@
 package cmd
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/workloads"
 )
 
 func newWorkloads() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "workloads [NAME]",
 		Short: "List the bundled workloads, or print one as YAML",
+		Long: `List the bundled workloads, or print one as YAML, to be changed.
+"mailbench help workload" is the reference of the language.
+
+An editor with a YAML language server checks and completes workloads with the
+JSON Schema of the language. A printed workload names it in its first line.`,
 		Example: `  mailbench workloads
-  mailbench workloads quick > mine.yaml && mailbench run mine.yaml`,
+  mailbench workloads quick > mine.yaml && mailbench run mine.yaml
+  mailbench workloads schema > workload.schema.json    for an editor`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()
@@ -20,7 +28,7 @@ func newWorkloads() *cobra.Command {
 				if err != nil {
 					return usage(err)
 				}
-				_, err = out.Write(w.Source)
+				_, err = fmt.Fprintf(out, "%s\n%s", schemaLine, w.Source)
 				return err
 			}
 			var rows [][]string
@@ -33,5 +41,33 @@ func newWorkloads() *cobra.Command {
 			}
 			return table(out, []string{"WORKLOAD", "WHAT IT SHOWS"}, rows)
 		},
+	}
+	c.AddCommand(newWorkloadsSchema())
+	return c
+}
+
+// schemaLine tells an editor which schema a workload has.
+const schemaLine = `# yaml-language-server: $schema=workload.schema.json
+# ("mailbench workloads schema > workload.schema.json" makes that file for an editor)`
+
+func newWorkloadsSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of workload files, for editors",
+		Example: `  mailbench workloads schema > workload.schema.json`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(workloads.JSONSchema())
+			return err
+		},
+	}
+}
+
+// newWorkloadHelp is the topic "mailbench help workload".
+func newWorkloadHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "workload",
+		Short: "The language of workload files",
+		Long:  workloads.Reference(),
 	}
 }

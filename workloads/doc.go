@@ -25,6 +25,9 @@
 //	  - measure: {duration: 30s, rate: 2000/s, arrivals: poisson, mix: {list: 50, open: 25, deliver: 10, flag: 10, move: 3, delete: 2}}
 //	expect: {list.p99: <20ms, errors: <0.1%, lag.p99: <1ms, models: {james: {list.p99: <50ms}}}
 //
+// "mailbench help workload" is the whole reference; it, the JSON Schema and the decoder
+// are made from one table (language.go). What follows is why it is as it is.
+//
 // # Engines
 //
 // engines says where the nodes of an engine are (contact, a host or host:port
@@ -73,6 +76,14 @@
 // which too few operations came up to tell, exits with 3.
 //
 // # Mixes
+//
+// A phase may run several streams at once, each with a pace and a mix, or a session, of
+// its own. All have rates or all have clients. A rate may have a shape ([Shape]):
+// operations are then due where its integral comes to 0, 1, 2 …, or at the points
+// of a Poisson process on that scale. A session ([Session]) is what one user does in one folder. In an
+// open loop its steps are due one think time apart, whether or not the step before is
+// done, so that a slow store is not asked for less, and what session n does is a function of
+// (seed, n). A phase may replay a trace instead (package replay).
 //
 // A mix gives each operation a weight; only their ratios count. The operations
 // are deliver, list, open, raw, attachment, flag, label, move, delete,

@@ -22,7 +22,6 @@ const (
 	formShare // a number from 0 to 1
 	formTruth
 	formTime
-	formSize
 	formSizes  // a distribution of sizes or counts
 	formTimes  // a distribution of times
 	formRate   // a rate or a shape
@@ -43,7 +42,6 @@ const (
 	formVersion
 	formName
 	formWeight
-	formRepeat
 	formExpect
 	formMissing
 )
@@ -65,7 +63,7 @@ var sections = []section{
 		{"population", formPopulation, "who has how much mail before the first operation"},
 		{"keys", formKeys, "which users, folders and messages operations ask for"},
 		{"phases", formPhases, "what is done, in order; the first phase is load"},
-		{"expect", formExpect, "the figures that measured phases must keep"},
+		{"expect", formExpect, "bounds that measured phases must keep, such as {list.p99: <20ms, errors: <0.1%}"},
 	}},
 	{"mail", "What generated messages are like. With --mail FILE only recipients counts.", []key{
 		{"body", formSizes, "bytes of text (default lognormal, median 6KB, p99 200KB)"},

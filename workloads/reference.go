@@ -1,0 +1,154 @@
+package workloads
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// guide is what the reference says before its tables.
+const guide = `A workload is a YAML file that says which mail there is, who has it, and which
+operations run in which phases at which rate. Mistakes are told with their place
+and the word that was probably meant.
+
+  # yaml-language-server: $schema=workload.schema.json
+  version: 1
+  name: example
+  mail:
+    body: {lognormal: {median: 6KB, p99: 200KB}}
+    attachments:
+      share: 0.15
+      size: {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}
+  population:
+    users: 1000
+    folders: 6
+    messages: {lognormal: {median: 200, p99: 5000}}
+  keys: {users: largest, messages: latest, deep: 0.2}
+  phases:
+    - load: {}
+    - settle: {}
+    - warmup: {duration: 10s}
+    - measure:
+        duration: 60s
+        streams:
+          - {name: inbound, rate: 200/s, mix: {deliver: 1}}
+          - name: readers
+            rate: {ramp: {from: 100/s, to: 2000/s}}
+            mix: {list: {weight: 60, page: 100}, open: 40, flag: 10}
+          - name: visits
+            rate: 5/s
+            think: {lognormal: {median: 2s, p99: 30s}}
+            session:
+              - list
+              - repeat: {times: 3, steps: [open, {flag: {chance: 0.5}}]}
+              - move: {chance: 0.2}
+
+A phase with one stream has its rate, mix and so on itself. --set changes any
+value for one run: --set phases.measure.rate=100/s.
+
+Values
+
+  size           200, 6KB, 1.5MiB (KB = 1000 bytes, KiB = 1024)
+  time           500ms, 30s, 5m
+  rate           2000/s, 90/min, 10/h
+  distribution   a size or time, or one of
+                 {uniform: {min: 1, max: 9}}
+                 {lognormal: {median: 6KB, p99: 200KB}}
+                 {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}
+                 {zipf: {s: 2, max: 20}}   counts: k as often as k^-s
+                 {empirical: [[1KB, 0], [8KB, 0.7], [1MB, 1]]}   [size, share]
+  shape          of a rate, over the duration of the phase
+                 {ramp: {from: 100/s, to: 2000/s, over: 30s}}   then it stays
+                 {steps: [100/s, 200/s, 400/s]}   parts of the same length
+                 {burst: {base: 10/s, peak: 500/s, every: 10s, for: 1s}}
+                 {day: {mean: 300/s}}   the course of a day; hours: [24 numbers]
+                 says another one, length: 24h how long a day is
+  choice         uniform, zipf, latest or largest; {zipf: {theta: 0.99}}
+
+Arrivals of a shape are due where the integral of the rate comes to 0, 1, 2 …,
+or with arrivals: poisson to the points of a Poisson process.
+
+Steps of a session are due at times of their own, one think time apart, whether
+or not the step before is done: a slow store is not asked for less. With clients
+instead of a rate each client waits for its answer, and then thinks.
+`
+
+// traceGuide describes trace files.
+const traceGuide = `Trace files
+
+A trace has one JSON object a line, in order of time: time in seconds from any
+start, or as 2026-01-31T12:00:00.5Z; user; op; and, where it is known, folder,
+to (of a move), size (bytes of a message that is delivered), recipients (users)
+and messages (how many a move, delete or flag is about). The n-th user of the
+trace is the n-th of the population.
+
+  {"time": 0.35, "user": "anna", "op": "list", "folder": "INBOX"}
+  {"time": 0.41, "user": "bob", "op": "deliver", "size": 4711}
+  {"time": 1.20, "user": "anna", "op": "move", "folder": "INBOX", "to": "Work"}
+`
+
+// formTexts say what a value looks like, in a word or two.
+var formTexts = map[form]string{
+	formText: "text", formWhole: "number", formShare: "0 to 1", formTruth: "true, false", formTime: "time",
+	formSizes: "distribution", formTimes: "distribution", formRate: "rate, shape", formChoice: "choice",
+	formArrivals: "word", formMissing: "word", formVersion: "1", formName: "name", formWeight: "number",
+	formFlags: "words", formWidth: "time, 0 to 1", formMix: "operations", formSession: "steps", formStreams: "list",
+	formPhases: "list", formKeys: "see keys", formMail: "see mail", formAttachments: "see there",
+	formPopulation: "see there", formEngines: "settings", formReplay: "see replay", formExpect: "bounds",
+}
+
+// Reference is the reference of the language, in lines of at most 80 columns.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(guide)
+	for _, s := range sections {
+		fmt.Fprintf(&b, "\n%s\n", title(s.name))
+		wrap(&b, "  ", strings.ReplaceAll(s.doc, "\n", " "))
+		keyTable(&b, s.keys)
+	}
+	b.WriteString("\nMix\n")
+	wrap(&b, "  ", "The operations with their weights. In place of a number, {weight: 50, …} with these keys says how an operation is carried out. "+
+		"The operations are "+strings.Join(opNames[:], ", ")+".")
+	var keys []key
+	for _, k := range howKeys {
+		one := k.key
+		if k.of != nil {
+			var of []string
+			for _, op := range k.of {
+				of = append(of, op.String())
+			}
+			one.doc = "(" + strings.Join(of, ", ") + ") " + one.doc
+		}
+		keys = append(keys, one)
+	}
+	keyTable(&b, keys)
+	b.WriteString("\nSession\n")
+	wrap(&b, "  ", "Steps, in order: an operation, or {OPERATION: {…}} with the keys of a mix but for weight, and these; or {repeat: {…}}. "+
+		"All steps are of one user and one folder. What follows an open is about the message that was opened.")
+	keyTable(&b, stepKeys)
+	b.WriteString("\n" + traceGuide)
+	return b.String()
+}
+
+func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func keyTable(b *strings.Builder, keys []key) {
+	for _, k := range keys {
+		wrap(b, fmt.Sprintf("  %-12s %-13s ", k.name, formTexts[k.form]), k.doc)
+	}
+}
+
+// wrap writes words behind a head, in lines of at most 80 columns that begin below the
+// first word.
+func wrap(b *strings.Builder, head, words string) {
+	indent := strings.Repeat(" ", utf8.RuneCountInString(head))
+	line := head
+	for _, word := range strings.Fields(words) {
+		if utf8.RuneCountInString(line)+utf8.RuneCountInString(word) > 79 {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+			line = indent
+		}
+		line += word + " "
+	}
+	b.WriteString(strings.TrimRight(line, " ") + "\n")
+}
