@@ -17,6 +17,12 @@ type table struct {
 	Groups []group
 }
 
+// mostFitting is how many columns of figures a window of common width has room for.
+const mostFitting = 12
+
+// Fits reports whether a wide window shows all of the table.
+func (t *table) Fits() bool { return len(t.Head) <= mostFitting }
+
 // Span is how many columns the table has.
 func (t *table) Span() int { return len(t.Head) + 1 }
 

@@ -19,6 +19,9 @@ type matrix struct {
 	Nobody                  string
 }
 
+// Fits reports whether a wide window shows all of the table.
+func (m *matrix) Fits() bool { return len(m.Columns) <= mostFitting/2 }
+
 // Span is how many columns the table has.
 func (m *matrix) Span() int { return len(m.Columns) + 2 }
 

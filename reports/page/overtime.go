@@ -189,17 +189,9 @@ func timeChart(title string, ps []phaseTime) chart {
 	return ch
 }
 
-// letterWidth is about how wide a letter of a chart is.
-const letterWidth = 7.2
-
 // label is the phase's name, as far as there is room for it.
 func (p *phaseTime) label() string {
-	name := []rune(units.OneLine(p.cell.Phase))
-	room := int(p.width * (chartWidth - marginLeft - marginRight) / letterWidth)
-	if len(name) > room {
-		name = append(name[:max(0, room-1)], '…')
-	}
-	return string(name)
+	return shortened(p.cell.Phase, p.width*(chartWidth-marginLeft-marginRight))
 }
 
 // trace draws a value of the intervals, at their middles. A negative value interrupts

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/mailbench/mailbench/reports/units"
 )
 
 // chart is a picture of lines, in the units of its view box.
@@ -140,4 +142,16 @@ func (p *polyline) lift() {
 func (p *polyline) drawn() []string {
 	p.lift()
 	return p.segments
+}
+
+// letterWidth is about how wide a letter of a chart is.
+const letterWidth = 7.2
+
+// shortened is as much of a name as there is room for.
+func shortened(name string, room float64) string {
+	letters := []rune(units.OneLine(name))
+	if most := int(room / letterWidth); len(letters) > most {
+		letters = append(letters[:max(0, most-1)], '…')
+	}
+	return string(letters)
 }

@@ -28,8 +28,8 @@ type severalView struct {
 type runHead struct {
 	Label, Name, Started, Repeat string
 	Took                         string
-	Notices                      []string
-	Doubts                       int
+	Notices, Doubts              []string
+	Further                      int
 }
 
 // difference is a setting that differs, with its value in each run.
@@ -85,9 +85,9 @@ func newSeveralView(sources []Source) *severalView {
 			h.Notices = append(h.Notices, o.Verdicts[n].String())
 		}
 		for n := range o.Doubts {
-			h.Notices = append(h.Notices, "doubt: "+o.Doubts[n].String())
+			h.Doubts = append(h.Doubts, o.Doubts[n].String())
 		}
-		h.Doubts = len(o.Further)
+		h.Further = len(o.Further)
 		v.Runs, names = append(v.Runs, h), append(names, shellWord(cmp.Or(s.Name, "DIR")))
 	}
 	v.Compare = "mailbench compare " + names[0] + " " + names[len(names)-1]

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
 )
 
 // waiting shows how much of the response times is waiting: for each model a chart with a
@@ -19,7 +18,7 @@ type waiting struct {
 const rowHeight = 17
 
 // opMargin is the room for names of operations beside a chart.
-const opMargin = 96
+const opMargin = 98
 
 // newWaiting returns nothing of a closed loop, which has no due times.
 func newWaiting(cs []column, ops []string) waiting {
@@ -63,7 +62,7 @@ func newWaiting(cs []column, ops []string) waiting {
 		for n, op := range shown {
 			o, _ := c.op(op)
 			y := ch.Top + rowHeight*(float64(n)+0.5)
-			ch.Y = append(ch.Y, tick{y, units.OneLine(op)})
+			ch.Y = append(ch.Y, tick{y, shortened(op, opMargin)})
 			if o.Percentile(o.Service.P50, 0.5) != "-" {
 				ch.Pairs = append(ch.Pairs, pair{y, x.at(float64(o.Service.P50)), x.at(float64(o.Response.P50)), seriesP50, op + " p50"})
 			}
