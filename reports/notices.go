@@ -18,9 +18,6 @@ type Notice struct {
 	Differs bool // for some it has other figures than Text
 }
 
-// SharedDoubt is a Notice.
-type SharedDoubt = Notice
-
 // changesReading are the doubts that change how figures are read: it may be the client
 // that they tell of, the store was in another state than one may think, or operations
 // are missing from them.
