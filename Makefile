@@ -83,6 +83,17 @@ forecast-check: ## compare forecasts with the files of a Cassandra and an HBase 
 	MAILBENCH_TEST_CASSANDRA=$${MAILBENCH_TEST_CASSANDRA:-127.0.0.1:9042} MAILBENCH_TEST_HBASE=$${MAILBENCH_TEST_HBASE:-127.0.0.1:2181} \
 	MAILBENCH_REQUIRE_ENGINES=1 $(GO) test ./workloads/population -count=1 -timeout 20m -run 'TestPebble|TestLive' -v -files $(FILES)
 
+.PHONY: test-auth
+test-auth: ## run the tests of logins and TLS, on a Cassandra that it starts (about a minute)
+	@work=$$(mktemp -d); trap '$(GO) run ./cmd/mailbench engine down cassandra --dir "$$work/c" --purge; rm -rf "$$work"' EXIT; \
+	$(GO) run ./cmd/mailbench engine up cassandra --auth --port 0 --dir "$$work/c" >/dev/null; \
+	MAILBENCH_TEST_CASSANDRA_AUTH="$$work/c" $(GO) test ./drivers/cassandra -count=1 -v -run '^TestAuth$$'
+
+# Read the difference before it is committed: these are the jars that engine up runs.
+.PHONY: jars
+jars: ## fetch the jars of Cassandra and HBase with mvn and write the list of their SHA-256 anew
+	$(GO) test ./drivers/launch -count=1 -run '^TestJarLists$$' -update-jars
+
 .PHONY: fuzz
 fuzz: ## run every fuzz test (FUZZTIME=30s each)
 	@for package in $$($(GO) list ./...); do \

@@ -1,6 +1,7 @@
 package mailbench_test
 
 import (
+	"encoding/xml"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -45,6 +46,34 @@ func TestCompose(t *testing.T) {
 		}
 		if s.Build.Dockerfile != "" {
 			checkDockerfile(t, s.Build.Dockerfile)
+		}
+	}
+}
+
+// TestComposeHBase: what the container's HBase listens on can be reached through the
+// ports that compose publishes, and tables cannot make it run code.
+func TestComposeHBase(t *testing.T) {
+	var site struct {
+		Properties []struct {
+			Name  string `xml:"name"`
+			Value string `xml:"value"`
+		} `xml:"property"`
+	}
+	if err := xml.Unmarshal(readFile(t, "docker/hbase/hbase-site.xml"), &site); err != nil {
+		t.Fatal(err)
+	}
+	conf := make(map[string]string)
+	for _, p := range site.Properties {
+		conf[p.Name] = p.Value
+	}
+	for name, want := range map[string]string{
+		"hbase.zookeeper.property.clientPortAddress": "0.0.0.0", // by default it is loopback, inside the container
+		"hbase.master.ipc.address":                   "0.0.0.0",
+		"hbase.regionserver.ipc.address":             "0.0.0.0",
+		"hbase.coprocessor.user.enabled":             "false",
+	} {
+		if conf[name] != want {
+			t.Errorf("%s is %q, want %q", name, conf[name], want)
 		}
 	}
 }

@@ -52,6 +52,9 @@ type Options struct {
 	// Contact are addresses of a cluster's nodes, each a host or host:port.
 	// Without any, Open uses the engine's usual port on loopback.
 	Contact []string
+	// Named: the user named Contact, on the command line. A file that came from
+	// somebody else may name anybody, so a driver sends no password there.
+	Named bool
 	// Namespace keeps one data set apart from all others on a shared engine.
 	// Every name made there is Prefix, Namespace and the schema's name. It has
 	// at most 16 lower-case letters and digits; "" is none.

@@ -17,6 +17,7 @@ import (
 // settings of its driver differ from their defaults.
 type Engine struct {
 	Contact  []string // host or host:port; none is the engine's usual port on loopback
+	Named    bool     // Contact stands in an override: the user's words, not those of a file
 	Settings map[string]string
 
 	name  word
@@ -50,6 +51,7 @@ func (d *decoder) engines(root map[string]strict.Entry) {
 			switch {
 			case s.Name == contactKey:
 				engine.Contact = d.contact(s.Value, e.Name)
+				engine.Named = s.Value.Line < 0 // where overrides lie
 			case s.Value.Kind != yaml.ScalarNode || s.Value.ShortTag() == "!!null":
 				d.Fail(s.Value, "%s of engine %s must be one value, found %s", s.Name, e.Name, strict.Found(s.Value))
 			default:

@@ -46,6 +46,13 @@ func TestEngines(t *testing.T) {
 	if got := w.Engines["hbase"].Contact; !slices.Equal(got, []string{"a", "b:2181"}) {
 		t.Errorf("contact of hbase %q", got)
 	}
+	if c.Named || !w.Engines["hbase"].Named {
+		t.Errorf("contacts named by the user: cassandra %t, hbase %t; want that of hbase only", c.Named, w.Engines["hbase"].Named)
+	}
+	again, err := Parse("run.json", w.Source) // as run --from does with somebody's results
+	if err != nil || again.Engines["hbase"].Named {
+		t.Errorf("contacts of a saved workload count as named by the user, %v", err)
+	}
 	if !strings.Contains(string(w.Source), "consistency: ONE") {
 		t.Error("the source does not say what ran")
 	}

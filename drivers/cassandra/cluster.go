@@ -57,7 +57,7 @@ func (s *settings) config(contact []string, auth gocql.Authenticator) (*gocql.Cl
 	}
 	c.MaxPreparedStmts = maxStatements
 	c.MaxRoutingKeyInfo = maxStatements
-	c.SocketKeepalive = 15 * time.Second
+	c.SocketKeepalive = keepAlive
 	c.Authenticator = auth
 	c.Logger = discardLogger{}
 	if s.tls {

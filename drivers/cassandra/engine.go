@@ -82,12 +82,27 @@ func open(ctx context.Context, o drivers.Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
+	guard := &passwordGuard{named: o.Named, encrypted: s.settings.tls, plaintext: plaintextHosts(os.Getenv(plaintextVariable))}
+	if auth != nil {
+		if err := guard.check(o.Contact); err != nil {
+			return nil, err
+		}
+		if !s.settings.tls {
+			c.Dialer = guard
+		}
+	}
 	s.nodes = &nodes{localDC: s.settings.localDC}
 	c.PoolConfig.HostSelectionPolicy = s.nodes
 	if s.session, err = connect(ctx, c, s.settings.connectTimeout); err != nil {
 		return nil, err
 	}
-	if err := s.readCluster(ctx, o.Durability); err != nil {
+	if auth != nil {
+		err = guard.checkNodes(ctx, s.nodes.all())
+	}
+	if err == nil {
+		err = s.readCluster(ctx, o.Durability)
+	}
+	if err != nil {
 		s.session.Close()
 		return nil, err
 	}

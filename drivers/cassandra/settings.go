@@ -63,6 +63,7 @@ var environment = []drivers.Setting{
 	{Name: userVariable, Doc: "user, if the cluster asks for one"},
 	{Name: passwordVariable, Doc: "the user's password"},
 	{Name: passwordFileVariable, Doc: "file with the password, in place of the password itself"},
+	{Name: plaintextVariable, Doc: "hosts on other machines that may get the password without TLS, separated by commas"},
 }
 
 // settings are the parsed driver settings.

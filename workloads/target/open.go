@@ -27,7 +27,7 @@ const applyAtMost = 3 * time.Minute
 // with the namespace named. The error says what to do if nobody answers.
 func Reach(ctx context.Context, e drivers.Engine, w *workloads.Workload, o drivers.Options) (drivers.Store, error) {
 	if config := w.Engines[e.Name]; config != nil {
-		o.Contact, o.Settings = config.Contact, config.Settings
+		o.Contact, o.Named, o.Settings = config.Contact, config.Named, config.Settings
 	}
 	return e.Reach(ctx, o)
 }

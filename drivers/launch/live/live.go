@@ -46,6 +46,21 @@ func Cassandra3(t testing.TB) *launch.Instance {
 	return in
 }
 
+// Secured returns a Cassandra with a login and TLS, in the folder that
+// MAILBENCH_TEST_CASSANDRA_AUTH names. make test-auth starts one; else the test is skipped.
+func Secured(t testing.TB) *launch.Instance {
+	t.Helper()
+	dir := os.Getenv("MAILBENCH_TEST_CASSANDRA_AUTH")
+	if dir == "" {
+		t.Skip("MAILBENCH_TEST_CASSANDRA_AUTH is not set; make test-auth starts a Cassandra with a login and sets it")
+	}
+	in, err := launch.Up(t.Context(), launch.Config{Engine: "cassandra", Dir: dir, Auth: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
 // Cluster starts an engine of the test's own, on free ports and in a folder that
 // goes with the test. The test is skipped where it may start none.
 func Cluster(t testing.TB, engine string, nodes int) *launch.Instance {

@@ -1,0 +1,103 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gocql/gocql"
+)
+
+// plaintextVariable names the hosts that may get the password over a connection that
+// everybody on the way can read.
+const plaintextVariable = "MAILBENCH_CASSANDRA_PLAINTEXT"
+
+// passwordGuard says where a password may go.
+type passwordGuard struct {
+	named     bool     // the user named the contacts; a workload file may name anybody
+	encrypted bool     // TLS, verified
+	plaintext []string // hosts that may get it all the same
+}
+
+// plaintextHosts reads the variable plaintextVariable.
+func plaintextHosts(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// check returns an error if the password may not go to a contact.
+func (g *passwordGuard) check(contact []string) error {
+	if len(contact) == 0 {
+		return nil // this machine
+	}
+	if !g.named {
+		return fmt.Errorf("the workload names %s, and a password goes only to hosts that you name yourself: add --contact %s, "+
+			"or unset %s", strings.Join(contact, ", "), strings.Join(contact, ","), userVariable)
+	}
+	for _, c := range contact {
+		if host := hostOf(c); !g.encrypted && !loopback(host) && !slices.Contains(g.plaintext, host) {
+			return g.refusal(host)
+		}
+	}
+	return nil
+}
+
+func (g *passwordGuard) refusal(host string) error {
+	return fmt.Errorf("the password would go to %s without TLS, where others can read it: set tls to true, or name the host in %s",
+		host, plaintextVariable)
+}
+
+// checkNodes is check for the nodes that the contacts have told of.
+func (g *passwordGuard) checkNodes(ctx context.Context, nodes []*gocql.HostInfo) error {
+	if g.encrypted {
+		return nil
+	}
+	allowed := g.addresses(ctx)
+	for _, n := range nodes {
+		if ip := n.ConnectAddress(); !ip.IsLoopback() && !slices.ContainsFunc(allowed, ip.Equal) {
+			return g.refusal(ip.String())
+		}
+	}
+	return nil
+}
+
+// DialContext implements gocql.Dialer: gocql sends the password over every connection
+// without TLS that it opens, also to nodes that the cluster names.
+func (g *passwordGuard) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	host := hostOf(addr)
+	ip := net.ParseIP(host)
+	if ip == nil || !ip.IsLoopback() && !slices.ContainsFunc(g.addresses(ctx), ip.Equal) {
+		return nil, g.refusal(host)
+	}
+	return (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, network, addr)
+}
+
+// keepAlive is how often an idle connection is tried.
+const keepAlive = 15 * time.Second
+
+// addresses returns the addresses of the hosts plaintext. One that is not found has none.
+func (g *passwordGuard) addresses(ctx context.Context) (all []net.IP) {
+	for _, host := range g.plaintext {
+		found, _ := net.DefaultResolver.LookupIPAddr(ctx, host)
+		for _, a := range found {
+			all = append(all, a.IP)
+		}
+	}
+	return all
+}
+
+// hostOf returns the host of an address, which may have a port.
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return strings.Trim(address, "[]")
+}
+
+// loopback reports whether a host is this machine by its name.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
