@@ -30,7 +30,7 @@ type Auditor struct {
 	// again what it cannot read, and does not call it wrong. Operations of unknown
 	// outcome may be half done.
 	Remote bool
-	// Later says that the run may have been killed with operations under way.
+	// Later says that a run may have been killed with operations under way.
 	Later bool
 
 	mu    sync.Mutex

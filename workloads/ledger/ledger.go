@@ -95,12 +95,14 @@ func (r *Record) Append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
 }
 
-// parse reads a record; false if it is not whole.
+// whole reports whether the checksum of a record is right.
+func whole(b []byte) bool {
+	return binary.LittleEndian.Uint32(b[60:]) == crc32.Checksum(b[:60], castagnoli)
+}
+
+// parse reads a whole record; false if its event is not known.
 func (r *Record) parse(b []byte) bool {
 	le := binary.LittleEndian
-	if le.Uint32(b[60:]) != crc32.Checksum(b[:60], castagnoli) {
-		return false
-	}
 	*r = Record{
 		Event:  Event(b[0]),
 		Place:  Place{Account: le.Uint32(b[4:]), Folder: le.Uint16(b[2:])},
@@ -112,25 +114,62 @@ func (r *Record) parse(b []byte) bool {
 	return r.Event > 0 && r.Event <= lastEvent
 }
 
-// Open opens a ledger for appending and creates it if it is absent. What
-// a killed process left of a last record is cut off.
+// Open opens a ledger for appending and creates it if it is absent. A last record that is not
+// whole is what a killed process was writing; it is cut off. Nothing is appended to a ledger
+// whose end is damaged.
 func Open(name string) (*Ledger, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
-	size, err := f.Seek(0, io.SeekEnd)
-	if torn := size % recordSize; err == nil && torn > 0 {
-		if err = f.Truncate(size - torn); err == nil {
-			_, err = f.Seek(size-torn, io.SeekStart)
-		}
+	end, err := cutTorn(f)
+	if err == nil {
+		_, err = f.Seek(end, io.SeekStart)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open ledger %s: %w", name, err), f.Close())
 	}
 	l := &Ledger{file: f}
-	l.size.Store(size - size%recordSize)
+	l.size.Store(end)
 	return l, nil
+}
+
+// cutTorn cuts off a last record that is not whole, whatever its length, and returns where the
+// ledger ends then.
+func cutTorn(f *os.File) (end int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	var b [recordSize]byte
+	last := func() (bool, error) { // whether what ends at end is whole
+		_, err := f.ReadAt(b[:], end-recordSize)
+		return whole(b[:]), err
+	}
+	end = info.Size() - info.Size()%recordSize
+	if end == info.Size() && end > 0 {
+		ok, err := last()
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			end -= recordSize
+		}
+	}
+	if end > 0 {
+		if ok, err := last(); err != nil || !ok {
+			return 0, errors.Join(err, damaged(end/recordSize))
+		}
+	}
+	if end < info.Size() {
+		err = f.Truncate(end)
+	}
+	return end, err
+}
+
+// damaged is the error for a record that is not whole and not the last.
+func damaged(record int64) error {
+	return fmt.Errorf("it is damaged: record %d has a wrong checksum", record)
 }
 
 // Records returns how many records the ledger has; none, if there is no ledger. It
@@ -154,6 +193,13 @@ func (l *Ledger) Write(b []byte) error {
 		}
 	}
 	return l.err
+}
+
+// Whole reports whether the ledger has taken everything that was written to it.
+func (l *Ledger) Whole() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err == nil
 }
 
 // Close closes the file.
@@ -180,12 +226,16 @@ func read(name string, yield func(*Record)) (torn bool, err error) {
 		case err != nil:
 			return false, fmt.Errorf("read ledger: %w", err)
 		}
-		if r.parse(b[:]) {
-			yield(&r)
-		} else if _, err := in.Peek(1); err == io.EOF {
-			return true, nil
-		} else {
-			return false, fmt.Errorf("ledger %s is damaged: record %d has a wrong checksum", name, at+1)
+		if !whole(b[:]) {
+			if _, err := in.Peek(1); err == io.EOF {
+				return true, nil
+			}
+			return false, fmt.Errorf("read ledger %s: %w", name, damaged(at+1))
 		}
+		if !r.parse(b[:]) {
+			return false, fmt.Errorf("read ledger %s: record %d is of a kind that this mailbench does not know (%d); use the one that wrote it",
+				name, at+1, b[0])
+		}
+		yield(&r)
 	}
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
 )
 
 const changes = `
@@ -229,6 +231,27 @@ func TestDataIsUsedAgain(t *testing.T) {
 	}
 }
 
+// A ledger that names accounts or folders which the population does not have is refused.
+func TestLedgerOfAnotherDataSet(t *testing.T) {
+	for _, place := range []ledger.Place{{Account: 1 << 31}, {Account: 5}, {Folder: 3}} {
+		d := newFake()
+		c := dataConfig(t, d, changes)
+		runOK(t, c)
+		l, err := ledger.Open(filepath.Join(c.DataDir, "fake-memory", "ledger"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.Write((&ledger.Record{Event: ledger.Delivered, Place: place}).Append(nil)), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		c.Audit = NoAudit
+		cell := runOK(t, c).Cells[0]
+		if cell.Verdict != reports.Failed || cell.Stack != "" || !strings.Contains(cell.Error, "is not of this data set: it names folder") {
+			t.Errorf("%+v: %s %q %s", place, cell.Verdict, cell.Error, cell.Stack)
+		}
+	}
+}
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("MAILBENCH_TEST_KILLED"); dir != "" {
 		_, err := Run(context.Background(), killedConfig(nil, dir))
@@ -271,9 +294,9 @@ func TestAuditAfterKill(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- child.Wait() }()
-	ledger := filepath.Join(dir, "elasticinbox-embedded", "ledger")
+	records := filepath.Join(dir, "elasticinbox-embedded", "ledger")
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if info, err := os.Stat(ledger); err == nil && info.Size() > 3000*64 {
+		if info, err := os.Stat(records); err == nil && info.Size() > 3000*64 {
 			break
 		}
 		select {

@@ -218,6 +218,9 @@ func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error)
 	if !isFailure(ctx, err) {
 		return
 	}
+	if stack(err) != "" && c.target != nil {
+		c.target.Dataset.Interrupted = true // nobody knows what the operation had done
+	}
 	cells := c.runner.result.Cells
 	if last := len(cells) - 1; last >= 0 && cells[last].Key == c.key(p.Name) {
 		cells[last].Error, cells[last].Stack = err.Error(), stack(err)

@@ -31,7 +31,9 @@ type fake struct {
 	// whether they were applied.
 	unknown func(call string) (lost, applied bool)
 	noRaw   bool
-	backup  map[*models.Folder][]*fakeMessage
+	// dangling is what the model's own audit finds.
+	dangling int64
+	backup   map[*models.Folder][]*fakeMessage
 }
 
 type fakeMessage struct {
@@ -288,7 +290,7 @@ func (b fakeMailbox) Stats(_ context.Context, f *models.Folder) (models.Stats, e
 func (b fakeMailbox) Audit(context.Context) (models.Audit, error) {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
-	var a models.Audit
+	a := models.Audit{Dangling: b.d.dangling}
 	for _, ls := range b.d.folders {
 		a.Messages += int64(len(ls))
 	}

@@ -119,6 +119,41 @@ func TestKeptOnTheServer(t *testing.T) {
 	}
 }
 
+// What a killed run left half done on a server is not wrong, also when a later run has used
+// the data set again and ended well. Where no run was killed, it is.
+func TestLeftoversOfAKilledRun(t *testing.T) {
+	for _, killed := range []bool{true, false} {
+		s, d := newServer(t), newFake()
+		e := s.engine()
+		e.Open = func(_ context.Context, o drivers.Options) (drivers.Store, error) {
+			return &served{server: s, Store: fakeStore{}, namespace: o.Namespace}, nil
+		}
+		c := config(t, d, briefly)
+		c.Engines, c.DataDir, c.Audit = []drivers.Engine{e}, filepath.Join(t.TempDir(), "data"), AuditAfter
+		note := filepath.Join(c.DataDir, "fake-server", "dataset.json")
+		var during []byte // what the note says while operations are under way
+		c.Progress = func(p Progress) {
+			if p.Phase == "measure" && p.Finished {
+				during = must(os.ReadFile(note))
+			}
+		}
+		if a := auditOf(t, runOK(t, c)); a.Interrupted || a.Wrong() {
+			t.Errorf("the first run: %+v", a)
+		}
+		if killed {
+			if err := os.WriteFile(note, during, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.dangling = 2
+		for run := 2; run <= 3; run++ {
+			if a := auditOf(t, runOK(t, c)); a.Interrupted != killed || a.Wrong() == killed || a.Dangling != 2 {
+				t.Errorf("run %d, where the first was killed (%v): %+v", run, killed, a)
+			}
+		}
+	}
+}
+
 // The namespace is written down before anything is made in it, so that the data
 // of a killed run is found; it is not kept where nothing came of it.
 func TestNamespaceIsWrittenDownFirst(t *testing.T) {

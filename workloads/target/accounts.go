@@ -20,6 +20,10 @@ import (
 func (t *Target) Populate(ctx context.Context) (fresh bool, err error) {
 	t.makeLive()
 	if t.reused {
+		t.Dataset.Closed = false
+		if err := t.Dataset.write(t.Dir); err != nil {
+			return false, err
+		}
 		if err = t.reload(ctx); err == nil {
 			err = t.findFlags(ctx)
 		}

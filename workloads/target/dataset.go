@@ -37,6 +37,10 @@ type Dataset struct {
 	Seed     uint64    `json:"seed"`
 	Began    time.Time `json:"began"`
 	Complete bool      `json:"complete"`
+	// Closed: the last run that worked on the data set closed it. Interrupted: one before
+	// did not, and may have left operations half done.
+	Closed      bool `json:"closed"`
+	Interrupted bool `json:"interrupted,omitempty"`
 	// Namespace is where the data is on a shared engine; "" of an embedded one,
 	// whose data is beside this file.
 	Namespace string         `json:"namespace,omitempty"`
@@ -135,6 +139,7 @@ func (t *Target) openDataset() error {
 			return err
 		}
 	}
+	have.Interrupted = have.Interrupted || !have.Closed
 	t.Dataset, t.reused, t.kept = have, true, true
 	return nil
 }

@@ -137,7 +137,9 @@ func newNamespace() string { return strings.ToLower(rand.Text()[:16]) }
 // engine unless that is kept, also when ctx has ended.
 func (t *Target) Close(ctx context.Context) error {
 	var err error
+	recorded := true
 	if t.Acknowledged != nil {
+		recorded = t.Acknowledged.Whole()
 		err = t.Acknowledged.Close()
 		t.Acknowledged = nil
 	}
@@ -149,6 +151,10 @@ func (t *Target) Close(ctx context.Context) error {
 			err = errors.Join(err, fmt.Errorf("close %s: %w", t.Engine.Name, cerr))
 		}
 		t.Store = nil
+	}
+	if t.kept && !t.AuditOnly && recorded {
+		t.Dataset.Closed = true
+		err = errors.Join(err, t.Dataset.write(t.Dir))
 	}
 	return err
 }

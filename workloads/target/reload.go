@@ -19,7 +19,12 @@ func (t *Target) reload(ctx context.Context) error {
 		return err
 	}
 	for i := range h.Entries {
-		if e := &h.Entries[i]; e.State == ledger.Live && !e.Labelled {
+		e := &h.Entries[i]
+		if u, f := int(e.Place.Account), int(e.Place.Folder); u >= len(t.Live.Accounts) || f >= len(t.Live.Accounts[u].Folders) {
+			return fmt.Errorf("the ledger in %s is not of this data set: it names folder %d of account %d, which the population does not have",
+				t.Dir, f, u)
+		}
+		if e.State == ledger.Live && !e.Labelled {
 			t.Live.Accounts[e.Place.Account].Folders[e.Place.Folder].Add(e.Handle)
 		}
 	}

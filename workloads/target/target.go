@@ -130,7 +130,7 @@ func (t *Target) Observe() *reports.EngineInfo {
 }
 
 // Audit compares the store with the ledger; nil if there is nothing to compare.
-// Later: the run may have been killed with operations under way.
+// Later: the last run may have been killed with operations under way.
 func (t *Target) Audit(ctx context.Context, later bool) (*reports.Audit, error) {
 	if t.Acknowledged == nil || t.NotOffered != "" {
 		return nil, nil
@@ -140,7 +140,8 @@ func (t *Target) Audit(ctx context.Context, later bool) (*reports.Audit, error) 
 		return nil, err
 	}
 	a := ledger.Auditor{
-		Store: t.Store, Bound: t.Bound, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote, Later: later,
+		Store: t.Store, Bound: t.Bound, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote,
+		Later:   later || t.Dataset.Interrupted,
 		Address: workloads.Address, Folder: func(_, f int) string { return workloads.FolderName(f) },
 	}
 	found, err := a.Audit(ctx)
