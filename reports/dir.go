@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/scratch"
@@ -247,34 +248,64 @@ func Open(dir string) (*Run, error) {
 	name := filepath.Join(dir, RunFile)
 	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not a run directory: it has no %s", dir, RunFile)
+		return nil, notRun(dir)
 	} else if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
 	r, err := parse(b)
 	if err != nil {
-		return nil, fmt.Errorf("read results: %s: %w", name, err)
+		return nil, fmt.Errorf("read results: %s %w", name, err)
 	}
 	return r, nil
 }
 
-// parse reads run.json.
+// notRun says why a folder without run.json holds no results.
+func notRun(dir string) error {
+	switch {
+	case scratch.InUse(dir):
+		return fmt.Errorf("%s has no results yet: its run goes on", dir)
+	case scratch.Abandoned(dir):
+		return fmt.Errorf("%s has no results: its run was killed before its first phase had ended", dir)
+	}
+	return fmt.Errorf("%s is not a run directory: it has no %s", dir, RunFile)
+}
+
+// parse reads run.json. An error continues the name of the file.
 func parse(b []byte) (*Run, error) {
 	var version struct {
 		Format string `json:"format"`
 	}
+	if !json.Valid(b) {
+		return nil, errors.New("is damaged: it is not whole JSON")
+	}
 	if err := json.Unmarshal(b, &version); err != nil {
-		return nil, err
+		return nil, errors.New("is not of mailbench: its JSON has another form")
 	}
 	if version.Format != Format {
-		return nil, fmt.Errorf("it has the format %q, but this mailbench reads %q: use the mailbench that wrote it", version.Format, Format)
+		return nil, otherFormat(version.Format)
 	}
 	r := &Run{}
 	if err := json.Unmarshal(b, r); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("is damaged: %w", err)
 	}
 	if err := r.check(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("is damaged: %w", err)
 	}
 	return r, nil
+}
+
+// otherFormat is the error for a format that this mailbench does not read.
+func otherFormat(format string) error {
+	name, text, _ := strings.Cut(format, "/")
+	own, ownText, _ := strings.Cut(Format, "/")
+	version, err := strconv.Atoi(text)
+	this, ownErr := strconv.Atoi(ownText)
+	if name != own || errors.Join(err, ownErr) != nil {
+		return fmt.Errorf("is not of mailbench: its format is %q, not %q", format, Format)
+	}
+	age := "a newer"
+	if version < this {
+		age = "an older"
+	}
+	return fmt.Errorf("was written by %s mailbench: its format is %q, and this one reads %q; use the one that wrote it", age, format, Format)
 }

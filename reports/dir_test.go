@@ -271,24 +271,58 @@ func TestNameTakenMeanwhile(t *testing.T) {
 	}
 }
 
+// Results that are damaged, foreign, older or newer, and folders without results, give one
+// line each that says which.
 func TestOpenRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                              "read results: ",
-		"[]":                            "read results: ",
-		`{"format": "mailbench.run/1"}`: `run.json: it has the format "mailbench.run/1", but this mailbench reads "mailbench.run/2": use the mailbench that wrote it`,
-		`{}`:                            `has the format ""`,
-		`{"format": "mailbench.run/2", "seed": "x"}`: "read results: ",
+		"":                                   "run.json is damaged: it is not whole JSON",
+		`{"format": "mailbench.run/2", "see`: "run.json is damaged: it is not whole JSON",
+		"\x00\x00\x00\x00":                   "run.json is damaged: it is not whole JSON",
+		"[]":                                 "run.json is not of mailbench: its JSON has another form",
+		"null":                               `run.json is not of mailbench: its format is "", not "mailbench.run/2"`,
+		`{"name": "an app", "scripts": {}}`:  `run.json is not of mailbench: its format is "", not "mailbench.run/2"`,
+		`{"format": "other.run/2"}`:          `run.json is not of mailbench: its format is "other.run/2"`,
+		`{"format": "mailbench.run/x"}`:      `run.json is not of mailbench: its format is "mailbench.run/x"`,
+		`{"format": "mailbench.run/1"}`:      `run.json was written by an older mailbench: its format is "mailbench.run/1", and this one reads "mailbench.run/2"; use the one that wrote it`,
+		`{"format": "mailbench.run/3"}`:      "run.json was written by a newer mailbench",
+		`{"format": "mailbench.run/2", "seed": "x"}`:                                 "run.json is damaged: json: cannot unmarshal",
+		`{"format": "mailbench.run/2", "cells": [{"ops": {"list": {"count": -1}}}]}`: "run.json is damaged: cell ",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, RunFile), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Open of %q = %v, want %q", text, err, want)
+		_, err := Open(dir)
+		if err == nil || !strings.HasPrefix(err.Error(), "read results: "+dir) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Open of %q = %v, want one line with %q", text, err, want)
+		}
+		before, after := text, ""
+		if _, err := Create(dir, noPage); err == nil || !strings.Contains(err.Error(), "has the results of another run: remove it, or choose another run directory") {
+			t.Errorf("Create over %q = %v", text, err)
+		}
+		if b, err := os.ReadFile(filepath.Join(dir, RunFile)); err == nil {
+			after = string(b)
+		}
+		if got := left(t, filepath.Dir(dir)); after != before || slices.Contains(got, filepath.Base(dir)+partial) {
+			t.Errorf("%q became %q, and beside it is %q", before, after, got)
 		}
 	}
-	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is not a run directory") {
-		t.Errorf("Open of an empty folder = %v", err)
+	parent := t.TempDir()
+	running := create(t, filepath.Join(parent, "run"))
+	for dir, want := range map[string]string{
+		t.TempDir():                   " is not a run directory: it has no run.json",
+		running.temp:                  " has no results yet: its run goes on",
+		filepath.Join(parent, "none"): " is not a run directory: it has no run.json",
+	} {
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open of %s = %v, want %q", dir, err, want)
+		}
+	}
+	if err := running.scratch.Close(); err != nil { // as when the process is killed
+		t.Fatal(err)
+	}
+	if _, err := Open(running.temp); err == nil || !strings.Contains(err.Error(), "its run was killed before its first phase had ended") {
+		t.Errorf("Open of what a killed run left = %v", err)
 	}
 }
 

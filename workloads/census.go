@@ -70,11 +70,23 @@ const (
 func bounded(folders, messages float64) error {
 	switch {
 	case folders > maxAllFolders:
-		return fmt.Errorf("%w has more than %d folders in all (users × folders)", ErrPopulation, maxAllFolders)
+		return fmt.Errorf("%w has %.0f folders or more in all (users × folders), more than %d", ErrPopulation, folders, maxAllFolders)
 	case messages > maxAllMessages:
-		return fmt.Errorf("%w has more than %d messages in all (users × folders × messages)", ErrPopulation, maxAllMessages)
+		return fmt.Errorf("%w has %.0f messages or more in all (users × folders × messages), more than %d", ErrPopulation, messages, maxAllMessages)
 	}
 	return nil
+}
+
+// What a run keeps in memory of a folder and of a message, measured over the null engine:
+// 327 MB of 100,000 accounts with 500,000 folders of two messages.
+const (
+	folderBytes  = 600
+	messageBytes = 33
+)
+
+// Bytes returns about how many bytes of memory a run needs for the population.
+func (c *Census) Bytes() int64 {
+	return int64(c.Folders())*folderBytes + int64(c.Messages())*messageBytes
 }
 
 // Users returns how many users there are: 0 to Users()-1.

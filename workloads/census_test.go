@@ -106,8 +106,8 @@ func TestSharedPopulation(t *testing.T) {
 // read, and where more is drawn than could be expected.
 func TestPopulationTooLarge(t *testing.T) {
 	for _, tc := range []struct{ population, want string }{
-		{"{users: 10000000, folders: 1000, messages: 0}", "population has more than 20000000 folders in all (users × folders)"},
-		{"{users: 10000000, messages: 1000000}", "population has more than 1000000000 messages in all (users × folders × messages)"},
+		{"{users: 10000000, folders: 1000, messages: 0}", "population has 10000000000 folders or more in all (users × folders), more than 20000000"},
+		{"{users: 10000000, messages: 1000000}", "population has 10000000000000 messages or more in all (users × folders × messages), more than 1000000000"},
 		{"{users: 20000, folders: 1000, messages: 50}", ""},
 		{"{users: 10000000, messages: 100000000, shared: true}", ""},
 	} {
@@ -118,7 +118,7 @@ func TestPopulationTooLarge(t *testing.T) {
 	}
 	w := bundledForTest(t, "delivery")
 	w.Population = Population{Users: 1000, Folders: random.Constant{Value: 1}, Messages: random.Constant{Value: maxFolderMessages}}
-	if _, err := w.Census(t.Context()); !errors.Is(err, ErrPopulation) || !strings.Contains(err.Error(), "messages in all") {
+	if _, err := w.Census(t.Context()); !errors.Is(err, ErrPopulation) || !strings.Contains(err.Error(), "messages or more in all") {
 		t.Errorf("a census of 10^11 messages: %v", err)
 	}
 }

@@ -50,7 +50,7 @@ const (
 // ReadHistory reads a ledger into a history. It takes about 140 bytes of memory for each
 // message.
 func ReadHistory(name string) (*History, error) {
-	h := &History{at: map[Key]int32{}}
+	h := &History{at: map[Key]int32{}, lastOf: -1}
 	torn, err := read(name, h.apply)
 	h.Torn = torn
 	for i := range h.Entries {

@@ -112,6 +112,16 @@ func FuzzLedger(f *testing.F) {
 		}
 		f.Add(bad, random.IntN(2) == 0)
 	}
+	for range 200 { // whole records of few messages, in an order that makes no sense
+		var b []byte
+		for range random.IntN(30) + 1 {
+			b = (&Record{
+				Event: Event(random.IntN(int(lastEvent)) + 1), Place: Place{uint32(random.IntN(2)), uint16(random.IntN(2))},
+				N: uint64(random.IntN(2)), Handle: handle(random.IntN(3)),
+			}).Append(b)
+		}
+		f.Add(b, false)
+	}
 	f.Fuzz(func(t *testing.T, b []byte, checksums bool) {
 		if checksums { // right ones: then it is the events that make no sense
 			for at := 0; at+recordSize <= len(b); at += recordSize {

@@ -59,6 +59,9 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	}
 	r.started = time.Now()
 	r.result = r.provenance(r.started)
+	if err := r.fits(r.result.Environment.Memory); err != nil {
+		return nil, err
+	}
 	if c.LatencyLog != nil && c.Audit != AuditOnly {
 		if r.log, err = latency.NewLog(c.LatencyLog, r.started); err != nil {
 			return nil, err
@@ -79,6 +82,16 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	r.end(r.result, ctx.Err() != nil)
 	r.flushLog()
 	return r.result, r.logErr
+}
+
+// fits refuses a population that does not fit into three quarters of the machine's memory
+// (0: not known), before anything is made.
+func (r *runner) fits(memory int64) error {
+	if need := r.census.Bytes(); memory > 0 && need > memory/4*3 && r.config.Audit != AuditOnly {
+		return fmt.Errorf("%w of %d folders and %d messages in all needs about %.1f GB of memory, and this machine has %.1f GB; make it smaller",
+			workloads.ErrPopulation, r.census.Folders(), r.census.Messages(), float64(need)/1e9, float64(memory)/1e9)
+	}
+	return nil
 }
 
 // end notes that the run ends now.

@@ -23,6 +23,7 @@ import (
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // small is a workload of a few small mailboxes, to which a test adds phases.
@@ -427,6 +428,38 @@ func TestInterrupted(t *testing.T) {
 	}
 	if !strings.Contains(hlog.String(), "Tag=fake/memory/measure/1/1/list/response,") {
 		t.Errorf("the last interval is not in the log: %q", hlog.String())
+	}
+}
+
+// A population that does not fit into memory is refused before anything is made.
+func TestPopulationBeyondMemory(t *testing.T) {
+	d := newFake()
+	c := config(t, d, "  - measure: {clients: 2, operations: 20, mix: {list: 1}}\n")
+	census, err := c.Workload.Census(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runner{config: &c, census: census}
+	for memory, want := range map[int64]string{
+		0:                    "",
+		census.Bytes() * 3:   "",
+		census.Bytes():       "population of 15 folders and 150 messages in all needs about 0.0 GB of memory, and this machine has 0.0 GB; make it smaller",
+		census.Bytes() / 100: "population of 15 folders",
+	} {
+		err := r.fits(memory)
+		if want == "" && err != nil || want != "" && (!errors.Is(err, workloads.ErrPopulation) || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("with %d bytes of memory: %v, want %q", memory, err, want)
+		}
+	}
+	// The run itself: a population of 10^9 messages in 10^4 folders, of 33 GB, which not every
+	// machine has.
+	big := *c.Workload
+	big.Population.Users, big.Population.Folders, big.Population.Messages = 1000, random.Constant{Value: 10}, random.Constant{Value: 100_000}
+	c.Workload = &big
+	if memory := Environment(t.TempDir()).Memory; memory > 0 && memory/4*3 < 33e9 {
+		if r, err := Run(t.Context(), c); r != nil || !errors.Is(err, workloads.ErrPopulation) || len(d.accounts) > 0 {
+			t.Errorf("%v, %d accounts made", err, len(d.accounts))
+		}
 	}
 }
 
