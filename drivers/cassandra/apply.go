@@ -219,7 +219,7 @@ func (s *Store) alter(ctx context.Context, stmt string) (err error) {
 			}
 		}
 		err = s.session.Query(stmt).WithContext(at).Exec()
-		if err == nil || ctx.Err() != nil || classify(err) != unknown {
+		if err == nil || ctx.Err() != nil || classify(err, plainWrite) != unknown {
 			break
 		}
 	}

@@ -108,18 +108,18 @@ var errSeveralPartitions = errors.New(
 func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	b := &s.batch
 	f := b.fill(s, st, parts)
-	most, alone := s.store.limits.mutation, f.partitions == 1
+	most, alone, kind := s.store.limits.mutation, f.partitions == 1, plainWrite
 	switch {
 	case st.counter && !alone:
 		return errSeveralPartitions
 	case st.counter:
-		b.request.Type = gocql.CounterBatch
+		b.request.Type, kind = gocql.CounterBatch, preparedWrite
 	case alone:
 		b.request.Type = gocql.UnloggedBatch
 	case st.unlogged:
 		b.request.Type, most = gocql.UnloggedBatch, s.store.limits.batch
 	default:
-		b.request.Type = gocql.LoggedBatch
+		b.request.Type, kind = gocql.LoggedBatch, preparedWrite
 		most = s.store.limits.batch
 	}
 	if f.size > most {
@@ -129,7 +129,7 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 		return fmt.Errorf("%d parts, but a batch takes at most %d: %w",
 			len(parts), gocql.BatchSizeMaximum, drivers.ErrTooLarge)
 	}
-	s.retry.begin()
+	s.retry.begin(kind)
 	b.request.RetryPolicy(nil)
 	if f.idempotent && s.retry.most > 0 {
 		b.request.RetryPolicy(&s.retry)
@@ -141,7 +141,7 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 	err := s.store.session.ExecuteBatch(request)
 	b.done()
 	s.store.clock.waitPast(f.last)
-	err = writeError(err, s.retry.uncertain)
+	err = writeError(err, kind, s.retry.uncertain)
 	if err != nil && st.unlogged && !alone && !errors.Is(err, drivers.ErrUnknown) {
 		err = fmt.Errorf("%w: some partitions of a batch that is not logged: %w", drivers.ErrUnknown, err)
 	}

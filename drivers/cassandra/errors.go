@@ -20,10 +20,41 @@ const (
 	unknown                   // perhaps applied, now or later
 )
 
+// writeKind is what a write does before Cassandra may still refuse it.
+type writeKind uint8
+
+const (
+	// plainWrite is refused before any replica is asked.
+	plainWrite writeKind = iota
+	// preparedWrite is a logged batch or an addition to a counter. The batch log has
+	// the batch, or one replica has counted, before the coordinator finds itself
+	// overloaded (StorageProxy.mutateAtomically, counterWriteTask).
+	preparedWrite
+	// paxosWrite is a conditional write. Replicas may have accepted it in one round of
+	// Paxos when the next round is refused (StorageProxy.doPaxos, Paxos.cas).
+	paxosWrite
+)
+
+// refusalLeavesOpen reports whether the write may have been applied though the cluster
+// answered that it refuses it.
+func (k writeKind) refusalLeavesOpen(code int) bool {
+	switch code {
+	case gocql.ErrCodeOverloaded:
+		return k != plainWrite
+	case gocql.ErrCodeUnavailable:
+		return k == paxosWrite
+	}
+	return false
+}
+
 // classify returns the outcome of a write from its error. An outcome is unknown
 // unless the error proves a refusal: long after a time-out the cluster may still
 // replay a batch log, deliver a hint or finish a Paxos round.
-func classify(err error) outcome {
+func classify(err error, kind writeKind) outcome {
+	var refused gocql.RequestError
+	if errors.As(err, &refused) && kind.refusalLeavesOpen(refused.Code()) {
+		return unknown
+	}
 	for _, refusal := range []error{
 		gocql.ErrNoConnections, gocql.ErrNoStreams, gocql.ErrSessionClosed, gocql.ErrUnavailable,
 		gocql.ErrTooManyStmts, drivers.ErrClosed,
@@ -32,8 +63,7 @@ func classify(err error) outcome {
 			return notApplied
 		}
 	}
-	var refused gocql.RequestError
-	if !errors.As(err, &refused) {
+	if refused == nil {
 		return unknown
 	}
 	switch refused.Code() {
@@ -65,11 +95,11 @@ func sizeRefused(msg string) bool {
 
 // writeError wraps the error of a write that was sent. uncertain is true if an
 // earlier attempt may have been applied; then the last refusal proves nothing.
-func writeError(err error, uncertain bool) error {
+func writeError(err error, kind writeKind, uncertain bool) error {
 	if err == nil {
 		return nil
 	}
-	switch o := classify(err); {
+	switch o := classify(err, kind); {
 	case errors.Is(err, gocql.ErrSessionClosed):
 		return fmt.Errorf("%w: %w", drivers.ErrClosed, err)
 	case o == unknown || uncertain:
@@ -97,11 +127,12 @@ func readError(err error) error {
 // remember, as gocql does not, that a lost attempt of the call may have been applied.
 type retries struct {
 	most, left int
+	kind       writeKind
 	uncertain  bool
 }
 
 // begin resets the policy for the next call.
-func (r *retries) begin() { r.left, r.uncertain = r.most, false }
+func (r *retries) begin(kind writeKind) { r.left, r.kind, r.uncertain = r.most, kind, false }
 
 // allow sets whether a request may be sent again.
 func (r *retries) allow(q *gocql.Query, again bool) {
@@ -137,6 +168,7 @@ func (r *retries) GetRetryType(err error) gocql.RetryType {
 	case errors.As(err, &refused):
 		switch refused.Code() {
 		case gocql.ErrCodeUnavailable, gocql.ErrCodeOverloaded, gocql.ErrCodeBootstrapping:
+			r.uncertain = r.uncertain || r.kind.refusalLeavesOpen(refused.Code())
 			return gocql.RetryNextHost
 		}
 		return gocql.Rethrow
@@ -144,7 +176,7 @@ func (r *retries) GetRetryType(err error) gocql.RetryType {
 	// The connection was lost, or there was none. The node itself may be well, so
 	// it gets the next attempt. If it has no connections left, gocql tries the
 	// next node.
-	r.uncertain = r.uncertain || classify(err) == unknown
+	r.uncertain = r.uncertain || classify(err, r.kind) == unknown
 	if r.left > 0 {
 		return gocql.Retry
 	}

@@ -50,22 +50,75 @@ func TestClassify(t *testing.T) {
 		{context.Canceled, unknown},
 		{context.DeadlineExceeded, unknown},
 	} {
-		if got := classify(c.err); got != c.want {
+		if got := classify(c.err, plainWrite); got != c.want {
 			t.Errorf("classify(%v) = %d, want %d", c.err, got, c.want)
 		}
-		err := writeError(c.err, false)
+		err := writeError(c.err, plainWrite, false)
 		if errors.Is(err, drivers.ErrUnknown) != (c.want == unknown) || errors.Is(err, drivers.ErrTooLarge) != (c.want == tooLarge) || !errors.Is(err, c.err) {
 			t.Errorf("writeError(%v) = %v", c.err, err)
 		}
 	}
-	if err := writeError(refusal{gocql.ErrCodeUnavailable, "no"}, true); !errors.Is(err, drivers.ErrUnknown) {
+	if err := writeError(refusal{gocql.ErrCodeUnavailable, "no"}, plainWrite, true); !errors.Is(err, drivers.ErrUnknown) {
 		t.Errorf("a refusal after a lost attempt: %v, want unknown", err)
 	}
-	if err := writeError(gocql.ErrSessionClosed, false); !errors.Is(err, drivers.ErrClosed) {
+	if err := writeError(gocql.ErrSessionClosed, plainWrite, false); !errors.Is(err, drivers.ErrClosed) {
 		t.Errorf("a closed session: %v, want ErrClosed", err)
 	}
-	if err := writeError(nil, true); err != nil {
+	if err := writeError(nil, paxosWrite, true); err != nil {
 		t.Errorf("no error became %v", err)
+	}
+}
+
+// TestRefusalsLeaveOpen: a node may refuse a write that has begun.
+func TestRefusalsLeaveOpen(t *testing.T) {
+	unavailable, overloaded := refusal{gocql.ErrCodeUnavailable, "unavailable"}, refusal{gocql.ErrCodeOverloaded, "overloaded"}
+	for _, c := range []struct {
+		err  error
+		kind writeKind
+		want outcome
+	}{
+		{unavailable, plainWrite, notApplied},
+		{overloaded, plainWrite, notApplied},
+		{unavailable, preparedWrite, notApplied}, // before the batch log is written
+		{overloaded, preparedWrite, unknown},
+		{unavailable, paxosWrite, unknown},
+		{overloaded, paxosWrite, unknown},
+		{refusal{gocql.ErrCodeUnauthorized, "no"}, paxosWrite, notApplied},
+	} {
+		if got := classify(c.err, c.kind); got != c.want {
+			t.Errorf("%v of a write of kind %d: %d, want %d", c.err, c.kind, got, c.want)
+		}
+		if err := writeError(c.err, c.kind, false); errors.Is(err, drivers.ErrUnknown) != (c.want == unknown) {
+			t.Errorf("%v of a write of kind %d: %v", c.err, c.kind, err)
+		}
+	}
+}
+
+// TestUnavailable asks a keyspace with more replicas than there are nodes. What
+// Cassandra then refuses was not written, but a conditional write may have been.
+func TestUnavailable(t *testing.T) {
+	st := openLive(t, nil)
+	r := run(t, st, schemaOf(t, "away", `
+tables:
+  rows: {partition: [p text], columns: {a: text}}
+patterns:
+  put: {put: rows}
+  swap: {put-if: rows, columns: a, if: a}
+`))
+	keyspace, err := Keyspace(st.namespace, r.schema.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.alter(t.Context(), fmt.Sprintf("ALTER KEYSPACE %s WITH replication = {'class': 'NetworkTopologyStrategy', %s: %d}",
+		quote(keyspace), literal(st.datacenter), 2*st.localNodes()+1)); err != nil {
+		t.Fatal(err)
+	}
+	text := drivers.Text("x")
+	for pattern, args := range map[string][]drivers.Value{"put": {text, text}, "swap": {text, text, text}} {
+		_, err := r.session.Write(t.Context(), r.stmt(pattern), args)
+		if err == nil || errors.Is(err, drivers.ErrUnknown) != (pattern == "swap") {
+			t.Errorf("%s that too few replicas can take: %v; only a conditional write may have been applied", pattern, err)
+		}
 	}
 }
 
@@ -79,8 +132,8 @@ func (a asked) Context() context.Context        { return a.ctx }
 
 // attempts runs a request that fails with the errors, one attempt after another,
 // as gocql does, and returns which of them was the last.
-func attempts(ctx context.Context, r *retries, errs ...error) (kinds []gocql.RetryType, last error) {
-	r.begin()
+func attempts(ctx context.Context, r *retries, kind writeKind, errs ...error) (kinds []gocql.RetryType, last error) {
+	r.begin(kind)
 	for _, err := range errs {
 		last = err
 		if err == nil || !r.Attempt(asked{ctx}) {
@@ -98,26 +151,29 @@ func attempts(ctx context.Context, r *retries, errs ...error) (kinds []gocql.Ret
 func TestRetries(t *testing.T) {
 	lost, away := gocql.ErrConnectionClosed, refusal{gocql.ErrCodeUnavailable, "unavailable"}
 	r := &retries{most: 2}
-	if _, last := attempts(context.Background(), r, lost, nil); writeError(last, r.uncertain) != nil {
+	if _, last := attempts(context.Background(), r, plainWrite, lost, nil); writeError(last, r.kind, r.uncertain) != nil {
 		t.Errorf("an attempt that was lost and one that succeeded: %v", last)
 	}
-	if kinds, last := attempts(context.Background(), r, lost, lost, lost, nil); !errors.Is(writeError(last, r.uncertain), drivers.ErrUnknown) || len(kinds) != 2 {
+	if kinds, last := attempts(context.Background(), r, plainWrite, lost, lost, lost, nil); !errors.Is(writeError(last, r.kind, r.uncertain), drivers.ErrUnknown) || len(kinds) != 2 {
 		t.Errorf("three attempts that were lost: %v after %d retries, want unknown after 2", last, len(kinds))
 	}
-	if _, last := attempts(context.Background(), r, lost, away, away); !errors.Is(writeError(last, r.uncertain), drivers.ErrUnknown) {
+	if _, last := attempts(context.Background(), r, plainWrite, lost, away, away); !errors.Is(writeError(last, r.kind, r.uncertain), drivers.ErrUnknown) {
 		t.Errorf("lost, then turned away: %v, want unknown: the first may have been applied", last)
 	}
-	if _, last := attempts(context.Background(), r, away, away, away); errors.Is(writeError(last, r.uncertain), drivers.ErrUnknown) {
+	if _, last := attempts(context.Background(), r, plainWrite, away, away, away); errors.Is(writeError(last, r.kind, r.uncertain), drivers.ErrUnknown) {
 		t.Errorf("turned away each time: %v, want a plain error", last)
 	}
+	if _, last := attempts(context.Background(), r, preparedWrite, refusal{gocql.ErrCodeOverloaded, "overloaded"}, away); !errors.Is(writeError(last, r.kind, r.uncertain), drivers.ErrUnknown) {
+		t.Errorf("a logged batch, overloaded, then turned away: %v, want unknown: the batch log may have it", last)
+	}
 	for _, final := range []error{gocql.ErrTimeoutNoResponse, refusal{gocql.ErrCodeWriteTimeout, "timed out"}, refusal{gocql.ErrCodeInvalid, "no"}, context.Canceled} {
-		if kinds, _ := attempts(context.Background(), r, final, nil); len(kinds) != 1 || kinds[0] != gocql.Rethrow {
+		if kinds, _ := attempts(context.Background(), r, plainWrite, final, nil); len(kinds) != 1 || kinds[0] != gocql.Rethrow {
 			t.Errorf("%v was followed by %v, want no retry", final, kinds)
 		}
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if kinds, _ := attempts(ended, r, lost, nil); len(kinds) != 0 {
+	if kinds, _ := attempts(ended, r, plainWrite, lost, nil); len(kinds) != 0 {
 		t.Errorf("a request whose context has ended was sent again")
 	}
 	slow := &gocql.RequestErrReadTimeout{Received: 2, BlockFor: 2}

@@ -190,7 +190,7 @@ func (sl *slot) send(ctx context.Context, c *call, o *inputs) *gocql.Iter {
 	if len(c.lists) > 0 {
 		sl.retry.allow(c.request, c.repeatable(o.args))
 	}
-	sl.retry.begin()
+	sl.retry.begin(plainWrite) // other writes are sent once
 	if ctx.Done() == nil {
 		return c.request.Iter()
 	}

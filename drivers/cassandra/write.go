@@ -54,7 +54,18 @@ func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, 
 	c := sl.call(st.queries[0])
 	err := sl.send(ctx, c, &inputs{args: args, time: time}).Close()
 	c.done()
-	return st.Named(writeError(err, sl.retry.uncertain))
+	return st.Named(writeError(err, st.writeKind(), sl.retry.uncertain))
+}
+
+// writeKind returns what Cassandra does with a write before it may still refuse it.
+func (st *statement) writeKind() writeKind {
+	switch {
+	case st.Pattern().Kind == schemas.PutIf:
+		return paxosWrite
+	case st.counter:
+		return preparedWrite
+	}
+	return plainWrite
 }
 
 // writeIf sends a conditional write. If it was not applied and there is a row,
@@ -67,7 +78,7 @@ func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Val
 		err = cerr
 	}
 	c.done()
-	return r, st.Named(writeError(err, false))
+	return r, st.Named(writeError(err, paxosWrite, false))
 }
 
 // conditionResult reads the result of a conditional write: the column [applied],
