@@ -93,10 +93,14 @@ func clean(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []
 		}
 	}
 	for _, name := range names {
-		if err := target.DropNamespace(ctx, e, w, name); err != nil {
+		left, err := target.DropNamespace(ctx, e, w, name)
+		if err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "dropped %s\n", name)
+		if left != "" {
+			fmt.Fprintf(out, "left: %s\n", left)
+		}
 	}
 	return nil
 }

@@ -21,6 +21,21 @@ type Admin interface {
 	Drop(ctx context.Context) error
 }
 
+// Leaver is an Admin whose Drop may leave something on the engine's disks that
+// mailbench cannot remove.
+type Leaver interface {
+	// Left says what Drop leaves and how it is removed, or "".
+	Left() string
+}
+
+// Left says what a store's Drop leaves on the engine's disks, or "".
+func Left(st Store) string {
+	if l, ok := st.(Leaver); ok {
+		return l.Left()
+	}
+	return ""
+}
+
 // Time limits of calls to a cluster that have none of their own. HBase drops
 // tables one by one and takes a second or two for each.
 const (

@@ -13,6 +13,9 @@ var (
 	ErrUnreachable = errors.New("unreachable")
 	// ErrTooLarge: a limit of the engine would be exceeded; nothing was applied.
 	ErrTooLarge = errors.New("too large for this engine")
+	// ErrUntold: the engine does not tell this user whether it has come to rest. Only
+	// Settle returns it.
+	ErrUntold = errors.New("the engine does not tell")
 	// ErrLocked: another process has the store open.
 	ErrLocked = errors.New("in use by another process")
 	// ErrForeign: what is there was not made by mailbench, and is left alone.

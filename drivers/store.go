@@ -244,9 +244,10 @@ const (
 	Process                             // a crash of the process: the write reached the operating system
 	Power                               // loss of power: the write reached the disk
 	Quorum                              // the loss of a minority of replicas
+	DurabilityUnknown                   // nobody knows: the engine does not tell
 )
 
-var durabilityNames = [...]string{"default", "memory", "process", "power", "quorum"}
+var durabilityNames = [...]string{"default", "memory", "process", "power", "quorum", "unknown"}
 
 // String returns the class's name.
 func (d Durability) String() string { return durabilityNames[d] }

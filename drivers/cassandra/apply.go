@@ -51,6 +51,9 @@ func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 	if err != nil {
 		return err
 	}
+	if s.throwsAway {
+		d.throwAway = throwAway
+	}
 	keyspace := d.keyspace
 	there, err := s.readKeyspace(ctx, keyspace)
 	if err != nil {
@@ -224,33 +227,6 @@ func (s *Store) alter(ctx context.Context, stmt string) (err error) {
 		}
 	}
 	return err
-}
-
-// awaitIndexes waits until every node has built the definition's indexes. A node
-// refuses to read from an index that it has not built.
-func (s *Store) awaitIndexes(ctx context.Context, d *definition) error {
-	want := 0
-	for _, td := range d.tables {
-		want += len(td.indexes)
-	}
-	if want == 0 {
-		return nil
-	}
-	for _, h := range s.nodes.all() {
-		if !h.IsUp() {
-			continue
-		}
-		err := poll(ctx, func() (bool, error) {
-			var built int
-			err := s.session.Query(`SELECT COUNT(*) FROM system."IndexInfo" WHERE table_name = ?`, d.keyspace).
-				Consistency(gocql.One).WithContext(toNode(ctx, h)).Scan(&built)
-			return built >= want, err
-		})
-		if err != nil {
-			return fmt.Errorf("wait for %d indexes on %s: %w", want, h.ConnectAddress(), err)
-		}
-	}
-	return nil
 }
 
 // poll checks a condition until it holds.

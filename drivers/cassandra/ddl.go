@@ -20,6 +20,7 @@ type definition struct {
 	tables      []tableDefinition
 	namespace   string
 	stored      *schemas.Schema // as Inspect will return it
+	throwAway   string          // options that end each CREATE TABLE: throwAway or ""
 }
 
 // tableDefinition is a table that is not a row header.
@@ -155,7 +156,7 @@ func (d *definition) createTable(td tableDefinition) string {
 	for _, o := range td.options {
 		b.WriteString(o.String() + "\n  AND ")
 	}
-	b.WriteString("comment = " + literal(td.comment))
+	b.WriteString("comment = " + literal(td.comment) + d.throwAway)
 	return b.String()
 }
 

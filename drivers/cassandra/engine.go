@@ -25,6 +25,7 @@ type Store struct {
 	version     string
 	durability  drivers.Durability
 	limits      limits
+	throwsAway  bool              // the cluster knows the table options throwAway
 	server      map[string]string // settings of the cluster that matter to results
 	nodes       *nodes
 	clock       clock
@@ -129,9 +130,16 @@ func (s *Store) readCluster(ctx context.Context, wanted drivers.Durability) (err
 	if s.server, err = s.serverSettings(ctx); err != nil {
 		return err
 	}
+	if err := s.readTableOptions(ctx); err != nil {
+		return err
+	}
 	s.limits = limitsOf(s.server)
-	s.durability = s.durabilityClass()
-	if wanted != drivers.DurabilityDefault && wanted != s.durability {
+	switch s.durability = s.durabilityClass(); {
+	case wanted == drivers.DurabilityDefault || wanted == s.durability:
+	case s.durability == drivers.DurabilityUnknown:
+		return fmt.Errorf("durability %s was asked for, but the cluster does not tell this user what a write survives "+
+			"(commitlog_sync in system_views.settings): grant SELECT on it, or do not ask for a durability", wanted)
+	default:
 		return fmt.Errorf("durability %s was asked for, but this cluster gives %s (commitlog_sync %s, replication %d, "+
 			"consistency %s): change the cluster or its settings, or do not ask for a durability",
 			wanted, s.durability, s.server["commitlog_sync"], s.replication.Factor, s.settings.consistency)
@@ -153,7 +161,9 @@ func (s *Store) localNodes() (n int) {
 // three or more replicas it survives the loss of a minority of them. Otherwise the
 // commit log of one node decides: with commitlog_sync batch or group the node syncs
 // before it acknowledges; with periodic the operating system writes it to disk
-// within seconds.
+// within seconds. A
+// cluster that does not tell its commitlog_sync gives nobody knows what: ScyllaDB and
+// managed clusters lack system_views.settings, and ordinary roles may not read it.
 func (s *Store) durabilityClass() drivers.Durability {
 	switch s.settings.consistency {
 	case gocql.Quorum, gocql.LocalQuorum, gocql.EachQuorum, gocql.All:
@@ -161,10 +171,13 @@ func (s *Store) durabilityClass() drivers.Durability {
 			return drivers.Quorum
 		}
 	}
-	if s.server["commitlog_sync"] == "periodic" {
+	switch s.server["commitlog_sync"] {
+	case "periodic":
 		return drivers.Process
+	case "batch", "group":
+		return drivers.Power
 	}
-	return drivers.Power
+	return drivers.DurabilityUnknown
 }
 
 // Capabilities implements drivers.Store.

@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -20,7 +19,7 @@ const observeTimeout = 2 * time.Second
 
 // serverSettingNames are the settings of a node that matter to results.
 var serverSettingNames = []string{
-	"batch_size_fail_threshold", "commitlog_segment_size", "commitlog_sync", "commitlog_sync_period",
+	"auto_snapshot", "batch_size_fail_threshold", "commitlog_segment_size", "commitlog_sync", "commitlog_sync_period",
 	"compaction_throughput", "concurrent_reads", "concurrent_writes", "default_compaction.class_name", "key_cache_size", "max_mutation_size",
 	"memtable_allocation_type",
 	"native_transport_max_frame_size", "num_tokens", "paxos_variant", "row_cache_size",
@@ -39,9 +38,7 @@ func (s *Store) serverSettings(ctx context.Context) (map[string]string, error) {
 		}
 	}
 	err := it.Close()
-	var refused gocql.RequestError
-	if errors.As(err, &refused) && (refused.Code() == gocql.ErrCodeInvalid ||
-		refused.Code() == gocql.ErrCodeUnauthorized) {
+	if hidden(err) {
 		return all, nil
 	}
 	return all, err

@@ -29,7 +29,8 @@ func renderCQL(s *schemas.Schema, o drivers.Options) (string, error) {
 	}
 	t := render.New("--")
 	t.Head(s, fmt.Sprintf("The CQL by which mailbench creates the schema %s, for replication %d in datacenter %s. "+
-		"The comment of a table is mailbench's mark.", s.Name, r.Factor, r.Datacenter))
+		"The comment of a table is mailbench's mark. The tables of a run have allow_auto_snapshot = false and incremental_backups = false, too, "+
+		"where Cassandra knows these options: nobody wants backups of its mail.", s.Name, r.Factor, r.Datacenter))
 	t.Statement("\n" + d.createKeyspace() + ";")
 	for _, td := range d.tables {
 		t.Table(td.table)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/drivers"
 )
 
 // quietPolls is how many polls in a row must find no work. One is not enough: for a
@@ -13,7 +15,8 @@ const quietPolls = 5
 
 // Settle implements drivers.Settler. It waits until no node has a flush or a
 // compaction running or queued. CQL has no statement for a flush, so data in
-// memtables stays there, as in any cluster in use.
+// memtables stays there, as in any cluster in use. A cluster that does not show its
+// thread pools to this user gives drivers.ErrUntold.
 func (s *Store) Settle(ctx context.Context) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("settle: %w", err)
@@ -48,7 +51,11 @@ func (s *Store) busy(ctx context.Context) (tasks int64, err error) {
 		for it.Scan(&name, &active, &pending) {
 			tasks += active + pending
 		}
-		if err := it.Close(); err != nil {
+		err := it.Close()
+		if hidden(err) {
+			return tasks, fmt.Errorf("%w: system_views.thread_pools: %w", drivers.ErrUntold, err)
+		}
+		if err != nil {
 			return tasks, fmt.Errorf("ask %s for its compactions: %w", h.ConnectAddress(), err)
 		}
 	}

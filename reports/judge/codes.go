@@ -71,7 +71,7 @@ func Codes() []Entry {
 		{CodeLighterLoad, "", "The model lacks operations of the mix, and they were left out: its load is lighter than that of models that have them. See `missing` in the workload language."},
 		{CodeOtherMix, "", "The model lacks operations of the mix, and others took their place (`missing: replace-rate`): its mix is not that of models that have them."},
 		{CodeDrifting, "", "The service time of the second half differs from that of the first by more than 20%."},
-		{CodeNotSettled, "", "The engine had not come to rest when the phase began."},
+		{CodeNotSettled, "", "The engine had not come to rest when the phase began, or does not tell whether it had."},
 		{CodeNotWarm, "", "The warm-up ended because its time was over, not because service times had become steady."},
 		{CodeDebtGrows, "", "The engine owed more compaction at the end of the phase than at its beginning: by more than 64 MiB and 10% of the data."},
 		{CodeInMemory, "", "The data set is smaller than the engine's block cache, or still in its memtables."},

@@ -29,7 +29,7 @@ func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 		j.doubt(CodeDrifting, "not steady: the service time went from %v in the first half to %v in the second", rounded(first), rounded(last))
 	}
 	if !e.Settled {
-		j.doubt(CodeNotSettled, "not settled: the engine had not come to rest in the time allowed")
+		j.doubt(CodeNotSettled, "not settled: the engine had not come to rest in the time allowed, or does not tell whether it had")
 	}
 	if !e.Warm {
 		j.doubt(CodeNotWarm, "not warm: the warm-up had not become steady in the time allowed")

@@ -25,14 +25,14 @@ func Namespaces(ctx context.Context, e drivers.Engine, w *workloads.Workload) (n
 }
 
 // DropNamespace removes one namespace from a shared engine, with all its data.
-func DropNamespace(ctx context.Context, e drivers.Engine, w *workloads.Workload, name string) (err error) {
+func DropNamespace(ctx context.Context, e drivers.Engine, w *workloads.Workload, name string) (left string, err error) {
 	s, err := Reach(ctx, e, w, drivers.Options{Namespace: name})
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if err := drivers.Drop(ctx, s); err != nil {
-		return fmt.Errorf("drop namespace %s of %s: %w", name, e.Name, err)
+		return "", fmt.Errorf("drop namespace %s of %s: %w", name, e.Name, err)
 	}
-	return nil
+	return drivers.Left(s), nil
 }

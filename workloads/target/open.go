@@ -170,5 +170,9 @@ func (t *Target) drop(ctx context.Context) {
 	}
 	if err := os.Remove(filepath.Join(t.Dir, datasetFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.left = fmt.Sprintf("namespace %s is dropped, but the note of it stays: %v", t.Dataset.Namespace, err)
+		return
+	}
+	if left := drivers.Left(t.Store); left != "" {
+		t.left = fmt.Sprintf("%s left on %s: %s", t.Dataset.Namespace, t.Engine.Name, left)
 	}
 }

@@ -78,7 +78,7 @@ const MaxLarge = largeAtOnce
 const settleAtMost = 5 * time.Minute
 
 // Settle waits until the store is at rest; quiet is false if it was not in the
-// time allowed.
+// time allowed, or does not tell.
 func (t *Target) Settle(ctx context.Context) (quiet bool, err error) {
 	s, ok := t.Store.(drivers.Settler)
 	if !ok {
@@ -90,7 +90,7 @@ func (t *Target) Settle(ctx context.Context) (quiet bool, err error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return true, nil
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, drivers.ErrUntold):
 		return false, nil
 	}
 	return false, fmt.Errorf("settle %s: %w", t.Engine.Name, err)

@@ -1,0 +1,89 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// awaitIndexes waits until every node has built the definition's indexes. A node
+// refuses to read from an index that it has not built.
+func (s *Store) awaitIndexes(ctx context.Context, d *definition) error {
+	want := 0
+	for _, td := range d.tables {
+		want += len(td.indexes)
+	}
+	if want == 0 {
+		return nil
+	}
+	for _, h := range s.nodes.all() {
+		if !h.IsUp() {
+			continue
+		}
+		err := poll(ctx, func() (bool, error) {
+			var built int
+			err := s.session.Query(`SELECT COUNT(*) FROM system."IndexInfo" WHERE table_name = ?`, d.keyspace).
+				Consistency(gocql.One).WithContext(toNode(ctx, h)).Scan(&built)
+			return built >= want, err
+		})
+		if hidden(err) {
+			return s.awaitIndexReads(ctx, d)
+		}
+		if err != nil {
+			return fmt.Errorf("wait for %d indexes on %s: %w", want, h.ConnectAddress(), err)
+		}
+	}
+	return nil
+}
+
+// awaitIndexReads waits until each index can be read: for a cluster that does not tell
+// this user which indexes are built.
+func (s *Store) awaitIndexReads(ctx context.Context, d *definition) error {
+	for _, td := range d.tables {
+		for _, x := range td.indexes {
+			is := "="
+			switch x.column.Type.Kind {
+			case schemas.Set, schemas.List, schemas.Map:
+				is = "CONTAINS"
+			}
+			query := fmt.Sprintf("SELECT %s FROM %s WHERE %s %s ? LIMIT 1", quote(td.table.Partition[0].Name),
+				d.qualified(td.name), quote(x.column.Name), is)
+			err := poll(ctx, func() (bool, error) {
+				err := s.session.Query(query, anyValue{}).WithContext(ctx).Exec()
+				var refused gocql.RequestError
+				if errors.As(err, &refused) && refused.Code() == gocql.ErrCodeReadFailure {
+					return false, nil // some replica has not built it
+				}
+				return err == nil, err
+			})
+			if err != nil {
+				return fmt.Errorf("wait for index %s of table %s: %w", x.name, td.table.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// anyValue is some value of whichever type is asked for.
+type anyValue struct{}
+
+// MarshalCQL implements gocql.Marshaler.
+func (anyValue) MarshalCQL(t gocql.TypeInfo) ([]byte, error) {
+	switch t.Type() {
+	case gocql.TypeInt:
+		return make([]byte, 4), nil
+	case gocql.TypeBoolean:
+		return make([]byte, 1), nil
+	case gocql.TypeBigInt:
+		return make([]byte, 8), nil
+	case gocql.TypeUUID, gocql.TypeTimeUUID:
+		id := make([]byte, 16)
+		id[6] = 1 << 4 // a version 1, which is both
+		return id, nil
+	}
+	return []byte("x"), nil
+}
