@@ -10,6 +10,7 @@ import (
 // succeed and have the same parent, so that most calls allocate none.
 type callTimeout struct {
 	timeout time.Duration
+	last    time.Time // the call is one of several that share a timeout, which ends then
 	parent  context.Context
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -19,17 +20,25 @@ type callTimeout struct {
 // start starts the timer of a call. The context that it returns ends with its
 // parent or after the timeout.
 func (t *callTimeout) start(parent context.Context) (context.Context, context.CancelCauseFunc) {
+	timeout := t.timeout
+	if !t.last.IsZero() {
+		timeout = time.Until(t.last)
+	}
 	if t.ctx != nil && t.parent == parent && t.ctx.Err() == nil {
-		t.timer.Reset(t.timeout)
+		t.timer.Reset(timeout)
 		return t.ctx, t.cancel
 	}
 	t.end()
 	t.parent = parent
 	t.ctx, t.cancel = context.WithCancelCause(parent)
 	cancel := t.cancel
-	t.timer = time.AfterFunc(t.timeout, func() { cancel(errTimeout) })
+	t.timer = time.AfterFunc(timeout, func() { cancel(errTimeout) })
 	return t.ctx, t.cancel
 }
+
+// until makes the next calls share a timeout, which ends at that time; the zero time
+// gives each call its own again.
+func (t *callTimeout) until(last time.Time) { t.last = last }
 
 // stop stops the timer after a call. If the timer has just fired, the context
 // cannot be used again.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tsuna/gohbase/pb"
 
@@ -71,9 +72,14 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 	if len(e.ops) == 0 {
 		return true, nil
 	}
+	var again backoff
+	defer sl.timeout.until(time.Time{})
 	for {
 		sl.encode(e, condition, d)
 		m := &sl.call.mutate
+		if m.n > 1 && again.attempts == 0 {
+			again.deadline = time.Now().Add(sl.timeout.timeout)
+		}
 		if m.n == 1 && condition == nil && m.types[0] != pb.MutationProto_INCREMENT {
 			err = sl.sendBatched(ctx)
 		} else {
@@ -86,12 +92,19 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 		if m.n == 1 {
 			return condition == nil || m.response.GetProcessed(), nil
 		}
-		retry, err := sl.checkMulti(ctx, m)
+		refused, err := checkMulti(m)
 		if err != nil {
 			return false, err
 		}
-		if !retry {
+		if refused == nil {
 			return condition == nil || m.several.GetProcessed(), nil
+		}
+		if err := again.wait(ctx, refused); err != nil {
+			return false, err
+		}
+		sl.timeout.until(again.deadline)
+		if err := sl.lookAgain(ctx); err != nil {
+			return false, err
 		}
 	}
 }
@@ -107,12 +120,12 @@ func (sl *slot) dropLargeBuffer() {
 var errMulti = errors.New("HBase's answer to a change of one row lacks its result")
 
 // checkMulti reads the answer to several mutations. The region's exception is in the
-// answer, where gohbase does not see it. If the region has moved or is busy, a get of
-// the same row makes gohbase find the region and wait for it.
-func (sl *slot) checkMulti(ctx context.Context, m *mutateCall) (retry bool, err error) {
+// answer, where gohbase does not see it. It is returned as refused if the region has
+// moved or is busy: then nothing was applied, and the change may be sent again.
+func checkMulti(m *mutateCall) (refused *javaError, err error) {
 	results := m.several.GetRegionActionResult()
 	if len(results) != 1 {
-		return false, fmt.Errorf("%w: %w", drivers.ErrUnknown, errMulti)
+		return nil, fmt.Errorf("%w: %w", drivers.ErrUnknown, errMulti)
 	}
 	exception := results[0].GetException()
 	for _, r := range results[0].GetResultOrException() {
@@ -121,20 +134,25 @@ func (sl *slot) checkMulti(ctx context.Context, m *mutateCall) (retry bool, err 
 		}
 	}
 	if exception == nil {
-		return false, nil
+		return nil, nil
 	}
 	j := &javaError{class: exception.GetName(), message: firstLine(string(exception.GetValue()), exception.GetName())}
 	switch {
 	case j.tooLarge():
-		return false, fmt.Errorf("%w: %w", drivers.ErrTooLarge, j)
+		return nil, fmt.Errorf("%w: %w", drivers.ErrTooLarge, j)
 	case j.is(moved):
-		c := sl.call
-		table, key := c.table, c.key
-		c = sl.request("Get", table, key)
-		c.asGet(key, nil, nil, 1)
-		return true, sl.send(ctx)
+		return j, nil
 	case j.is(refusals):
-		return false, j
+		return nil, j
 	}
-	return false, fmt.Errorf("%w: %w", drivers.ErrUnknown, j)
+	return nil, fmt.Errorf("%w: %w", drivers.ErrUnknown, j)
+}
+
+// lookAgain gets the row of the slot's call: that makes gohbase find its region and wait
+// for it.
+func (sl *slot) lookAgain(ctx context.Context) error {
+	table, key := sl.call.table, sl.call.key
+	c := sl.request("Get", table, key)
+	c.asGet(key, nil, nil, 1)
+	return sl.send(ctx)
 }
