@@ -30,6 +30,11 @@ func openIn(t testing.TB, namespace string, settings map[string]string) *Store {
 // TestContract runs the contract of all engines over one store.
 func TestContract(t *testing.T) { drivertest.RunShared(t, openLive(t, nil)) }
 
+// TestClosing runs the contract of Close.
+func TestClosing(t *testing.T) {
+	drivertest.Closing(t, Engine(), drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Namespace: newNamespace()})
+}
+
 // TestReadOnly runs the contract of stores that are open for reading only.
 func TestReadOnly(t *testing.T) {
 	o := drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Namespace: newNamespace()}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"github.com/gocql/gocql"
 
@@ -32,8 +31,7 @@ type Store struct {
 	statements  atomic.Int32 // the number of compiled queries; each gets the next number
 
 	session *gocql.Session
-	closed  atomic.Bool
-	calls   atomic.Int64 // calls under way
+	calls   plan.Calls // calls under way
 
 	applied plan.Tables[table]
 }
@@ -199,26 +197,20 @@ func (s *Store) Capabilities() drivers.Capabilities {
 // enter begins a call. If it returns no error, the caller must end the call with
 // leave.
 func (s *Store) enter() error {
-	s.calls.Add(1)
-	if s.closed.Load() {
-		s.leave()
-		return fmt.Errorf("cassandra: %w", drivers.ErrClosed)
+	if err := s.calls.Enter(); err != nil {
+		return fmt.Errorf("cassandra: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) leave() { s.calls.Add(-1) }
+func (s *Store) leave() { s.calls.Leave() }
 
 // Close implements drivers.Store. It waits for the calls under way, which all end
 // within a request's timeout. A call made from within a yield is refused, so that
 // the read around it can end.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
-		return nil
+	if s.calls.Close() {
+		s.session.Close()
 	}
-	for s.calls.Load() > 0 {
-		time.Sleep(time.Millisecond)
-	}
-	s.session.Close()
 	return nil
 }

@@ -17,6 +17,10 @@ import (
 
 // Compare implements drivers.Comparer.
 func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
+	if err := s.enter(); err != nil {
+		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
+	}
+	defer s.leave()
 	c, err := s.compare(ctx, sch)
 	if err != nil {
 		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)

@@ -35,6 +35,11 @@ func parse(t testing.TB, source string) *schemas.Schema {
 // TestContract runs the contract of all engines over one store.
 func TestContract(t *testing.T) { drivertest.RunShared(t, openLive(t, newNamespace(), nil)) }
 
+// TestClosing runs the contract of Close.
+func TestClosing(t *testing.T) {
+	drivertest.Closing(t, Engine(), drivers.Options{Contact: []string{live.Contact(t, "hbase")}, Namespace: newNamespace()})
+}
+
 // TestReadOnly runs the contract of stores that are open for reading only.
 func TestReadOnly(t *testing.T) {
 	o := drivers.Options{Contact: []string{live.Contact(t, "hbase")}, Namespace: newNamespace()}

@@ -28,9 +28,10 @@ const (
 // Apply implements drivers.Store. Several clients may apply a schema at the same
 // time: each table is created by one of them, and all of them compare the result.
 func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
-	if s.closed.Load() {
-		return fmt.Errorf("apply schema %s: %w", sch.Name, drivers.ErrClosed)
+	if err := s.enter(); err != nil {
+		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
 	}
+	defer s.leave()
 	l, err := newLayout(s.prefix(sch.Name), sch)
 	switch {
 	case err != nil:

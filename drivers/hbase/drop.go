@@ -18,6 +18,10 @@ import (
 // touched: one whose name says that it is of this namespace is ErrForeign, once
 // all others are gone.
 func (s *Store) Drop(ctx context.Context) error {
+	if err := s.enter(); err != nil {
+		return fmt.Errorf("drop: %w", err)
+	}
+	defer s.leave()
 	if s.readOnly {
 		return fmt.Errorf("drop: %w", drivers.ErrReadOnly)
 	}
@@ -92,6 +96,10 @@ func isClass(err error, class string) bool {
 
 // Namespaces implements drivers.Admin.
 func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
+	if err := s.enter(); err != nil {
+		return nil, fmt.Errorf("list namespaces: %w", err)
+	}
+	defer s.leave()
 	all, err := s.describe(ctx, drivers.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", err)

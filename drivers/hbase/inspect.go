@@ -54,6 +54,10 @@ func (l *layout) descriptor(r *root, namespace string) TableDescription {
 // Describe returns the descriptors of the tables of this store's namespace, in
 // the order of their names, and of no others.
 func (s *Store) Describe(ctx context.Context) ([]TableDescription, error) {
+	if err := s.enter(); err != nil {
+		return nil, fmt.Errorf("describe tables: %w", err)
+	}
+	defer s.leave()
 	all, err := s.describe(ctx, drivers.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("describe tables: %w", err)
@@ -110,6 +114,10 @@ func settingsOf(attributes []*pb.BytesBytesPair, configuration []*pb.NameStringP
 
 // Inspect implements drivers.Store.
 func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
+	if err := s.enter(); err != nil {
+		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
+	}
+	defer s.leave()
 	sch, err := s.inspect(ctx, name)
 	if err == nil && len(sch.Tables) == 0 {
 		err = fmt.Errorf("HBase has no table that begins with %s", s.prefix(name))

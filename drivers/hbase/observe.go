@@ -36,9 +36,10 @@ func (s *Store) Observe() drivers.Observation {
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
 		Settings: s.effective(),
 	}
-	if s.closed.Load() {
+	if s.enter() != nil {
 		return o
 	}
+	defer s.leave()
 	l, err := s.loads(context.Background()) // bounded by the timeout
 	if err != nil {
 		return o

@@ -42,9 +42,10 @@ type operand struct {
 
 // Prepare implements drivers.Store.
 func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
-	if s.closed.Load() {
-		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrClosed)
+	if err := s.enter(); err != nil {
+		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
 	}
+	defer s.leave()
 	if s.readOnly && !p.Kind.Reads() {
 		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrReadOnly)
 	}

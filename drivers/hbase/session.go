@@ -2,7 +2,6 @@ package hbase
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/tsuna/gohbase/pb"
@@ -60,9 +59,10 @@ var (
 
 // Session implements drivers.Store.
 func (s *Store) Session() (drivers.Session, error) {
-	if s.closed.Load() {
-		return nil, fmt.Errorf("HBase: %w", drivers.ErrClosed)
+	if err := s.enter(); err != nil {
+		return nil, err
 	}
+	defer s.leave()
 	se := &session{store: s, slot: s.newSlot()}
 	se.scan.slot = se.slot
 	return se, nil
@@ -106,13 +106,17 @@ func (s *session) Close() error {
 	return nil
 }
 
-// enter checks what every call must, and returns the compiled statement.
+// enter checks what every call must, and returns the compiled statement. If it returns
+// no error, the caller must end the call with the store's leave.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
 	st, ok := stmt.(*statement)
 	if !ok || st.store != s.store {
 		return nil, plan.Foreign(stmt)
 	}
-	return st, st.Enter(ctx, s.closed || s.store.closed.Load(), nargs)
+	if err := st.Enter(ctx, s.closed, nargs); err != nil {
+		return nil, err
+	}
+	return st, st.Named(s.store.enter())
 }
 
 // prepareRow makes room for a row of the statement's table.
@@ -140,6 +144,7 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	if err != nil {
 		return err
 	}
+	defer s.store.leave()
 	if !st.Pattern().Kind.Reads() {
 		return st.Named(plan.ErrNotRead)
 	}

@@ -23,6 +23,10 @@ const settleInterval = 200 * time.Millisecond
 // and until the master knows their sizes. It does not wait for other tables of the
 // cluster or for replicas.
 func (s *Store) Settle(ctx context.Context) error {
+	if err := s.enter(); err != nil {
+		return fmt.Errorf("settle: %w", err)
+	}
+	defer s.leave()
 	if err := s.settle(ctx); err != nil {
 		return fmt.Errorf("settle: %w", err)
 	}

@@ -18,6 +18,10 @@ var _ drivers.Splitter = (*Store)(nil)
 // may reach over several regions, and a region may have several parts. A wide row
 // is in one part with all its cells.
 func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
+	if err := s.enter(); err != nil {
+		return nil, fmt.Errorf("split: %w", err)
+	}
+	defer s.leave()
 	st, ok := scan.(*statement)
 	if !ok || st.store != s {
 		return nil, plan.Foreign(scan)

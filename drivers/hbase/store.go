@@ -36,7 +36,7 @@ type Store struct {
 	layouts map[string]*layout
 	tables  plan.Tables[table]
 
-	closed     atomic.Bool
+	calls      plan.Calls // calls under way
 	masterConn atomic.Pointer[hrpc.RegionClient]
 }
 
@@ -130,10 +130,22 @@ func dialAny(ctx context.Context, contact []string) (err error) {
 	return err
 }
 
-// Close implements drivers.Store. gohbase has no way to close its client of the
+// enter begins a call. If it returns no error, the caller must end the call with
+// leave.
+func (s *Store) enter() error {
+	if err := s.calls.Enter(); err != nil {
+		return fmt.Errorf("HBase: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) leave() { s.calls.Leave() }
+
+// Close implements drivers.Store. It waits for the calls under way, which all end within
+// the timeout of a call. A call made from within a yield is refused. gohbase has no way to close its client of the
 // master, so the connection itself is closed.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	if !s.calls.Close() {
 		return nil
 	}
 	s.client.Close()

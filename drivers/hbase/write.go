@@ -22,6 +22,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if err != nil {
 		return drivers.Result{}, err
 	}
+	defer s.store.leave()
 	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
 		return drivers.Result{}, st.Named(plan.ErrNotWrite)
 	}

@@ -31,6 +31,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	if err != nil {
 		return err
 	}
+	defer s.leave()
 	if st.Pattern().Kind != schemas.Batch {
 		return st.Named(plan.ErrNotBatch)
 	}

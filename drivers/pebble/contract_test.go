@@ -32,6 +32,11 @@ func TestContract(t *testing.T) {
 	})
 }
 
+// TestClosing runs the contract of Close.
+func TestClosing(t *testing.T) {
+	drivertest.Closing(t, Engine(), drivers.Options{Dir: t.TempDir(), Durability: drivers.Memory})
+}
+
 // TestReadOnly runs the contract of stores that are open for reading only. Nothing
 // in the folder changes.
 func TestReadOnly(t *testing.T) {

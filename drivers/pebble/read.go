@@ -25,6 +25,7 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	if err != nil {
 		return err
 	}
+	defer s.leave()
 	s.prepareRow(st)
 	switch st.Pattern().Kind {
 	case schemas.Get:

@@ -59,7 +59,7 @@ var (
 func (s *Store) Session() (drivers.Session, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.db == nil {
+	if s.db == nil || s.calls.Closed() {
 		return nil, fmt.Errorf("embedded engine: %w", drivers.ErrClosed)
 	}
 	return &session{store: s, db: s.db, over: s.db, batch: s.db.NewBatch()}, nil
@@ -81,7 +81,8 @@ func (s *session) Close() error {
 	return err
 }
 
-// enter checks what every call must, and returns the compiled statement.
+// enter checks what every call must, and returns the compiled statement. If it returns
+// no error, the caller must end the call with leave.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
 	st, ok := stmt.(*statement)
 	if !ok || st.store != s.store {
@@ -90,8 +91,13 @@ func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) 
 	if err := s.store.fault(); err != nil {
 		return nil, err
 	}
-	return st, st.Enter(ctx, s.db == nil, nargs)
+	if err := st.Enter(ctx, s.db == nil, nargs); err != nil {
+		return nil, err
+	}
+	return st, st.Named(s.store.calls.Enter())
 }
+
+func (s *session) leave() { s.store.calls.Leave() }
 
 // prepareRow makes room for a row of the statement's table.
 func (s *session) prepareRow(st *statement) {

@@ -33,6 +33,7 @@ type Store struct {
 	maxBatch   int64
 	readBefore int64 // bytes the process had read from disk before the store was opened, or -1
 
+	calls  plan.Calls   // calls of sessions under way
 	mu     sync.RWMutex // guards db, fs, guarded
 	db     *pebble.DB   // nil once closed
 	fs     *guardFS
@@ -160,6 +161,7 @@ func (s *Store) fault() error { return s.fs.fault() }
 
 // Close implements drivers.Store.
 func (s *Store) Close() error {
+	s.calls.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.db == nil {

@@ -17,6 +17,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if err != nil {
 		return drivers.Result{}, err
 	}
+	defer s.leave()
 	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
 		return drivers.Result{}, st.Named(plan.ErrNotWrite)
 	}
