@@ -17,6 +17,7 @@ type upFlags struct {
 	nodes     map[string]*int // by engine: each counts its nodes by a flag of its own
 	port      int
 	check     bool
+	auth      bool
 }
 
 func newEngineUp() *cobra.Command {
@@ -30,11 +31,17 @@ table. Nodes that run already are left as they are.
 
 The engine listens on loopback only and outlives this command. engine down stops
 it. The engine also uses the ports above --port. Cassandra's --port is CQL; the
-ports above are internode and one JMX port a node. HBase's --port is ZooKeeper;
-the ports above are the master and the region servers.`,
+port above is internode. HBase's --port is ZooKeeper; the ports above are the
+master and the region servers.
+
+Everybody on this machine can reach it, without a login. With --auth Cassandra
+has one: TLS, and a role that may use only what it has made itself. Its password
+and the certificate are in files that only you can read. mailbench speaks no
+Kerberos, so it has no login for HBase.`,
 		Example: `  mailbench engine up cassandra
   mailbench engine up cassandra --nodes 3
   mailbench engine up hbase --regionservers 2
+  mailbench engine up cassandra --auth
   mailbench engine up cassandra --dir second --port 19042 --heap 2GiB`,
 		Args: engineName,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,6 +60,7 @@ the ports above are the master and the region servers.`,
 	flags.StringVar(&f.dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in mailbench's cache)")
 	flags.IntVar(&f.port, "port", 0, "first `PORT`; 0 takes free ones (default "+strings.Join(ports, ", ")+")")
 	flags.StringVar(&f.heap, "heap", "", "heap of each process: `SIZE` such as 1GiB (default 512MiB)")
+	flags.BoolVar(&f.auth, "auth", false, "Cassandra on one node: with a login, a restricted role and TLS")
 	flags.BoolVar(&f.check, "check", false, "start nothing; exit with 1 if this machine lacks Java or Maven")
 	return cmd
 }
@@ -81,13 +89,17 @@ func (f *upFlags) up(cmd *cobra.Command, engine string) error {
 		was = " was up already"
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s%s (%s)\n", in, was, connect(in, engine))
+	if l := in.Login(); l != nil && err == nil {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "login: export MAILBENCH_CASSANDRA_USER=%s MAILBENCH_CASSANDRA_PASSWORD_FILE=%s\n",
+			l.User, l.PasswordFile)
+	}
 	return err
 }
 
 // config turns the flags into what launch is told.
 func (f *upFlags) config(cmd *cobra.Command, engine string) (launch.Config, error) {
 	changed := cmd.Flags().Changed
-	c := launch.Config{Engine: engine, Dir: f.dir, Port: f.port}
+	c := launch.Config{Engine: engine, Dir: f.dir, Port: f.port, Auth: f.auth}
 	for _, e := range launch.Engines() {
 		switch flag := nodesFlag(e); {
 		case !changed(flag):
@@ -118,6 +130,9 @@ func connect(in *launch.Instance, engine string) string {
 	how := "mailbench run -e " + engine
 	if !in.Usual() {
 		how += " --contact " + in.Contact()[0]
+	}
+	if l := in.Login(); l != nil {
+		return how + " --set engines.cassandra.tls=true --set engines.cassandra.tls_ca=" + l.Authority
 	}
 	if shell := in.Shell(); shell != "" {
 		how += "; " + shell

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/url"
@@ -13,14 +14,14 @@ import (
 )
 
 // cassandra runs each node on its own loopback address. All nodes use the same ports
-// for the native protocol and for internode traffic. Each has its own JMX port,
-// because JMX always listens on 127.0.0.1.
+// for the native protocol and for internode traffic. There is no JMX: whoever reaches a
+// node's JMX without a password runs code as its user.
 type cassandra struct{}
 
 func (cassandra) facts() Facts {
 	return Facts{
 		Name: "cassandra", Port: 9042, Unit: "node", Nodes: "Cassandra nodes, on 127.0.0.1 and up", MinNodes: 1, MaxNodes: 3,
-		version: "5.0.6", download: "66 MB", protocol: "CQL", shell: "cqlsh",
+		version: "5.0.9", sums: sums("cassandra"), download: "66 MB", protocol: "CQL", shell: "cqlsh",
 		heap: 512 * mib, overhead: 400 * mib, patience: 30 * time.Second, oneByOne: true,
 	}
 }
@@ -32,7 +33,7 @@ func (cassandra) nodes(port, count int) []Node {
 		address := hostPort(host, port)
 		nodes[i] = Node{
 			Name: fmt.Sprintf("node%d", i+1), Address: address,
-			Listens: []string{address, hostPort(host, port+1), hostPort("127.0.0.1", port+2+i)},
+			Listens: []string{address, hostPort(host, port+1)},
 		}
 	}
 	return nodes
@@ -56,8 +57,13 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
+	certificate, err := in.certificate()
+	if err != nil {
+		return command{}, err
+	}
 	yaml, err := writeConfig(dir, "cassandra.yaml", "cassandra.yaml.tmpl", map[string]any{
-		"Nodes": len(in.state.Nodes), "Host": host, "Port": in.state.Port, "StoragePort": in.state.Port + 1,
+		"Certificate": certificate,
+		"Nodes":       len(in.state.Nodes), "Host": host, "Port": in.state.Port, "StoragePort": in.state.Port + 1,
 		"Seed": "127.0.0.1",
 		"Data": filepath.Join(dir, "data"), "CommitLog": filepath.Join(dir, "commitlog"),
 		"Hints": filepath.Join(dir, "hints"), "SavedCaches": filepath.Join(dir, "saved_caches"),
@@ -69,20 +75,16 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
-	_, jmx, err := net.SplitHostPort(n.Listens[2])
-	if err != nil {
-		return command{}, err
-	}
 	flags := []string{
 		"-Dcassandra.config=" + fileURL(yaml),
 		"-Dcassandra.storagedir=" + dir,
 		"-Dlogback.configurationFile=" + fileURL(logback),
-		"-Dcassandra.jmx.local.port=" + jmx,
 		"-Dcassandra-foreground=yes", // keeps the node's output open, which is its log
 		// These shorten waits that only a real network needs.
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0",
 		"-Dcassandra.ring_delay_ms=1000",
 		"-Dcassandra.shutdown_announce_in_ms=100",
+		"-Dcassandra.superuser_setup_delay_ms=0",
 		"-Djdk.attach.allowAttachSelf=true",
 		"-XX:+UseSerialGC",
 	}
@@ -104,25 +106,25 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 
 // probe reads a row that every node holds through each of the nodes, at the
 // consistency that needs all of them. It succeeds when every node sees all others.
-func (cassandra) probe(ctx context.Context, nodes []Node) error {
+func (cassandra) probe(ctx context.Context, in *Instance, nodes []Node) error {
+	var as *login
+	if in.state.Auth {
+		var err error
+		if as, err = in.secure(ctx, nodes[0].Address); err != nil {
+			return err
+		}
+	}
 	consistency := []gocql.Consistency{gocql.One, gocql.Two, gocql.Three}[len(nodes)-1]
 	for _, n := range nodes {
-		if err := readThrough(ctx, n.Address, consistency); err != nil {
+		if err := readThrough(ctx, n.Address, as, consistency); err != nil {
 			return fmt.Errorf("%s (%s): %w", n.Name, n.Address, err)
 		}
 	}
 	return nil
 }
 
-func readThrough(ctx context.Context, address string, consistency gocql.Consistency) error {
-	c := gocql.NewCluster(address)
-	c.DisableInitialHostLookup = true // this node and no other
-	c.ProtoVersion = 4
-	c.NumConns = 1
-	c.Consistency = consistency
-	c.ConnectTimeout, c.Timeout = 5*time.Second, 5*time.Second
-	c.Logger = silent{}
-	s, err := c.CreateSession()
+func readThrough(ctx context.Context, address string, as *login, consistency gocql.Consistency) error {
+	s, err := connect(address, as, consistency)
 	if err != nil {
 		return err
 	}
@@ -131,6 +133,22 @@ func readThrough(ctx context.Context, address string, consistency gocql.Consiste
 	const query = `SELECT view_name FROM system_distributed.view_build_status
 		WHERE keyspace_name = 'mailbench' AND view_name = 'probe'`
 	return s.Query(query).WithContext(ctx).Exec()
+}
+
+// connect opens a session that uses this node and no other.
+func connect(address string, as *login, consistency gocql.Consistency) (*gocql.Session, error) {
+	c := gocql.NewCluster(address)
+	c.DisableInitialHostLookup = true
+	c.ProtoVersion = 4
+	c.NumConns = 1
+	c.Consistency = consistency
+	c.ConnectTimeout, c.Timeout = 5*time.Second, 5*time.Second
+	c.Logger = silent{}
+	if as != nil {
+		c.Authenticator = gocql.PasswordAuthenticator{Username: as.user, Password: as.password}
+		c.SslOpts = &gocql.SslOptions{Config: &tls.Config{RootCAs: as.authorities, MinVersion: tls.VersionTLS12}, EnableHostVerification: true}
+	}
+	return c.CreateSession()
 }
 
 // silent discards gocql's log, in which connections are refused until the node is

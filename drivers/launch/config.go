@@ -18,6 +18,8 @@ type Config struct {
 	// Port is what clients connect to: Cassandra's native protocol, HBase's
 	// ZooKeeper. Some ports above it are taken too. AnyPort finds free ones.
 	Port int
+	// Auth starts Cassandra with a login, a restricted role and TLS.
+	Auth bool
 	// HeapBytes is each process' heap, in whole MiB.
 	HeapBytes int64
 	// Progress is called with a line, without its newline, for each slow step.
@@ -48,6 +50,10 @@ func (c *Config) check(e engine) error {
 	switch {
 	case c.Nodes < 0 || c.Nodes > f.MaxNodes:
 		return usagef("%d %ss of %s: expected at most %d", c.Nodes, f.Unit, f.Name, f.MaxNodes)
+	case c.Auth && f.Name != "cassandra":
+		return usagef("%s with a login: mailbench speaks no Kerberos, so it starts and reaches %s without one only", f.Name, f.Name)
+	case c.Auth && c.Nodes > 1:
+		return usagef("%d nodes with a login: expected one", c.Nodes)
 	case c.Port != AnyPort && c.Port != 0 && (c.Port < 1024 || c.Port > maxPort):
 		return usagef("port %d: expected 1024 to %d", c.Port, maxPort)
 	case c.HeapBytes != 0 && (c.HeapBytes < minHeap || c.HeapBytes > maxHeap):

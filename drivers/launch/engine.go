@@ -20,8 +20,9 @@ type engine interface {
 	contact(nodes []Node) []string
 	// command writes a node's configuration and returns how it is started.
 	command(in *Instance, n *Node) (command, error)
-	// probe checks once whether the nodes serve. All of them must be running.
-	probe(ctx context.Context, nodes []Node) error
+	// probe checks once whether the nodes of an instance serve. All of them must be
+	// running.
+	probe(ctx context.Context, in *Instance, nodes []Node) error
 }
 
 // Facts are constants of an engine.
@@ -34,6 +35,7 @@ type Facts struct {
 	MaxNodes int
 
 	version  string // the version that its pom fetches
+	sums     string // the list of its jars
 	download string // the approximate size of its jars
 	protocol string // what Contact speaks
 	shell    string // the engine's own client, which takes a host and a port
@@ -83,7 +85,7 @@ var templates = template.Must(template.ParseFS(configFiles, "config/*"))
 // writeConfig renders an embedded template to a file of the folder.
 func writeConfig(dir, name, tmpl string, data any) (string, error) {
 	path := filepath.Join(dir, name)
-	f, err := os.Create(path)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) // it may hold a key
 	if err != nil {
 		return "", err
 	}

@@ -25,7 +25,7 @@ const (
 
 // probe creates a table, writes to it, reads the row and drops the table. The master
 // reports that it is initialized long before that works.
-func (hbase) probe(ctx context.Context, nodes []Node) error {
+func (hbase) probe(ctx context.Context, _ *Instance, nodes []Node) error {
 	quorum := nodes[0].Address
 	// gohbase would wait for a missing ZooKeeper for ever.
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", quorum)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -105,7 +106,7 @@ func (in *Instance) plan(c Config) error {
 	}
 	in.state = &state{
 		Engine: f.Name, Version: f.version, Port: c.Port, HeapBytes: c.HeapBytes,
-		Count: max(c.Nodes, f.MinNodes),
+		Count: max(c.Nodes, f.MinNodes), Auth: c.Auth,
 	}
 	switch c.Port {
 	case 0:
@@ -132,6 +133,8 @@ func (in *Instance) matches(c Config) error {
 		return fmt.Errorf("%s holds %s, not %d: %s", in.dir, in, c.Nodes, purge)
 	case c.Port > 0 && c.Port != s.Port:
 		return fmt.Errorf("%s holds %s on port %d, not %d: %s", in.dir, s.Engine, s.Port, c.Port, purge)
+	case c.Auth && !s.Auth:
+		return fmt.Errorf("%s holds %s without a login: %s", in.dir, s.Engine, purge)
 	case c.HeapBytes != 0 && c.HeapBytes != s.HeapBytes:
 		return fmt.Errorf("%s holds %s with heaps of %s, not %s: %s", in.dir, s.Engine, formatBytes(s.HeapBytes),
 			formatBytes(c.HeapBytes), purge)
@@ -211,14 +214,26 @@ func (in *Instance) spawn(n *Node, java, lib string) error {
 		[]string{"-cp", dir + string(os.PathListSeparator) + filepath.Join(lib, "*"), c.main},
 		c.args)
 	cmd := exec.Command(java, args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, environment(os.Environ())
 	if info, err := os.Stat(in.logPath(n)); err == nil {
 		n.logFrom = info.Size()
 	}
-	if n.Process, err = startProcess(cmd, in.logPath(n)); err != nil {
-		return err
-	}
-	return in.state.save(in.dir)
+	_, err = startProcess(cmd, in.logPath(n), func(p Process) error {
+		n.Process = p
+		return in.state.save(in.dir)
+	})
+	return err
+}
+
+// environment returns what a node gets of mailbench's own environment. HBase logs all of
+// it, and a node outlives the command that started it: passwords must not come along.
+func environment(own []string) []string {
+	return slices.DeleteFunc(slices.Clone(own), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return !slices.Contains([]string{
+			"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "JAVA_HOME", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
+		}, name) && !strings.HasPrefix(name, "LC_")
+	})
 }
 
 // await waits until the started nodes serve. It gives up if one of them ends.
@@ -259,7 +274,7 @@ func (in *Instance) probe(ctx context.Context, nodes []*Node) error {
 	for _, n := range nodes {
 		now = append(now, *n)
 	}
-	return in.engine.probe(ctx, now)
+	return in.engine.probe(ctx, in, now)
 }
 
 // running returns the nodes whose process runs, and stopped the others.

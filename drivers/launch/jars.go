@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -10,19 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// manifestName is the file that lists the jars. It is written once all jars are
-// there, and checked each time they are used.
-const manifestName = "MANIFEST"
-
-// errDamaged says that the jars are not those that were fetched.
-var errDamaged = errors.New("damaged")
-
-// jarsOf returns the folder of the engine's jars, and their pom. A changed pom gets
-// another folder, because engines may be running from the first one.
+// jarsOf returns the folder of the engine's jars, and their pom. A changed pom or list
+// gets another folder, because engines may be running from the first one.
 func jarsOf(e engine) (dir string, pom []byte, err error) {
 	f := e.facts()
 	cache, err := CacheDir()
@@ -30,11 +23,11 @@ func jarsOf(e engine) (dir string, pom []byte, err error) {
 		return "", nil, err
 	}
 	pom, err = configFiles.ReadFile("config/" + f.Name + ".pom.xml")
-	return filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", f.Name, f.version, sha256.Sum256(pom))), pom, err
+	return filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", f.Name, f.version, sha256.Sum256(append(slices.Clone(pom), f.sums...)))), pom, err
 }
 
-// jars returns the folder of the engine's jars. If jars are missing or damaged, mvn
-// fetches them.
+// jars returns the folder of the engine's jars, each of which is the one that the list
+// names. If jars are missing or others, mvn fetches them.
 func jars(ctx context.Context, e engine, progress func(string)) (string, error) {
 	dir, pom, err := jarsOf(e)
 	if err != nil {
@@ -45,54 +38,64 @@ func jars(ctx context.Context, e engine, progress func(string)) (string, error) 
 		return "", err
 	}
 	defer unlock()
-	switch err := checkManifest(dir); {
+	f := e.facts()
+	switch err := checkJars(dir, f.sums); {
 	case err == nil:
 		return dir, nil
 	case errors.Is(err, errDamaged):
 		progress(fmt.Sprintf("%v; fetching them again", err))
 		if err := os.RemoveAll(dir); err != nil {
-			return "", fmt.Errorf("remove damaged jars (do it by hand, then try again): %w", err)
+			return "", fmt.Errorf("remove these jars (do it by hand, then try again): %w", err)
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
 	}
-	f := e.facts()
 	progress(fmt.Sprintf("fetching the jars of %s %s with mvn, once: about %s, to %s", f.Name, f.version, f.download, dir))
-	return dir, fetch(ctx, dir, pom)
+	return dir, fetch(ctx, dir, pom, f.sums)
 }
 
-// fetch fills a folder under a temporary name, and renames it when it is complete.
-func fetch(ctx context.Context, dir string, pom []byte) error {
+// fetch fills a folder under a temporary name, and renames it when it is complete and
+// holds what the list names.
+func fetch(ctx context.Context, dir string, pom []byte, list string) error {
 	partial := dir + ".partial"
 	if err := os.RemoveAll(partial); err != nil { // of a process that was killed
 		return err
 	}
 	defer os.RemoveAll(partial)
-	if err := os.MkdirAll(partial, 0o755); err != nil {
+	if err := download(ctx, partial, pom); err != nil {
 		return err
 	}
-	pomFile := filepath.Join(partial, "pom.xml")
-	if err := os.WriteFile(pomFile, pom, 0o644); err != nil {
-		return err
-	}
-	if err := maven(ctx, pomFile, partial); err != nil {
-		return err
-	}
-	if err := writeManifest(partial); err != nil {
-		return err
+	if err := checkJars(partial, list); err != nil {
+		return fmt.Errorf("%w; the repository that mvn fetched it from serves something else", err)
 	}
 	return os.Rename(partial, dir)
 }
 
-// maven makes mvn copy the pom's runtime dependencies to a folder. With -U it asks
-// again for those that an earlier attempt did not find.
+// download makes a folder and has mvn copy the pom's runtime dependencies to it. Maven
+// takes options for its JVM from the folder .mvn beside the pom or in the nearest folder
+// above it, which may be anybody's: so there is one here, and it is empty.
+func download(ctx context.Context, dir string, pom []byte) error {
+	if err := os.MkdirAll(filepath.Join(dir, ".mvn"), 0o700); err != nil {
+		return err
+	}
+	pomFile := filepath.Join(dir, "pom.xml")
+	if err := os.WriteFile(pomFile, pom, 0o600); err != nil {
+		return err
+	}
+	return maven(ctx, pomFile, dir)
+}
+
+// maven makes mvn copy the pom's runtime dependencies to a folder. With -C it takes none
+// whose checksum is wrong, with -U it asks again for those that an earlier attempt did
+// not find.
 func maven(ctx context.Context, pom, dir string) error {
 	mvn, err := findMaven()
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, mvn, "-B", "-U", "-ntp", "-Dstyle.color=never", "-f", pom,
+	cmd := exec.CommandContext(ctx, mvn, "-B", "-C", "-U", "-ntp", "-Dstyle.color=never", "-f", pom,
 		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+dir)
+	cmd.Dir = dir
 	cmd.WaitDelay = time.Second // for what a mvn that is a script has left running
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
@@ -126,60 +129,4 @@ func lastErrors(out string) string {
 		return tail(out, most)
 	}
 	return strings.Join(found, "\n")
-}
-
-// writeManifest lists the folder's jars with their sizes.
-func writeManifest(dir string) error {
-	found, err := filepath.Glob(filepath.Join(dir, "*.jar"))
-	if err != nil {
-		return err
-	}
-	if len(found) == 0 {
-		return errors.New("mvn ended well and fetched no jars; run mvn -v to see that it is Maven")
-	}
-	var b strings.Builder
-	for _, jar := range found {
-		info, err := os.Stat(jar)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&b, "%d %s\n", info.Size(), info.Name())
-	}
-	return os.WriteFile(filepath.Join(dir, manifestName), []byte(b.String()), 0o644)
-}
-
-// checkManifest finds jars that are missing or cut short. The error is
-// fs.ErrNotExist if there are none at all, errDamaged if they must be fetched again.
-func checkManifest(dir string) error {
-	if _, err := os.Stat(dir); err != nil {
-		return err
-	}
-	f, err := os.Open(filepath.Join(dir, manifestName))
-	if err != nil {
-		return fmt.Errorf("the jars in %s are %w: %w", dir, errDamaged, err)
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	jars := 0
-	for ; lines.Scan(); jars++ {
-		var size int64
-		var name string
-		if _, err := fmt.Sscanf(lines.Text(), "%d %s", &size, &name); err != nil {
-			return fmt.Errorf("the jars in %s are %w: %s has the line %q", dir, errDamaged, manifestName, lines.Text())
-		}
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			return fmt.Errorf("the jars in %s are %w: %s is missing", dir, errDamaged, name)
-		}
-		if info.Size() != size {
-			return fmt.Errorf("the jars in %s are %w: %s has %d bytes, not %d", dir, errDamaged, name, info.Size(), size)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return err
-	}
-	if jars == 0 {
-		return fmt.Errorf("the jars in %s are %w: %s lists none", dir, errDamaged, manifestName)
-	}
-	return nil
 }

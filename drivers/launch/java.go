@@ -60,7 +60,7 @@ func Available(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if checkManifest(dir) == nil {
+	if _, err := os.Stat(dir); err == nil { // up checks what is in it
 		return nil
 	}
 	_, err = findMaven()

@@ -4,6 +4,7 @@ package launch
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -24,7 +25,16 @@ type sleeper struct {
 
 const sleep = "echo up $$; exec sleep 1000"
 
-func (s sleeper) probe(_ context.Context, nodes []Node) error {
+// facts have the list of the one jar that fakeJava's mvn fetches.
+func (s sleeper) facts() Facts { return faked(s.cassandra) }
+
+func faked(c cassandra) Facts {
+	f := c.facts()
+	f.sums = fmt.Sprintf("%x  engine.jar\n", sha256.Sum256([]byte("jar\n")))
+	return f
+}
+
+func (s sleeper) probe(_ context.Context, _ *Instance, nodes []Node) error {
 	for _, n := range nodes {
 		log, err := os.ReadFile(filepath.Join(s.dir, n.Name, "log"))
 		if err != nil {
@@ -40,7 +50,9 @@ func (s sleeper) probe(_ context.Context, nodes []Node) error {
 // never is a sleeper that does not serve.
 type never struct{ cassandra }
 
-func (never) probe(context.Context, []Node) error { return errors.New("not yet") }
+func (n never) facts() Facts { return faked(n.cassandra) }
+
+func (never) probe(context.Context, *Instance, []Node) error { return errors.New("not yet") }
 
 // fakeJava puts a java on the PATH that is asked for its version or else runs a
 // line of shell, and a mvn that fetches one jar.
@@ -171,10 +183,10 @@ func TestFailedStart(t *testing.T) {
 // TestEndsWhileStarting: the error shows the last of what the node has logged in
 // this start.
 func TestEndsWhileStarting(t *testing.T) {
-	fakeJava(t, "for i in $LOGGED; do echo line $i; done; exit 1")
+	fakeJava(t, "for i in $LC_LOGGED; do echo line $i; done; exit 1")
 	config := Config{Engine: "cassandra", Dir: t.TempDir(), Port: AnyPort}
 	for logged, want := range map[string]string{"1 2 3 4 5 6 7": "line 3\nline 4\nline 5\nline 6\nline 7", "8 9": "line 8\nline 9"} {
-		t.Setenv("LOGGED", logged)
+		t.Setenv("LC_LOGGED", logged)
 		_, err := up(t.Context(), never{}, config)
 		want = filepath.Join(config.Dir, "node1", "log") + ":\n" + want
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
@@ -186,7 +198,7 @@ func TestEndsWhileStarting(t *testing.T) {
 // TestSession: a node is in a session of its own, out of reach of the terminal's signals.
 func TestSession(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
-	p, err := startProcess(cmd, filepath.Join(t.TempDir(), "log"))
+	p, err := startProcess(cmd, filepath.Join(t.TempDir(), "log"), func(Process) error { return nil })
 	must(t, err)
 	t.Cleanup(func() { p.signal(os.Kill) })
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))

@@ -125,7 +125,7 @@ func (in *Instance) Down(ctx context.Context, purge bool) error {
 // purge removes all that launch and the engine created in the folder. It removes the
 // folder too if nothing else is in it.
 func (in *Instance) purge() error {
-	names := []string{sharedDir, stateName, lockName}
+	names := []string{sharedDir, authDir, stateName, lockName}
 	for _, n := range in.state.Nodes {
 		names = append([]string{n.Name}, names...)
 	}

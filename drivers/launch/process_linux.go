@@ -57,7 +57,8 @@ func (p Process) rss() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// availableMemory returns how many bytes programs can take without swapping.
+// availableMemory returns how many bytes programs can take without swapping, and
+// without exceeding the limit of a container.
 func availableMemory() (int64, error) {
 	meminfo, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -66,7 +67,8 @@ func availableMemory() (int64, error) {
 	for line := range strings.Lines(string(meminfo)) {
 		if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
 			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return kb << 10, err
+			groups, _ := os.ReadFile("/proc/self/cgroup")
+			return min(kb<<10, cgroupMemory(string(groups), "/sys/fs/cgroup")), err
 		}
 	}
 	return 0, errors.New("/proc/meminfo has no MemAvailable")

@@ -17,7 +17,9 @@ var errSystem = errors.New("engines are started on Linux and macOS only; on " + 
 
 func supported() error { return errSystem }
 
-func startProcess(*exec.Cmd, string) (Process, error) { return Process{}, errSystem }
+func startProcess(*exec.Cmd, string, func(Process) error) (Process, error) {
+	return Process{}, errSystem
+}
 
 func (Process) alive() bool { return false }
 

@@ -18,24 +18,44 @@ import (
 // supported reports whether engines can be started on this system.
 func supported() error { return nil }
 
+// waitForWord is the shell that becomes the command once it has read a word. It ends if
+// there is nobody left who could say it.
+const waitForWord = `read -r word && exec "$0" "$@" </dev/null`
+
 // startProcess starts a command in a session of its own, so that no signal to
-// this one's terminal reaches it, with its output appended to a log.
-func startProcess(cmd *exec.Cmd, log string) (Process, error) {
-	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+// this one's terminal reaches it, with its output appended to a log. The command itself
+// begins after note has returned without error: if this process dies before it has
+// noted which process it started, no command runs that nobody knows.
+func startProcess(command *exec.Cmd, log string, note func(Process) error) (Process, error) {
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return Process{}, err
 	}
 	defer out.Close()
-	cmd.Stdout, cmd.Stderr = out, out
+	heard, say, err := os.Pipe()
+	if err != nil {
+		return Process{}, err
+	}
+	defer say.Close()
+	cmd := exec.Command("/bin/sh", append([]string{"-c", waitForWord, command.Path}, command.Args[1:]...)...)
+	cmd.Dir, cmd.Env = command.Dir, command.Env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = heard, out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	started := time.Now()
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	heard.Close()
+	if err != nil {
 		return Process{}, err
 	}
 	// Until it is waited for, it is there to be looked at even if it has ended.
 	start, _ := startOf(cmd.Process.Pid)
 	go cmd.Wait()
-	return Process{PID: cmd.Process.Pid, Start: start, Started: started}, nil
+	p := Process{PID: cmd.Process.Pid, Start: start, Started: started}
+	if err := note(p); err != nil {
+		return Process{}, err
+	}
+	_, err = say.WriteString("go\n")
+	return p, err
 }
 
 // alive reports whether the process that was started still runs.

@@ -15,6 +15,7 @@ const (
 	stateName = "mailbench-engine.json" // also the mark that the folder is mailbench's
 	lockName  = "lock"
 	sharedDir = "shared" // what HBase's processes share
+	authDir   = "auth"   // passwords and certificates
 )
 
 // ErrAbsent is the error for a folder that holds no instance.
@@ -27,6 +28,7 @@ type state struct {
 	Port      int    `json:"port"`
 	HeapBytes int64  `json:"heap_bytes"`
 	Count     int    `json:"count"` // Config.Nodes
+	Auth      bool   `json:"auth,omitempty"`
 	Nodes     []Node `json:"nodes"`
 }
 
@@ -72,7 +74,7 @@ func (s *state) save(dir string) error {
 		return err
 	}
 	path := filepath.Join(dir, stateName)
-	if err := os.WriteFile(path+".new", append(data, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(path+".new", append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("save what was started: %w", err)
 	}
 	return os.Rename(path+".new", path)
