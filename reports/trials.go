@@ -53,6 +53,24 @@ func (cs columnCells) row(op string) (trialRow, bool) {
 	return r, true
 }
 
+// Trials are the trials of an operation put together, as the text shows them: the outcomes
+// of all, and the medians of those whose verdict is ok.
+type Trials struct {
+	Op
+	Used    []*Op // the trials that the medians are of
+	Remarks []string
+}
+
+// TrialsOf puts the trials of an operation together. It returns false if no cell had it in
+// its mix.
+func TrialsOf(cells []*Cell, op string) (Trials, bool) {
+	r, ok := columnCells(cells).row(op)
+	if !ok {
+		return Trials{}, false
+	}
+	return Trials{r.op, r.used, r.remarks()}, true
+}
+
 // addOutcomes adds what became of the operations of another trial.
 func (o *Op) addOutcomes(b *Op) {
 	o.Count += b.Count
@@ -107,6 +125,7 @@ func (r *trialRow) medians() {
 	}
 	o.Response = r.percentiles(func(o *Op) *Latency { return &o.Response })
 	o.Service = r.percentiles(func(o *Op) *Latency { return &o.Service })
+	o.Lag = r.percentiles(func(o *Op) *Latency { return &o.Lag })
 	o.Due = nil
 	if slices.ContainsFunc(r.used, func(o *Op) bool { return o.Due != nil }) {
 		due := r.percentiles(func(o *Op) *Latency {

@@ -73,92 +73,24 @@ func apart(s *reports.Section, n reports.Names) []column {
 	return cs
 }
 
-// op is the operation with the medians of the column's trials. Its outcomes are those of
-// all trials.
-func (c *column) op(name string) (*reports.Op, bool) {
-	var trials []*reports.Op
-	for _, cell := range c.cells {
-		if o, ok := cell.Ops[name]; ok {
-			o.Response = *cell.Latency(&o)
-			trials = append(trials, &o)
-		}
+// op is the operation with the trials of the column put together. Its response times are
+// those that are reported.
+func (c *column) op(name string) (*reports.Trials, bool) {
+	t, ok := reports.TrialsOf(c.cells, name)
+	if ok {
+		t.Response = *c.cells[0].Latency(&t.Op)
 	}
-	if len(trials) == 0 {
-		return nil, false
-	}
-	if len(trials) == 1 {
-		return trials[0], true
-	}
-	return medians(trials), true
+	return &t, ok
 }
 
-// medians puts trials of an operation together.
-func medians(trials []*reports.Op) *reports.Op {
-	m := *trials[0]
-	m.Due, m.Errors = nil, nil
-	var ok []*reports.Op
-	m.Count, m.NotFound, m.Failed, m.Unknown, m.Dropped, m.NoTarget, m.TooLarge, m.Clamped = 0, 0, 0, 0, 0, 0, 0, 0
-	for _, o := range trials {
-		m.Count, m.NotFound, m.Failed, m.Unknown = m.Count+o.Count, m.NotFound+o.NotFound, m.Failed+o.Failed, m.Unknown+o.Unknown
-		m.Dropped, m.NoTarget, m.TooLarge, m.Clamped = m.Dropped+o.Dropped, m.NoTarget+o.NoTarget, m.TooLarge+o.TooLarge, m.Clamped+o.Clamped
-		if o.Count > 0 {
-			ok = append(ok, o)
+// percentile writes a percentile, or a dash if a trial has too few operations for it.
+func percentile(t *reports.Trials, ns int64, p float64) string {
+	for _, o := range t.Used {
+		if o.Count < reports.EnoughFor(p) {
+			return "-"
 		}
 	}
-	if len(ok) == 0 {
-		return &m
-	}
-	number := func(of func(*reports.Op) float64) float64 {
-		var vs []float64
-		for _, o := range ok {
-			vs = append(vs, of(o))
-		}
-		return median(vs)
-	}
-	for _, l := range []func(*reports.Op) *reports.Latency{
-		func(o *reports.Op) *reports.Latency { return &o.Response },
-		func(o *reports.Op) *reports.Latency { return &o.Service },
-		func(o *reports.Op) *reports.Latency { return &o.Lag },
-	} {
-		ns := func(of func(*reports.Latency) int64) int64 {
-			return int64(number(func(o *reports.Op) float64 { return float64(of(l(o))) }))
-		}
-		*l(&m) = reports.Latency{
-			P50: ns(func(l *reports.Latency) int64 { return l.P50 }), P90: ns(func(l *reports.Latency) int64 { return l.P90 }),
-			P99: ns(func(l *reports.Latency) int64 { return l.P99 }), P999: ns(func(l *reports.Latency) int64 { return l.P999 }),
-			Max: ns(func(l *reports.Latency) int64 { return l.Max }),
-		}
-	}
-	m.Rate = number(func(o *reports.Op) float64 { return o.Rate })
-	m.Store = reports.StoreCost{
-		Calls:        number(func(o *reports.Op) float64 { return o.Store.Calls }),
-		RowsRead:     number(func(o *reports.Op) float64 { return o.Store.RowsRead }),
-		RowsWritten:  number(func(o *reports.Op) float64 { return o.Store.RowsWritten }),
-		BytesRead:    number(func(o *reports.Op) float64 { return o.Store.BytesRead }),
-		BytesWritten: number(func(o *reports.Op) float64 { return o.Store.BytesWritten }),
-	}
-	return &m
-}
-
-// median is 0 of nothing.
-func median(vs []float64) float64 {
-	if len(vs) == 0 {
-		return 0
-	}
-	vs = slices.Sorted(slices.Values(vs))
-	return (vs[(len(vs)-1)/2] + vs[len(vs)/2]) / 2
-}
-
-// fewest is the least count of an operation among the trials. A percentile needs enough
-// operations in each.
-func (c *column) fewest(name string) reports.Op {
-	least := reports.Op{Count: -1}
-	for _, cell := range c.cells {
-		if o, ok := cell.Ops[name]; ok && (least.Count < 0 || o.Count < least.Count) {
-			least.Count = o.Count
-		}
-	}
-	return least
+	return t.Percentile(ns, p)
 }
 
 // trouble says why the figures of the column cannot be used; "" if they can.
@@ -210,7 +142,7 @@ func newTable(r *reports.Run, s *reports.Section, cs []column) table {
 				lacking = append(lacking, c.name)
 			default:
 				g.Rows = append(g.Rows, row{
-					Name: c.name, Trouble: c.trouble(), Values: c.values(r, op, o, several, troubled), Remarks: strings.Join(c.remarks(op, o), "; "),
+					Name: c.name, Trouble: c.trouble(), Values: c.values(r, op, o, several, troubled), Remarks: strings.Join(o.Remarks, "; "),
 				})
 			}
 		}
@@ -220,16 +152,7 @@ func newTable(r *reports.Run, s *reports.Section, cs []column) table {
 	return t
 }
 
-// remarks are those of the operation, of several trials without their errors.
-func (c *column) remarks(op string, o *reports.Op) []string {
-	rs := o.Remarks()
-	if len(c.cells) > 1 && slices.ContainsFunc(c.cells, func(cell *reports.Cell) bool { return len(cell.Ops[op].Errors) > 0 }) {
-		rs = append(rs, "errors are below, with each trial")
-	}
-	return rs
-}
-
-func (c *column) values(r *reports.Run, op string, o *reports.Op, several, troubled bool) []value {
+func (c *column) values(r *reports.Run, op string, o *reports.Trials, several, troubled bool) []value {
 	var vs []value
 	text := func(s string) { vs = append(vs, value{Text: s}) }
 	figure := func(s string) {
@@ -241,14 +164,14 @@ func (c *column) values(r *reports.Run, op string, o *reports.Op, several, troub
 	figure(units.Digits(o.Store.Calls))
 	figure(units.Amount(o.Store.RowsRead) + "/" + units.Amount(o.Store.RowsWritten))
 	figure(units.Size(o.Store.BytesRead) + "/" + units.Size(o.Store.BytesWritten))
-	enough, l := c.fewest(op), &o.Response
-	text(enough.Percentile(l.P50, 0.5))
-	text(enough.Percentile(l.P90, 0.9))
-	text(enough.Percentile(l.P99, 0.99))
-	text(enough.Percentile(l.P999, 0.999))
+	l := &o.Response
+	text(percentile(o, l.P50, 0.5))
+	text(percentile(o, l.P90, 0.9))
+	text(percentile(o, l.P99, 0.99))
+	text(percentile(o, l.P999, 0.999))
 	figure(units.Duration(float64(l.Max)))
 	if several {
-		text(c.spread(op, enough))
+		text(c.spread(o))
 	}
 	text(strconv.FormatInt(o.Count, 10))
 	if troubled {
@@ -264,14 +187,12 @@ func (c *column) values(r *reports.Run, op string, o *reports.Op, several, troub
 }
 
 // spread is the range of the trials' p99.
-func (c *column) spread(op string, enough reports.Op) string {
+func (c *column) spread(t *reports.Trials) string {
 	var ns []int64
-	for _, cell := range c.cells {
-		if o, ok := cell.Ops[op]; ok && o.Count > 0 {
-			ns = append(ns, cell.Latency(&o).P99)
-		}
+	for _, o := range t.Used {
+		ns = append(ns, c.cells[0].Latency(o).P99)
 	}
-	if len(ns) < 2 || enough.Percentile(ns[0], 0.99) == "-" {
+	if len(ns) < 2 || percentile(t, ns[0], 0.99) == "-" {
 		return "-"
 	}
 	return fmt.Sprintf("%s–%s", units.Duration(float64(slices.Min(ns))), units.Duration(float64(slices.Max(ns))))

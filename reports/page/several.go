@@ -207,7 +207,7 @@ func (v *severalView) figures(sources []Source) {
 func newSeveralRow(columns []*column, op string) (severalRow, bool) {
 	row := severalRow{Op: op}
 	some := false
-	line := func(figure string, text func(float64) string, of func(c *column, o *reports.Op) float64) severalLine {
+	line := func(figure string, text func(float64) string, of func(o *reports.Trials) float64) severalLine {
 		l := severalLine{Figure: figure}
 		var course []float64
 		first := math.NaN()
@@ -215,7 +215,7 @@ func newSeveralRow(columns []*column, op string) (severalRow, bool) {
 			cell, value := severalCell{Text: "-"}, math.NaN()
 			if c != nil {
 				if o, ok := c.op(op); ok && o.Count > 0 {
-					value, cell.Trouble = of(c, o), c.trouble()
+					value, cell.Trouble = of(o), c.trouble()
 				}
 			}
 			if !math.IsNaN(value) {
@@ -231,18 +231,18 @@ func newSeveralRow(columns []*column, op string) (severalRow, bool) {
 		l.Trend = newTrend(op+" "+figure, course)
 		return l
 	}
-	percentile := func(p float64, of func(*reports.Op) int64) func(*column, *reports.Op) float64 {
-		return func(c *column, o *reports.Op) float64 {
-			if enough := c.fewest(op); enough.Percentile(0, p) == "-" {
+	time := func(p float64, of func(*reports.Trials) int64) func(*reports.Trials) float64 {
+		return func(o *reports.Trials) float64 {
+			if percentile(o, 0, p) == "-" {
 				return math.NaN()
 			}
 			return float64(of(o))
 		}
 	}
 	row.Lines = []severalLine{
-		line("calls", units.Digits, func(_ *column, o *reports.Op) float64 { return o.Store.Calls }),
-		line("p50", units.Duration, percentile(0.5, func(o *reports.Op) int64 { return o.Response.P50 })),
-		line("p99", units.Duration, percentile(0.99, func(o *reports.Op) int64 { return o.Response.P99 })),
+		line("calls", units.Digits, func(o *reports.Trials) float64 { return o.Store.Calls }),
+		line("p50", units.Duration, time(0.5, func(o *reports.Trials) int64 { return o.Response.P50 })),
+		line("p99", units.Duration, time(0.99, func(o *reports.Trials) int64 { return o.Response.P99 })),
 	}
 	return row, some
 }

@@ -63,18 +63,18 @@ func newWaiting(cs []column, ops []string) waiting {
 			o, _ := c.op(op)
 			y := ch.Top + rowHeight*(float64(n)+0.5)
 			ch.Y = append(ch.Y, tick{y, shortened(op, opMargin)})
-			if o.Percentile(o.Service.P50, 0.5) != "-" {
+			if percentile(o, o.Service.P50, 0.5) != "-" {
 				ch.Pairs = append(ch.Pairs, pair{y, x.at(float64(o.Service.P50)), x.at(float64(o.Response.P50)), seriesP50, op + " p50"})
 			}
 			r := row{Name: op + ", " + c.name}
 			add := func(p float64, service, response, lag int64) {
 				for _, ns := range []int64{service, response, lag} {
-					r.Values = append(r.Values, value{Text: o.Percentile(ns, p)})
+					r.Values = append(r.Values, value{Text: percentile(o, ns, p)})
 				}
 			}
 			add(0.5, o.Service.P50, o.Response.P50, o.Lag.P50)
 			add(0.99, o.Service.P99, o.Response.P99, o.Lag.P99)
-			if o.Percentile(o.Service.P99, 0.99) != "-" {
+			if percentile(o, o.Service.P99, 0.99) != "-" {
 				ch.Pairs = append(ch.Pairs, pair{y, x.at(float64(o.Service.P99)), x.at(float64(o.Response.P99)), seriesP99, op + " p99"})
 			}
 			w.Rows = append(w.Rows, r)
