@@ -87,3 +87,14 @@ func duration(value *time.Duration, least, most time.Duration) pflag.Value {
 func size(value *random.Size, least, most random.Size) pflag.Value {
 	return bounded[random.Size]{value, least, most, "a size such as 256MB,", random.ParseSize}
 }
+
+// unset is a flag whose default is not one number: its help says what it is.
+type unset struct{ bounded[int] }
+
+// String implements pflag.Value. An empty default is not printed.
+func (u unset) String() string {
+	if u.value == nil || *u.value == 0 {
+		return ""
+	}
+	return u.bounded.String()
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ type runFlags struct {
 }
 
 func newRun(known registry) *cobra.Command {
-	f := runFlags{trials: 1, workers: run.DefaultWorkers, maxLag: run.DefaultMaxLag}
+	f := runFlags{trials: 1, maxLag: run.DefaultMaxLag}
 	cmd := &cobra.Command{
 		Use:   "run [WORKLOAD|FILE.yaml]",
 		Short: "Run a workload: models × engines, measured and reported",
@@ -100,8 +101,9 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"`CLASS` of failure that an acknowledged write survives: memory (none), process, power or default (the engine's own)")
 	flags.Var(size(&f.cache, leastCache, mostCache), "cache",
 		"block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
-	flags.Var(whole(&f.workers, 1, mostWorkers), "workers",
-		fmt.Sprintf("run at most `N` operations at once (1 to %d) in open-loop phases and in the load", mostWorkers))
+	flags.Var(unset{bounded[int]{&f.workers, 1, mostWorkers, "a whole number", strconv.Atoi}}, "workers",
+		fmt.Sprintf("run at most `N` operations at once (1 to %d) in open-loop phases (default: the workload's, or %d with an engine in this process and %d over a network)",
+			mostWorkers, run.DefaultWorkers, run.RemoteWorkers))
 	flags.Var(duration(&f.maxLag, 1, mostLag), "max-lag",
 		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
 	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost")

@@ -98,6 +98,11 @@ type Evidence struct {
 	Started  int64 `json:"started"`
 	Late     int64 `json:"late"`
 	Queued   int64 `json:"queued"`
+	// Crowded counts those of Queued that had too few workers to blame: there were as many
+	// as there may be, and the calls that they waited for took no longer than usual. Cap is how many workers there could have
+	// been; ClientInfo says how many there were. 0: an earlier version did not tell.
+	Crowded int64 `json:"crowded,omitempty"`
+	Cap     int   `json:"workers_cap,omitempty"`
 	// Own is the time that workers spent between two operations when the next was
 	// due already: on making it, writing the ledger, recording. Service is the
 	// time that store and model took in the same rounds.
@@ -157,7 +162,7 @@ type EngineInfo struct {
 
 // ClientInfo is what the load generator used during a phase, and its limits.
 type ClientInfo struct {
-	Workers     int     `json:"workers"`
+	Workers     int     `json:"workers"`    // the most at a time
 	Processors  int     `json:"processors"` // that the process may use
 	Capacity    float64 `json:"capacity"`   // the least of Processors, GOMAXPROCS and the CPU quota
 	CPUSeconds  float64 `json:"cpu_seconds"`

@@ -65,6 +65,12 @@ type Op struct {
 	Response Latency `json:"response"`           // end − due
 	Service  Latency `json:"service"`            // end − start
 	Lag      Latency `json:"lag"`                // start − due
+	// Queued counts those of Count that found all workers busy. The service times of the
+	// others and of those are ServiceFree and ServiceQueued; they are left out if there
+	// are none.
+	Queued        int64    `json:"queued,omitempty"`
+	ServiceFree   *Latency `json:"service_free,omitempty"`
+	ServiceQueued *Latency `json:"service_queued,omitempty"`
 	// Undelayed is Response as it would have been if the load generator had lost no
 	// time. It is left out if it is the same.
 	Undelayed *Latency `json:"undelayed,omitempty"`

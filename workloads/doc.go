@@ -63,6 +63,7 @@
 // A phase with a rate (2000/s, 90/min) is an open loop: operations are due at
 // constant distances, or as a Poisson process (arrivals: poisson), whether or
 // not those before are done. A phase with clients instead is a closed loop.
+// workers is how many operations of an open loop may be under way at a time.
 // duration or operations bounds it. name tells several measure phases apart.
 //
 // # Expect

@@ -100,6 +100,7 @@ var sections = []section{
 		{"operations", formWhole, "or how many operations it has"},
 		{"streams", formStreams, "several streams at once, each with a pace and a mix or session of its own"},
 		{"replay", formReplay, "operations from a file, in place of rate and mix"},
+		{"workers", formWhole, "how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"},
 		{"missing", formMissing, "what becomes of operations of a mix that a model lacks: skip (default), or replace-rate, which draws another"},
 	}, streamKeys...)},
 	{"stream", "One of the streams that a phase runs at once. All have a rate, or all have clients.", append([]key{

@@ -82,6 +82,12 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	case p.Runs():
 		d.bound(&p, key, f, where)
 		d.operations(&p, key, f, where)
+		if e, ok := f["workers"]; ok {
+			p.Workers = int(d.whole(e.Value, "workers of "+where, 1, maxClients))
+			if p.Arrivals == Closed {
+				d.Fail(e.Key, "%s has both workers and clients; workers are those of an open loop (rate)", where)
+			}
+		}
 		if e, ok := f["missing"]; ok {
 			p.Missing = Missing(d.oneOf(e.Value, "missing", where, missingNames[:]))
 		}

@@ -253,6 +253,9 @@ func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 	}
 	if !paced {
 		w.Arrivals, w.Rate, w.Clients, w.Think = next.Arrivals, next.Rate, next.Clients, next.Think
+		if w.Workers == 0 {
+			w.Workers = next.Workers
+		}
 	}
 }
 

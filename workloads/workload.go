@@ -130,6 +130,9 @@ type Phase struct {
 	// many there always are; in a load how many loaders there are (0: the
 	// runner's choice). An open loop has none.
 	Clients int
+	// Workers is how many operations of an open loop may be under way; 0: the runner's
+	// choice.
+	Workers int
 	// One of Duration and Operations bounds the phase; the other is 0. A warmup
 	// with a duration ends as soon as service times are steady; one of so many
 	// operations runs them all.

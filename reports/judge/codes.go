@@ -17,8 +17,9 @@ const (
 	CodeClientDelays reports.Code = "client-delays"
 	CodeFewWorkers   reports.Code = "few-workers"
 	// Overloaded. Dropped is a doubt too, which names the operations.
-	CodeBehind  reports.Code = "behind"
-	CodeDropped reports.Code = "dropped"
+	CodeBehind      reports.Code = "behind"
+	CodeDropped     reports.Code = "dropped"
+	CodeWorkersBusy reports.Code = "workers-busy"
 
 	// Doubts.
 	CodeSharedMachine     reports.Code = "shared-machine"
@@ -61,9 +62,10 @@ func Codes() []Entry {
 		{CodeClientCPU, reports.Invalid, "The generator used nearly all of its processors, and the engine runs elsewhere."},
 		{CodeClientBusy, reports.Invalid, "Busy workers spent most of their time on making and recording operations."},
 		{CodeClientDelays, reports.Invalid, "The generator's own delays changed a p50, p90 or p99 by more than 10%, or too much to tell: see `delays`."},
-		{CodeFewWorkers, reports.Invalid, "All workers were busy and the queue grew, while the engine was not slower than with free workers."},
+		{CodeFewWorkers, reports.Invalid, "All workers that there may be were busy, and more than 1% of the operations waited for one although calls took no longer than usual. Raise `--workers`."},
 		{CodeBehind, reports.Overloaded, "The achieved rate was less than 99% of the offered rate. A pause at the very end is no overload."},
 		{CodeDropped, reports.Overloaded, "Operations were due and never started, because they would have started later than --max-lag allows. It is a doubt too, which names the operations."},
+		{CodeWorkersBusy, reports.Overloaded, "All workers that there may be were busy, more than 1% of the operations waited for one, and the processors were full of engine and generator. Lower the rate: more workers would not help."},
 		{CodeSharedMachine, "", "Engine and generator share a machine's processors."},
 		{CodeLateStarts, "", "The generator delayed more than 0.1% of the operations: p99.9 contains it. Or its delays changed a percentile by more than 10%, and engine and generator share the processors, so that nobody can tell whose they are."},
 		{CodeClientLag, "", "Waking up in time is more than 20% of the median response time: the store is faster than the generator's timer."},

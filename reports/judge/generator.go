@@ -15,12 +15,6 @@ const (
 	// ownBusy: and that for a quarter of the phase on all processors. Catching
 	// up for a moment, after a pause of the engine, is no sign.
 	ownBusy = 0.25
-	// queuedMost: more than half of all operations found no free worker. One
-	// pause of the engine does not make that; a rate above capacity does.
-	queuedMost = 0.5
-	// serviceRises: an engine at its limit takes longer the more operations wait
-	// for it. An engine that takes hardly longer with all workers busy had room.
-	serviceRises = 1.5
 	// cpuFull: this share of all processors is all.
 	cpuFull = 0.9
 	// othersMost: above this share, late starts are the fault of other programs.
@@ -78,7 +72,9 @@ func (j *Judgement) rate(c *reports.Cell) {
 //   - The processors are full and the engine runs elsewhere.
 //   - Busy workers spend their time on making operations.
 //   - Its own delays change the response times: see delays.
-//   - The queue grows, and service times do not rise.
+//   - Operations wait for workers that are busy with calls which take no longer than
+//     usual. If calls take longer, the store is slow: with more workers, operations would
+//     wait inside of it.
 func (j *Judgement) saturated(c *reports.Cell, e *reports.Evidence) {
 	client := c.Client
 	if client == nil {
@@ -99,23 +95,23 @@ func (j *Judgement) saturated(c *reports.Cell, e *reports.Evidence) {
 	if c.Arrivals == "closed" {
 		return
 	}
-	rises := float64(e.ServiceQueued) > serviceRises*float64(e.ServiceFree)
-	if share(e.Queued, e.Started) > queuedMost && grows(e.Lags) && e.ServiceFree > 0 && !rises && !full(e, client) {
-		j.because(reports.Invalid, CodeFewWorkers,
-			"client saturated: all %d workers were busy and the queue grew, while an operation took no longer (%v) than with workers free (%v); use more workers",
-			client.Workers, time.Duration(e.ServiceQueued), time.Duration(e.ServiceFree))
+	if queued := share(e.Queued, e.Started); queued > lateInvalid && client.Workers >= e.Cap && e.Cap > 0 {
+		crowded := share(e.Crowded, e.Started)
+		switch {
+		case full(e, client):
+			j.because(reports.Overloaded, CodeWorkersBusy,
+				"%s of the operations waited for one of the %d workers, and the processors are full; more workers would not help: lower the rate",
+				percent(queued), client.Workers)
+		case crowded > lateInvalid:
+			j.because(reports.Invalid, CodeFewWorkers,
+				"too few workers: %s of the operations waited for one of the %d workers while calls took no longer than usual; raise --workers",
+				percent(crowded), client.Workers)
+		}
 	}
 }
 
-// grows tells whether operations started later at the end than half way.
-func grows(lags []int64) bool {
-	n := len(lags)
-	return n > 1 && lags[n-1] > lags[n/2]
-}
-
 // full reports whether engine and generator together have no processor left: more
-// workers would not get more done. Service times fall while such an engine warms
-// up, so times that do not rise tell nothing.
+// workers would not get more done.
 func full(e *reports.Evidence, c *reports.ClientInfo) bool {
 	return (e.InProcess || e.Beside) && c.CPUShare+max(0, c.OthersShare) >= cpuFull
 }
@@ -132,9 +128,17 @@ func (j *Judgement) generator(c *reports.Cell, e *reports.Evidence) {
 	j.delays(c, e)
 	j.lag(c)
 	if queued := share(e.Queued, e.Started); queued > lateInvalid && c.Client != nil {
-		j.doubt(CodeQueued, "queued: %.0f%% of operations found all %d workers busy; response times contain that wait",
-			100*queued, c.Client.Workers)
+		j.doubt(CodeQueued, "queued: %.0f%% of operations found all %d workers busy; response times contain that wait%s",
+			100*queued, c.Client.Workers, slow(e))
 	}
+}
+
+// slow says that the store was slow when most operations that queued were waiting.
+func slow(e *reports.Evidence) string {
+	if e.Cap == 0 || 2*e.Crowded > e.Queued {
+		return ""
+	}
+	return ", most of it for calls that took longer than usual: more workers would only wait inside the store"
 }
 
 func share(n, of int64) float64 { return float64(n) / float64(max(1, of)) }

@@ -24,7 +24,7 @@ func healthy() *reports.Cell {
 		Engines: &reports.EngineInfo{DiskBytes: 4 << 30, CacheBytes: 1 << 30},
 		Client:  &reports.ClientInfo{Workers: 32, Processors: 2, Capacity: 2, CPUShare: 0.3, OthersShare: -1},
 		Evidence: &reports.Evidence{
-			Settled: true, Warm: true, Lateness: 2 * ms, Started: 60000, Late: 10, Own: 10 * ms, Service: 1000 * ms, ServiceFree: ms,
+			Settled: true, Warm: true, Cap: 32, Lateness: 2 * ms, Started: 60000, Late: 10, Own: 10 * ms, Service: 1000 * ms, ServiceFree: ms,
 			Hiccups: &reports.Hiccups{}, Delays: &reports.Delays{},
 			Windows: []float64{100, 101, 99, 100, 102, 100}, Lags: []int64{ms, ms, ms, ms, ms, ms},
 		},
@@ -107,21 +107,34 @@ var verdicts = []judged{
 		"processors full, engine elsewhere", func(c *reports.Cell) { c.Client.CPUShare = 0.95 },
 		reports.Invalid, CodeClientCPU, nil, "client saturated: the generator used 95% of the processors that it may use (2)",
 	},
-	{"a pool too small for a fast engine", func(c *reports.Cell) {
-		e := c.Evidence
-		e.Queued, e.Service, e.ServiceFree, e.ServiceQueued = 50000, 900_000*ms, 20*ms, 21*ms
-		queueGrows(e)
-	}, reports.Invalid, CodeFewWorkers, codes{CodeQueued}, "took no longer (21ms) than with workers free (20ms); use more workers"},
+	{"a pool too small for the store", func(c *reports.Cell) {
+		c.Evidence.Queued, c.Evidence.Crowded = 6000, 660
+	}, reports.Invalid, CodeFewWorkers, codes{CodeQueued}, "too few workers: 1.1% of the operations waited for one of the 32 workers while calls took no longer than usual; raise --workers"},
+	{"a pool that a few operations found busy", func(c *reports.Cell) {
+		c.Evidence.Queued, c.Evidence.Crowded = 590, 590
+	}, reports.OK, "", nil, ""},
+	{"a pool that may still grow", func(c *reports.Cell) {
+		c.Evidence.Queued, c.Evidence.Crowded, c.Evidence.Cap = 6000, 6000, 512
+	}, reports.OK, "", codes{CodeQueued}, "response times contain that wait"},
 	{"an engine beside it with processors to spare", func(c *reports.Cell) {
 		e := c.Evidence
 		e.Beside, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.3
-		e.Queued, e.Service, e.ServiceFree, e.ServiceQueued = 50000, 900_000*ms, 170*ms, 75*ms
-		queueGrows(e)
-	}, reports.Invalid, CodeFewWorkers, codes{CodeSharedMachine, CodeQueued}, "use more workers"},
+		e.Queued, e.Crowded = 50000, 40000
+	}, reports.Invalid, CodeFewWorkers, codes{CodeSharedMachine, CodeQueued}, "raise --workers"},
 	{"a pool too small for a remote engine, on a busy machine", func(c *reports.Cell) {
-		c.Client.OthersShare, c.Evidence.Queued = 0.65, 50000
-		queueGrows(c.Evidence)
-	}, reports.Invalid, CodeFewWorkers, codes{CodeQueued}, "use more workers"},
+		c.Client.OthersShare, c.Evidence.Queued, c.Evidence.Crowded = 0.65, 50000, 40000
+	}, reports.Invalid, CodeFewWorkers, codes{CodeQueued}, "raise --workers"},
+	{"an embedded engine that has no processors left", func(c *reports.Cell) {
+		e := c.Evidence
+		e.InProcess, c.Client.CPUShare = true, 0.95
+		e.Queued, e.Crowded = 50000, 40000
+	}, reports.Overloaded, CodeWorkersBusy, codes{CodeSharedMachine, CodeQueued}, "83.3% of the operations waited for one of the 32 workers, and the processors are full; more workers would not help: lower the rate"},
+	{
+		"a store at its limit", func(c *reports.Cell) { c.Evidence.Queued, c.Evidence.Crowded = 50000, 600 },
+		reports.OK, "",
+		codes{CodeQueued},
+		"83% of operations found all 32 workers busy; response times contain that wait, most of it for calls that took longer than usual: more workers would only wait inside the store",
+	},
 	{"an embedded engine on a busy machine", func(c *reports.Cell) {
 		c.Evidence.InProcess, c.Client.CPUShare, c.Client.OthersShare = true, 0.4, 0.5
 		delayed(c, 50)
@@ -175,7 +188,7 @@ var verdicts = []judged{
 		e.InProcess, c.Client.CPUShare = true, 0.99
 		delayed(c, 50)
 		e.Queued, e.Service, e.ServiceQueued = 20000, 900_000*ms, 5*ms
-	}, reports.OK, "", codes{CodeSharedMachine, CodeLateStarts, CodeQueued}, ""},
+	}, reports.Overloaded, CodeWorkersBusy, codes{CodeSharedMachine, CodeLateStarts, CodeQueued}, ""},
 	{"an embedded engine that compacts in bursts", func(c *reports.Cell) {
 		c.Evidence.InProcess, c.Client.CPUShare = true, 0.5
 		delayed(c, 50)
@@ -189,7 +202,7 @@ var verdicts = []judged{
 		e.Beside, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.75
 		e.Queued, e.Service, e.ServiceFree, e.ServiceQueued = 50000, 900_000*ms, 170*ms, 75*ms
 		queueGrows(e)
-	}, reports.OK, "", codes{CodeSharedMachine, CodeQueued}, ""},
+	}, reports.Overloaded, CodeWorkersBusy, codes{CodeSharedMachine, CodeQueued}, ""},
 
 	// The rate was beyond what could be done.
 	{"achieved just enough", func(c *reports.Cell) { c.Offered.Achieved = 1980 }, reports.OK, "", nil, ""},

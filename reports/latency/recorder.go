@@ -15,7 +15,8 @@ type Kind uint8
 // it that were late. A closed loop has no due times and records Service only. The
 // others are no latencies: FailedAfter and UnknownAfter tell how long an engine in
 // trouble kept its callers waiting, Delayed and Undelayed what the client did, and Rest
-// is what is added to Response, or Service, for all operations that were due.
+// is what is added to Response, or Service, for all operations that were due. Queued is
+// the part of Service that found all workers busy.
 const (
 	Response     Kind = iota // end − due
 	Service                  // end − start
@@ -25,10 +26,11 @@ const (
 	Delayed                  // what is reported of operations that the client delayed
 	Undelayed                // what would have been, had it not
 	Rest                     // end − due of operations that were carried out and not ok; closed loop: end − start
+	Queued                   // end − start of operations that found all workers busy
 	NumKinds     int  = iota
 )
 
-var kindNames = [NumKinds]string{"response", "service", "lag", "failed", "unknown", "delayed", "undelayed", "rest"}
+var kindNames = [NumKinds]string{"response", "service", "lag", "failed", "unknown", "delayed", "undelayed", "rest", "queued"}
 
 // String returns the kind's name in tags and results.
 func (k Kind) String() string { return kindNames[k] }
@@ -84,6 +86,14 @@ func (o *Op) record(k Kind, d time.Duration) {
 	}
 	// The range covers every value left.
 	_ = h.RecordValue(int64(d))
+}
+
+// recordAgain records a time of an operation that is in another histogram, and counted
+// as clamped if it is.
+func (o *Op) recordAgain(k Kind, d time.Duration) {
+	clamped := o.Clamped
+	o.record(k, d)
+	o.Clamped = clamped
 }
 
 // ended notes when an operation that was ok ended.
@@ -147,9 +157,9 @@ type Worker struct {
 	_    [64]byte // keeps the locks of two workers out of one cache line
 }
 
-// Record adds one operation that was started. Times are read from one monotonic clock.
-// It allocates only the first histograms of an operation.
-func (w *Worker) Record(op int, out Outcome, due, start, end time.Duration) {
+// Record adds one operation that was started. Queued: it found all workers busy. Times
+// are read from one monotonic clock. It allocates only the first histograms of an operation.
+func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end time.Duration) {
 	w.mu.Lock()
 	o := &w.ops[op]
 	o.Counts[out]++
@@ -160,6 +170,9 @@ func (w *Worker) Record(op int, out Outcome, due, start, end time.Duration) {
 		if w.open {
 			o.record(Response, end-due)
 			o.record(Lag, start-due)
+		}
+		if queued {
+			o.recordAgain(Queued, end-start)
 		}
 	case Failed:
 		o.record(FailedAfter, end-start)
@@ -177,10 +190,8 @@ func (w *Worker) Record(op int, out Outcome, due, start, end time.Duration) {
 // is reported of it, and what would have been.
 func (w *Worker) Delay(op int, reported, undelayed time.Duration) {
 	w.mu.Lock()
-	clamped := w.ops[op].Clamped // Record has counted it
-	w.ops[op].record(Delayed, reported)
-	w.ops[op].record(Undelayed, undelayed)
-	w.ops[op].Clamped = clamped
+	w.ops[op].recordAgain(Delayed, reported)
+	w.ops[op].recordAgain(Undelayed, undelayed)
 	w.mu.Unlock()
 }
 

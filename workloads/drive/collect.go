@@ -32,6 +32,9 @@ func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) error {
 			}
 		}
 		p.memory.follow()
+		if p.Stream.Open() {
+			p.learn()
+		}
 		p.timeline.add(ops, p.reported(), from.Sub(p.began), to.Sub(p.began), last)
 		p.window(ops, to.Sub(from), last)
 		if last {

@@ -23,8 +23,9 @@ type Spec struct {
 	Phase  workloads.Phase
 	Stream workloads.Stream
 	// Workers is how many operations may be under way. A phase with clients has
-	// its own number.
-	Workers int
+	// its own number. An open loop begins with First, or FirstWorkers if that is more,
+	// and adds workers as it needs them.
+	Workers, First int
 	// MaxLag is how late an operation may start. A later one is dropped.
 	MaxLag time.Duration
 	// Lateness is how late a start may be and still count as on time. It is raised
@@ -98,6 +99,7 @@ type phase struct {
 	target   *target.Target
 	recorder *latency.Recorder
 	memory   memoryLimit
+	pool     pool
 	clock    clock
 	hiccups  *hiccups
 	began    time.Time
@@ -128,7 +130,10 @@ func newPhase(t *target.Target, s Spec) *phase {
 		s.Workers = s.Phase.Clients
 	}
 	s.Workers, s.Lateness = max(1, s.Workers), max(s.Lateness, LeastLateness)
-	return &phase{Spec: s, target: t, recorder: latency.NewRecorder(workloads.NumOps, s.Workers, s.Stream.Open())}
+	return &phase{
+		Spec: s, target: t, recorder: latency.NewRecorder(workloads.NumOps, s.Workers, s.Stream.Open()),
+		pool: pool{drained: make(chan struct{})},
+	}
 }
 
 // loads reports whether the phase loads the data set.
@@ -150,9 +155,9 @@ func (p *phase) run(ctx context.Context) (err error) {
 	p.memory = memoryLimit{least: p.MemoryLimit, now: debug.SetMemoryLimit(-1)}
 	p.memory.follow()
 	p.began = time.Now()
-	workers, err := p.workers()
+	workers, err := p.add(p.first())
 	defer func() {
-		for _, w := range workers {
+		for _, w := range p.pool.all {
 			err = errors.Join(err, w.close())
 		}
 	}()
@@ -178,6 +183,9 @@ func (p *phase) run(ctx context.Context) (err error) {
 	for _, w := range workers {
 		g.Go(func() error { return crash.Guard(func() error { return w.work(gctx, opCtx) }) })
 	}
+	if p.Stream.Open() && p.first() < p.Workers {
+		g.Go(func() error { return p.grow(gctx, opCtx, g) })
+	}
 	ended := make(chan struct{})
 	var workErr error
 	go func() { workErr = g.Wait(); close(ended) }()
@@ -189,7 +197,7 @@ func (p *phase) run(ctx context.Context) (err error) {
 
 	p.seconds = p.clock.now().Seconds()
 	p.used = processUsage().since(before)
-	for _, w := range workers {
+	for _, w := range p.pool.all {
 		p.stats.add(&w.stats)
 	}
 	p.span = p.Stream.Span()
@@ -214,17 +222,4 @@ func (p *phase) countOverdue(stopped time.Duration) {
 			p.stats.skipped++
 		}
 	}
-}
-
-// workers opens the workers' sessions.
-func (p *phase) workers() ([]*worker, error) {
-	workers := make([]*worker, 0, p.Workers)
-	for i := range p.Workers {
-		w, err := newWorker(p, i)
-		if err != nil {
-			return workers, err
-		}
-		workers = append(workers, w)
-	}
-	return workers, nil
 }

@@ -16,10 +16,10 @@ func TestDue(t *testing.T) {
 		r := latency.NewRecorder(1, 1, true)
 		w := r.Worker(0)
 		for range ok {
-			w.Record(0, latency.OK, 0, 0, fast)
+			w.Record(0, latency.OK, false, 0, 0, fast)
 		}
 		for range slowOnes {
-			w.Record(0, out, 0, 0, slow)
+			w.Record(0, out, false, 0, 0, slow)
 		}
 		for range dropped {
 			w.Drop(0)

@@ -19,7 +19,7 @@ func (p *phase) measurement() Measurement {
 		Began: p.began, Ended: p.began.Add(time.Duration(p.seconds * 1e9)),
 		Ops: map[string]reports.Op{}, Timeline: p.timeline.intervals, Gap: p.timeline.gap,
 		Offered: p.offered(), Evidence: p.evidence(),
-		Client: p.used.client(p.Workers, p.seconds), Busy: p.stats.busy, Mallocs: p.used.mallocs,
+		Client: p.used.client(p.pool.most, p.seconds), Busy: p.stats.busy, Mallocs: p.used.mallocs,
 		Bulk: p.bulk, Steady: steady(p.windows),
 	}
 	if len(p.windows) > 0 {
@@ -65,6 +65,7 @@ func (p *phase) evidence() reports.Evidence {
 	e := reports.Evidence{
 		InProcess: t.Caps.InProcess, Beside: t.Beside, Discards: t.Caps.Discards,
 		Lateness: int64(p.Lateness), Started: s.started, Late: s.late, Queued: s.queued,
+		Crowded: s.crowded, Cap: p.cap(),
 		Own: int64(s.own), Service: int64(s.service), Missed: p.missed, Messages: p.Total,
 		Windows: p.windows, Lags: p.lags,
 	}
@@ -76,7 +77,7 @@ func (p *phase) evidence() reports.Evidence {
 		e.ServiceFree, e.ServiceQueued = int64(s.serviceFree.quantile(0.25)), int64(s.serviceQueued.quantile(0.5))
 	}
 	if p.seconds > 0 {
-		e.Occupancy = s.busy.Seconds() / (p.seconds * float64(p.Workers))
+		e.Occupancy = s.busy.Seconds() / (p.seconds * float64(max(1, p.pool.most)))
 	}
 	return e
 }
@@ -113,6 +114,11 @@ func (p *phase) op(i int) reports.Op {
 	if total.Times[latency.Delayed] != nil {
 		undelayed := summary(withoutDelays(total, p.reported()))
 		o.Undelayed = &undelayed
+	}
+	if queued := total.Times[latency.Queued]; queued != nil {
+		found := summary(free(total))
+		waited := summary(queued)
+		o.Queued, o.ServiceFree, o.ServiceQueued = queued.TotalCount(), &found, &waited
 	}
 	o.Due = due(total, p.reported())
 	if n := float64(o.Count); n > 0 {

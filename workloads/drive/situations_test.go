@@ -71,6 +71,7 @@ var guilty = []situation{
 	{Name: "beyond its capacity, one worker", Rate: 6e6, Length: 500 * ms, Workers: 1},
 	{Name: "beyond its capacity, with drops", Rate: 6e6, Length: second, MaxLag: 100 * ms},
 	{Name: "beyond its capacity on one processor", Rate: 2e6, Procs: 1},
+	{Name: "too few workers for a store of 10 ms", Rate: 1000, Workers: 8, Store: store{Takes: 10 * ms}},
 	{Name: "starved by its own goroutines", Rate: 100, Length: 500 * ms, Procs: 1, Spinners: 2},
 	{Name: "starved by its own goroutines, closed loop", Length: 500 * ms, Procs: 1, Spinners: 2, Store: store{Takes: 2 * ms}},
 	{Name: "starved by other processes", Rate: 1000, Hogs: 8},
@@ -84,6 +85,7 @@ var guilty = []situation{
 // innocent are situations in which the store is slow and the client has nothing to do.
 var innocent = []situation{
 	{Name: "a store of 300 ms", Rate: 50, Store: store{Takes: 300 * ms}},
+	{Name: "a store of 300 ms that takes more workers than there are at first", Rate: 400, Store: store{Takes: 300 * ms}},
 	{Name: "a store of 300 ms, closed loop", Workers: 8, Store: store{Takes: 300 * ms}},
 	{Name: "a store that is slow once in 20", Rate: 200, Store: store{Takes: 100 * ms, Slow: 600 * ms, SlowOf: 20}},
 	{Name: "a store that freezes", Rate: 200, Length: 4 * second, Store: store{Takes: 100 * ms, Freeze: second}},
@@ -153,7 +155,10 @@ func (s situation) run(t *testing.T) *reports.Cell {
 		s.Length = 1200 * ms
 	}
 	if s.Workers == 0 {
-		s.Workers = 32
+		s.Workers = 512
+		if s.Rate == 0 {
+			s.Workers = 32
+		}
 	}
 	if s.MaxLag == 0 {
 		s.MaxLag = 100 * second

@@ -16,6 +16,7 @@ type stats struct {
 	due, skipped, replaced     int64
 	lastStart                  time.Duration
 	started, late, queued      int64
+	crowded                    int64         // of queued; see noteQueued
 	droppedByClient            int64         // see reports.Delays
 	busy                       time.Duration // in calls
 	own, service               time.Duration // see reports.Evidence
@@ -73,15 +74,18 @@ func (w *worker) noteTiming(due, start, end time.Duration) {
 			s.late++
 		}
 		s.serviceFree.add(end - start)
+		w.crowd = 0
+		w.crowding(end - start)
 		return
 	}
 	s.own += start - w.last
 	s.service += end - start
 	if w.timer != nil {
 		if start-due > lateness {
-			s.queued++
+			w.noteQueued()
 		}
 		s.serviceQueued.add(end - start)
+		w.crowding(end - start)
 	}
 }
 
@@ -131,6 +135,7 @@ func (s *stats) add(b *stats) {
 	s.started += b.started
 	s.late += b.late
 	s.queued += b.queued
+	s.crowded += b.crowded
 	s.droppedByClient += b.droppedByClient
 	s.busy += b.busy
 	s.own += b.own

@@ -43,13 +43,18 @@ func withoutDelays(o *latency.Op, reported latency.Kind) *hdr.Histogram {
 	if all == nil || delayed == nil {
 		return all
 	}
-	counts, less := all.Export(), delayed.Export().Counts
+	h := without(all, delayed)
+	h.Merge(ideal)
+	return h
+}
+
+// without is a distribution less a part of it.
+func without(all, part *hdr.Histogram) *hdr.Histogram {
+	counts, less := all.Export(), part.Export().Counts
 	for i, n := range less {
 		counts.Counts[i] -= n
 	}
-	h := hdr.Import(counts)
-	h.Merge(ideal)
-	return h
+	return hdr.Import(counts)
 }
 
 // delays compares the response times of all operations together with those that

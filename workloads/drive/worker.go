@@ -43,6 +43,8 @@ type worker struct {
 
 	last     time.Duration // end of the operation before; at first -1, before all due times
 	free     time.Duration // the same, had the client lost no time: see undelayed
+	crowd    time.Duration // see crowding
+	extra    bool          // it was added to the first workers
 	failures int           // operations that failed in a row
 	stats    stats
 }
@@ -54,7 +56,7 @@ type ending struct {
 }
 
 // keepBody is how many bytes of body buffer a worker keeps. A message of 25 MB must
-// not leave 25 MB with each of 32 workers for good.
+// not leave 25 MB with each of 32 workers for good. One that was added keeps a 16th.
 const keepBody = 1 << 20
 
 func newWorker(p *phase, i int) (*worker, error) {
@@ -92,6 +94,7 @@ func (w *worker) close() error {
 // get opCtx, which lives a little longer, so that those under way can end. The
 // error says why the phase cannot go on; how operations ended is recorded.
 func (w *worker) work(ctx, opCtx context.Context) error {
+	defer w.phase.pool.leave()
 	if w.phase.loads() {
 		return w.load(ctx, opCtx)
 	}
@@ -101,16 +104,21 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 	for ctx.Err() == nil {
 		due, ok := w.phase.Stream.Next(w.last, &w.op)
 		if !ok {
+			w.phase.pool.drain()
 			return nil
 		}
 		if w.op.Think > 0 && !w.think(ctx) {
 			return nil
 		}
+		last := w.extra && due-w.last > idleMost
 		if err := w.step(ctx, opCtx, due); err != nil {
 			return err
 		}
 		if w.timer == nil {
 			w.rest(ctx)
+		}
+		if last {
+			return nil
 		}
 	}
 	return nil
@@ -145,7 +153,9 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		return nil
 	}
 	if w.timer != nil && due > w.last {
+		w.phase.pool.idle.Add(1)
 		reached, err := w.wait(ctx, due)
+		w.phase.pool.idle.Add(-1)
 		if err != nil || !reached {
 			w.stats.due--
 			return errors.Join(err, w.finish(o, latency.Dropped))
@@ -178,10 +188,11 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 	}
 	e, s := ending{outcome(err), err}, &w.stats.ops[w.op.Op]
 	ideal := w.undelayed(due, start, end)
+	queued := w.timer != nil && due <= w.last
 	if err != nil && errors.Is(err, models.ErrNotOffered) {
 		s.notOffered = true
 	} else {
-		w.recorder.Record(int(w.op.Op), e.outcome, due, start, end)
+		w.recorder.Record(int(w.op.Op), e.outcome, queued, due, start, end)
 		w.noteTiming(due, start, end)
 		w.countFailure(e)
 		if e.outcome == latency.OK {
@@ -191,7 +202,7 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 			w.noteDelay(end-due, ideal)
 		}
 	}
-	if cap(w.opened.Body) > keepBody {
+	if keep := keepBody; cap(w.opened.Body) > keep || w.extra && cap(w.opened.Body) > keep/16 {
 		w.opened.Body = nil
 	}
 	w.last = end

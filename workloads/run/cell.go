@@ -30,6 +30,7 @@ type combination struct {
 
 	target  *target.Target
 	median  time.Duration // service time of the warm-up
+	workers int           // how many the warm-up came to need
 	settled bool          // the engine came to rest in the time allowed
 	warm    bool          // and so did the warm-up
 }
@@ -73,7 +74,7 @@ func (c *combination) targetConfig() target.Config {
 	return target.Config{
 		Workload: o.Workload, Census: c.runner.census, Mail: c.runner.source,
 		Model: c.model, Engine: c.engine, Options: o.Model,
-		Dir: c.dir, Durability: o.Durability, CacheBytes: o.CacheBytes, Workers: o.workers(),
+		Dir: c.dir, Durability: o.Durability, CacheBytes: o.CacheBytes, Workers: o.loaders(),
 		Keep: o.DataDir != "", Ledger: o.DataDir != "" || o.Audit != NoAudit, AuditOnly: o.Audit == AuditOnly,
 		Step: func(name string) { c.runner.progress(name, drive.Progress{Fraction: -1}) },
 	}
@@ -182,7 +183,7 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	c.add(c.measured(p, &m, before))
 	if p.Kind == workloads.Warmup {
 		c.warm = m.Steady || p.Operations > 0
-		c.median = m.Median
+		c.median, c.workers = m.Median, m.Client.Workers
 	}
 	return err
 }
@@ -193,9 +194,12 @@ func (c *combination) drive(
 ) (drive.Measurement, error) {
 	r := c.runner
 	spec := drive.Spec{
-		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(), MaxLag: r.config.maxLag(), Lateness: c.median,
+		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(c.engine, p), First: c.workers, MaxLag: r.config.maxLag(), Lateness: c.median,
 		MemoryLimit: r.memoryLimit,
 		Progress:    func(d drive.Progress) { r.progress(p.Name, d) },
+	}
+	if p.Kind == workloads.Load {
+		spec.Workers = r.config.loaders()
 	}
 	if key := c.key(p.Name); r.log != nil && p.Kind == workloads.Measure {
 		tag := func(op int, k latency.Kind) string { return key.Tag(workloads.Op(op).String(), k.String()) }

@@ -41,7 +41,10 @@ type Config struct {
 	// Whoever opened it closes it.
 	Mail messages.Source
 
-	Workers int           // of open-loop phases and of the load; 0 is DefaultWorkers
+	// Workers is how many operations an open loop may have under way; 0 is what the
+	// phase says, and else DefaultWorkers with an engine in this process and RemoteWorkers over a network. A load has as many
+	// loaders, but no more than DefaultWorkers.
+	Workers int
 	MaxLag  time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxLag
 	Audit   AuditMode
 
@@ -61,8 +64,11 @@ type Config struct {
 
 // Defaults of Config.
 const (
-	// DefaultWorkers is enough for 20,000/s at a service time of 1.6 ms.
+	// DefaultWorkers is enough for 20,000/s at a service time of 1.6 ms. With an engine in
+	// this process more workers get less done once the processors are full.
 	DefaultWorkers = 32
+	// RemoteWorkers is enough for 20,000/s at a service time of 25 ms.
+	RemoteWorkers = 512
 	// DefaultMaxLag is how late an operation may start. It is far beyond what a
 	// healthy run shows: up to it, waiting is in the figures, not dropped.
 	DefaultMaxLag = 10 * time.Second
@@ -96,9 +102,23 @@ type Progress struct {
 	drive.Progress
 }
 
-func (c *Config) workers() int {
-	if c.Workers > 0 {
+// workers is how many operations of a phase may be under way.
+func (c *Config) workers(e drivers.Engine, p *workloads.Phase) int {
+	switch {
+	case c.Workers > 0:
 		return c.Workers
+	case p.Workers > 0:
+		return p.Workers
+	case e.Remote:
+		return RemoteWorkers
+	}
+	return DefaultWorkers
+}
+
+// loaders is how many workers load and check a store.
+func (c *Config) loaders() int {
+	if c.Workers > 0 {
+		return min(c.Workers, DefaultWorkers)
 	}
 	return DefaultWorkers
 }

@@ -24,7 +24,7 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 		Machine: thisMachine(), Shard: reports.Shard{Index: 1, Of: 1}, Environment: Environment(r.data.path),
 		Config: reports.Config{
 			Models: []string{}, Engines: []string{},
-			Trials: max(1, c.Trials), Durability: c.Durability.String(), CacheBytes: c.CacheBytes, Workers: c.workers(),
+			Trials: max(1, c.Trials), Durability: c.Durability.String(), CacheBytes: c.CacheBytes, Workers: c.Workers,
 			MaxLag: c.maxLag().Seconds(), Audit: c.Audit.String(), Data: c.DataDir != "",
 		},
 		Settings: c.settings(), Schemas: []reports.Schema{}, Phases: []reports.Phase{}, Cells: []reports.Cell{},

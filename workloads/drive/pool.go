@@ -1,0 +1,165 @@
+package drive
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+const (
+	// FirstWorkers is how many workers an open loop begins with, if it may have as many.
+	FirstWorkers = 32
+	// growEvery is how often a pool looks whether all workers are busy.
+	growEvery = 5 * time.Millisecond
+	// idleMost is how long a worker that was added may wait for its next operation. Then
+	// it ends: workers that wait have chosen their messages long before they need them.
+	idleMost = time.Second
+	// usualMost is how much longer than usual a call may take and still be as usual.
+	usualMost = 1.5
+	// usualLeast is how many calls it takes to tell what is usual.
+	usualLeast = 8
+)
+
+// pool are the workers of a phase. An open loop begins with a few. When all are busy, it
+// doubles them, up to Spec.Workers.
+type pool struct {
+	idle    atomic.Int32  // workers that wait until their operation is due
+	whole   atomic.Bool   // there are as many workers as there may be
+	drained chan struct{} // closed when the stream has no more
+	once    sync.Once
+
+	mu   sync.Mutex
+	all  []*worker // also those that have ended
+	busy int       // that have not ended
+	most int       // the most at a time
+	full bool      // no further worker could be made
+
+	// usual is how long a call takes that found a free worker, by operation: the lower
+	// quartile so far in nanoseconds, 0 while it is not known.
+	usual [workloads.NumOps]atomic.Int64
+}
+
+// first is how many workers the phase begins with.
+func (p *phase) first() int {
+	if !p.Stream.Open() {
+		return p.Workers
+	}
+	return min(p.Workers, max(p.First, FirstWorkers))
+}
+
+// add makes n more workers.
+func (p *phase) add(n int) (added []*worker, err error) {
+	for range n {
+		w, err := newWorker(p, len(p.pool.all))
+		if err != nil {
+			return added, err
+		}
+		added = append(added, w)
+		p.pool.mu.Lock()
+		p.pool.all = append(p.pool.all, w)
+		p.pool.busy++
+		p.pool.most = max(p.pool.most, p.pool.busy)
+		p.pool.whole.Store(p.pool.busy >= p.Workers)
+		p.pool.mu.Unlock()
+	}
+	return added, nil
+}
+
+// cap is how many workers there could have been.
+func (p *phase) cap() int {
+	if p.pool.full {
+		return p.pool.most
+	}
+	return p.Workers
+}
+
+// leave notes that a worker has ended.
+func (p *pool) leave() {
+	p.mu.Lock()
+	p.busy--
+	p.mu.Unlock()
+}
+
+// drain notes that the stream has no more.
+func (p *pool) drain() { p.once.Do(func() { close(p.drained) }) }
+
+// grow adds workers while there are fewer than there may be and all are busy. A worker that cannot be made, say for want of file descriptors, ends the growth
+// and not the phase.
+func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
+	ticks := time.NewTicker(growEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.pool.drained:
+			return nil
+		case <-ticks.C:
+		}
+		if p.pool.idle.Load() > 0 {
+			continue
+		}
+		p.pool.mu.Lock()
+		busy := p.pool.busy
+		p.pool.mu.Unlock()
+		added, err := p.add(max(0, min(busy, p.Workers-busy)))
+		for _, w := range added {
+			w.extra = true
+			w.last = p.clock.now()
+			w.free = w.last
+			g.Go(func() error { return w.work(ctx, opCtx) })
+		}
+		if err != nil {
+			p.pool.full = true
+			p.pool.whole.Store(true)
+			return nil
+		}
+	}
+}
+
+// noteQueued counts an operation that found all workers busy, and whether that was for
+// want of workers: there may be no more, and since its queue began, this worker was busy
+// for longer than a start may be late with calls that took no longer than usual.
+func (w *worker) noteQueued() {
+	w.stats.queued++
+	if w.crowd > w.phase.Lateness && w.phase.pool.whole.Load() {
+		w.stats.crowded++
+	}
+}
+
+// crowding adds a call to those that operations wait for. A call that took longer than
+// usual was the store's fault, and so was the wait for it.
+func (w *worker) crowding(took time.Duration) {
+	usual := time.Duration(usualMost * float64(w.phase.pool.usual[w.op.Op].Load()))
+	if took > usual {
+		w.crowd = 0
+		return
+	}
+	w.crowd += took
+}
+
+// free is the distribution of the service times of operations that found a free worker;
+// nil if there are none.
+func free(o *latency.Op) *hdr.Histogram {
+	all, queued := o.Times[latency.Service], o.Times[latency.Queued]
+	if all == nil || queued == nil {
+		return all
+	}
+	return without(all, queued)
+}
+
+// learn finds out what is usual, from all operations so far.
+func (p *phase) learn() {
+	for op := range workloads.NumOps {
+		if h := free(p.recorder.Total(op)); h != nil && h.TotalCount() >= usualLeast {
+			p.pool.usual[op].Store(h.ValueAtQuantile(25))
+		}
+	}
+}
