@@ -84,6 +84,13 @@ var layers = []struct {
 		[]string{"schemas/forecast", "models", "models/mail", "workloads", "workloads/messages"},
 		[]string{"schemas", "models/*", "drivers", "drivers/*", "drivers/launch/live"},
 	},
+	{
+		"workloads/estimate",
+		[]string{
+			"schemas", "schemas/forecast", "drivers", "models", "workloads", "workloads/messages", "workloads/population", "workloads/random",
+		},
+		nil,
+	},
 	{"workloads/replay", []string{"schemas/strict", "workloads"}, []string{"workloads/messages", "workloads/run", "models", "models/*", "drivers", "drivers/*", "reports"}},
 	{"workloads/random", []string{"schemas/strict"}, nil},
 	{"workloads/messages", []string{"models/mail", "workloads", "workloads/random"}, nil},

@@ -34,6 +34,7 @@ type runFlags struct {
 	noFloor, quiet  bool
 	noFail          bool
 	from            string
+	dryRun          bool
 }
 
 func newRun(known registry) *cobra.Command {
@@ -64,7 +65,8 @@ tables of its own there. It drops them at the end, unless --data keeps them.
   mailbench run churn -m elasticinbox --data mydata --audit
   mailbench run -m elasticinbox --data mydata --audit=only   after a crash
   mailbench run mine.yaml --trials 6 -o results/mine
-  mailbench run --from results/mine`,
+  mailbench run --from results/mine
+  mailbench run sessions --dry-run`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, known, args)
@@ -106,6 +108,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 			mostWorkers, run.DefaultWorkers, run.RemoteWorkers))
 	flags.Var(duration(&f.maxLag, 1, mostLag), "max-lag",
 		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done: operations, bytes, time and disk")
 	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost")
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
@@ -145,6 +148,9 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 			return err
 		}
 	}
+	if f.dryRun {
+		return notBegun(run.DryRun(ctx, *c, cmd.OutOrStdout()))
+	}
 	path := f.outputDir(c.Workload.Name)
 	dir, err := reports.Create(path, page.Report)
 	if errors.Is(err, reports.ErrTaken) {
@@ -169,7 +175,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	result, err := run.Run(ctx, *c)
 	bar.close()
 	if result == nil {
-		return errors.Join(err, dir.Abort())
+		return errors.Join(notBegun(err), dir.Abort())
 	}
 	return f.finish(cmd.OutOrStdout(), dir, result, err)
 }
@@ -212,4 +218,15 @@ func printRun(out io.Writer, r *reports.Run) error {
 		return err
 	}
 	return styled(out, text.String())
+}
+
+// notBegun gives a run that cannot begin as it was asked for the status of wrong input.
+func notBegun(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, run.ErrDisk) {
+		return usage(err)
+	}
+	return missing(err)
 }

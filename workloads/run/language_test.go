@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
+	estimates "github.com/mailbench/mailbench/workloads/estimate"
 )
 
 // spy notes how the operations of a workload call a mailbox.
@@ -186,5 +188,41 @@ func TestReplayedTrace(t *testing.T) {
 	c.Workload.Phases[1].Replay.Trace += ".not"
 	if _, err := Run(t.Context(), c); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a trace that is not there: %v", err)
+	}
+}
+
+// A dry run counts what the run then does, and a run that does not fit on the disk is
+// refused before anything is written.
+func TestDryRun(t *testing.T) {
+	c := Config{
+		Workload: parse(t, "  - measure: {operations: 200, rate: 2000/s, mix: {deliver: 1, list: 3}}\n"), NoFloor: true,
+		Models: bundledModels()[:2], Engines: []drivers.Engine{pebble.Engine()}, DataDir: filepath.Join(t.TempDir(), "data"),
+	}
+	var b strings.Builder
+	if err := DryRun(t.Context(), c, &b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"5 users, 15 folders, 150 messages", "load                  150 operations", "list                150", "Time: about", c.Models[1].Name + " embedded"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if _, err := os.Stat(c.DataDir); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a dry run made the data folder")
+	}
+	census, err := c.Workload.Census(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := estimates.Of(c.Workload, census, source())
+	need, err := c.disk(t.Context(), e, source(), func(string, string, float64) {})
+	if err != nil || need < e.Bytes || need > 2*e.AtMost() {
+		t.Errorf("%g bytes of mail need %g of disk, and at most %g: %v", e.Bytes, need, e.AtMost(), err)
+	}
+	if err := c.fits(t.Context(), census, source(), c.DataDir, need*0.99); !errors.Is(err, ErrDisk) {
+		t.Errorf("too small a disk: %v", err)
+	}
+	if err := c.fits(t.Context(), census, source(), c.DataDir, need*1.01); err != nil {
+		t.Errorf("a disk that is large enough: %v", err)
 	}
 }

@@ -53,6 +53,9 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	if r.source == nil {
 		r.source = messages.NewGenerator(c.Workload)
 	}
+	if err := c.fits(ctx, census, r.source, data.path, freeBytes(data.path)); err != nil {
+		return nil, err
+	}
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") == "" {
 		r.memoryLimit = limit
 		defer debug.SetMemoryLimit(limit)

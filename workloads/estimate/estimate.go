@@ -1,0 +1,199 @@
+// Package estimate tells what a workload will do before it does it: how many operations
+// and bytes, how long that takes, and how much disk a model needs.
+package estimate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas/forecast"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/population"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// Estimate is what a workload will do with one model on one engine.
+type Estimate struct {
+	Users, Folders, Messages int
+	Bytes                    float64 // of raw mail in the load
+	Phases                   []Phase
+	// Delivered is how many messages the phases put into mailboxes.
+	Delivered float64
+}
+
+// Phase is what a phase will do.
+type Phase struct {
+	Name, Kind string
+	Operations float64 // expected; 0: a closed loop of some duration has as many as it can
+	Time       time.Duration
+	Closed     bool
+	Ops        []Op // those of the mix, the most frequent first
+}
+
+// Op is how many operations of a kind there will be.
+type Op struct {
+	Name  string
+	Count float64
+}
+
+// A load takes about this much on an embedded engine, on a machine with two cores. It is
+// only to tell minutes from hours.
+const (
+	loadMessages = 1000 // a second
+	loadBytes    = 20e6 // a second
+)
+
+// Of estimates a workload. Traces must have been opened.
+func Of(w *workloads.Workload, c *workloads.Census, mail messages.Source) *Estimate {
+	e := &Estimate{Users: c.Users(), Folders: c.Folders(), Messages: c.Messages()}
+	e.Bytes = float64(e.Messages) * MeanSize(w, mail)
+	for i := range w.Phases {
+		p := &w.Phases[i]
+		one := Phase{Name: p.Name, Kind: p.Kind.String(), Time: p.Duration, Closed: p.Arrivals == workloads.Closed}
+		switch {
+		case p.Kind == workloads.Load:
+			one.Operations = float64(e.Messages)
+			one.Time = seconds(max(one.Operations/loadMessages, e.Bytes/loadBytes))
+		case p.Runs():
+			e.phase(&one, p, w.Mail.Recipients.Mean())
+		}
+		e.Phases = append(e.Phases, one)
+	}
+	return e
+}
+
+func (e *Estimate) phase(one *Phase, p *workloads.Phase, recipients float64) {
+	one.Operations = float64(p.Operations)
+	if rate := p.Rate; rate.Count > 0 && !one.Closed {
+		if n := rate.PerSecond() * p.Duration.Seconds(); p.Duration > 0 && (n < one.Operations || p.Operations == 0) {
+			one.Operations = n
+		}
+		one.Time = seconds(one.Operations / rate.PerSecond())
+	}
+	for op := range workloads.Op(workloads.NumOps) {
+		if p.Mix.Has(op) {
+			one.Ops = append(one.Ops, Op{op.String(), one.Operations * p.Mix.Share(op)})
+		}
+	}
+	slices.SortStableFunc(one.Ops, func(a, b Op) int { return int(math.Copysign(1, b.Count-a.Count)) })
+	if p.Mix.Has(workloads.Deliver) {
+		e.Delivered += one.Operations * p.Mix.Share(workloads.Deliver) * recipients
+	}
+}
+
+// Time is how long all phases take.
+func (e *Estimate) Time() (d time.Duration) {
+	for _, p := range e.Phases {
+		d += p.Time
+	}
+	return d
+}
+
+// MeanSize is the mean size of a raw message.
+func MeanSize(w *workloads.Workload, mail messages.Source) float64 {
+	if mail != nil {
+		if info := mail.Info(); info.Messages > 0 {
+			return float64(info.Bytes) / float64(info.Messages)
+		}
+	}
+	mean := func(d random.Dist) float64 { return min(d.Mean(), float64(workloads.MaxMessage)) }
+	const header, base64, quoted = 1200, 78.0 / 57, 1.3
+	m := &w.Mail
+	return header + mean(m.Body)*(1+m.HTML*quoted) + m.Attachments.Share*mean(m.Attachments.Count)*(mean(m.Attachments.Size)*base64+300)
+}
+
+// most is far more than any model takes of a byte of mail: the dearest keep it twice, and
+// an engine needs room to compact.
+const most = 6
+
+// AtMost is an upper bound of the disk that any model needs, in bytes.
+func (e *Estimate) AtMost() float64 {
+	n := float64(e.Messages)
+	return most * (e.Bytes/max(1, n) + 2000) * (n + e.Delivered)
+}
+
+// sampled is how many messages Disk looks at.
+const sampled = 300
+
+// Disk is how much disk a model needs on an engine, in bytes, with what compaction needs
+// beside it; ok is false if the engine's files are not known or not here.
+func (e *Estimate) Disk(
+	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model, engine drivers.Engine,
+) (bytes float64, ok bool, err error) {
+	if engine.Forecast == nil || engine.Remote {
+		return 0, false, nil
+	}
+	s, err := m.Schema()
+	if err != nil {
+		return 0, false, fmt.Errorf("schema of %s: %w", m.Name, err)
+	}
+	files, err := engine.Forecast(s)
+	if err != nil {
+		return 0, false, nil // the engine does not run the schema, and the run will say so
+	}
+	p, err := population.Of(ctx, w, mail, sampled)
+	if err != nil {
+		return 0, false, err
+	}
+	f, err := forecast.Make(s, p, files)
+	if err != nil {
+		return 0, false, nil // a model outside of this repository may not say what its rows are
+	}
+	report := f.Report(p, 1, []float64{0})
+	grown := (float64(e.Messages) + e.Delivered) / max(1, float64(e.Messages))
+	return report.Space.Disk[0] * grown, true, nil
+}
+
+// WriteText prints the estimate.
+func (e *Estimate) WriteText(out io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d users, %d folders, %d messages (about %s of mail)\n\n", e.Users, e.Folders, e.Messages, Size(e.Bytes))
+	for _, p := range e.Phases {
+		fmt.Fprintf(&b, "  %-14s", p.Name)
+		switch {
+		case p.Operations == 0 && p.Closed && p.Time > 0:
+			fmt.Fprintf(&b, " as many operations as the engine can in %v\n", p.Time)
+			continue
+		case p.Operations > 0:
+			fmt.Fprintf(&b, " %10.0f operations", p.Operations)
+		}
+		if p.Time > 0 {
+			about := ""
+			if p.Kind == workloads.Load.String() {
+				about = "perhaps "
+			} else if p.Kind == workloads.Warmup.String() {
+				about = "at most "
+			}
+			fmt.Fprintf(&b, ", %s%v", about, p.Time.Round(time.Second/10))
+		}
+		b.WriteString("\n")
+		for _, o := range p.Ops {
+			fmt.Fprintf(&b, "    %-14s %8.0f\n", o.Name, o.Count)
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// Size is a number of bytes as people write it.
+func Size(n float64) string {
+	for _, u := range []struct {
+		name string
+		of   float64
+	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}} {
+		if n >= u.of {
+			return fmt.Sprintf("%.3g %s", n/u.of, u.name)
+		}
+	}
+	return fmt.Sprintf("%.0f bytes", n)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(min(s, 1e9) * 1e9) }

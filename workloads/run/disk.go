@@ -1,0 +1,110 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"github.com/mailbench/mailbench/workloads"
+	estimates "github.com/mailbench/mailbench/workloads/estimate"
+	"github.com/mailbench/mailbench/workloads/messages"
+)
+
+// ErrDisk says that a run does not fit on the disk.
+var ErrDisk = errors.New("the disk is too small")
+
+// disk is how much the run needs at once on the disk of the data folder, in bytes. Each
+// store is removed before the next one, unless the data is kept.
+func (c *Config) disk(ctx context.Context, e *estimates.Estimate, source messages.Source, each func(model, engine string, bytes float64)) (float64, error) {
+	sum, largest := 0.0, 0.0
+	for _, engine := range c.Engines {
+		for _, m := range c.Models {
+			bytes, ok, err := e.Disk(ctx, c.Workload, source, m, engine)
+			if err != nil {
+				return 0, err
+			}
+			if ok {
+				sum += bytes * float64(max(1, c.Trials))
+				largest = max(largest, bytes)
+				each(m.Name, engine.Name, bytes)
+			}
+		}
+	}
+	if c.DataDir != "" {
+		return sum, nil
+	}
+	return largest, nil
+}
+
+// fits refuses a run that does not fit on the disk. A data set that is there already
+// is not counted again.
+func (c *Config) fits(ctx context.Context, census *workloads.Census, source messages.Source, dir string, free float64) error {
+	e := estimates.Of(c.Workload, census, source)
+	if c.Audit == AuditOnly || free <= 0 || e.AtMost()*float64(len(c.Models)*max(1, c.Trials)) < free {
+		return nil // far from the bound: there is no need to look closer
+	}
+	have := 0.0
+	for _, m := range c.Models {
+		for _, engine := range c.Engines {
+			if _, err := os.Stat((&dataDir{path: dir}).cellDir(m.Name, engine.Name, 1)); err == nil {
+				have = math.MaxFloat64 // it is known to fit
+			}
+		}
+	}
+	need, err := c.disk(ctx, e, source, func(string, string, float64) {})
+	if err != nil || need <= free || have > 0 {
+		return err
+	}
+	return fmt.Errorf("%w: the run needs about %s in %s, which has %s free; make the population smaller, or name another folder (--data, or TMPDIR)",
+		ErrDisk, estimates.Size(need), dir, estimates.Size(free))
+}
+
+// DryRun prints what a run would do, and touches no engine.
+func DryRun(ctx context.Context, c Config, out io.Writer) error {
+	if err := openTraces(ctx, c.Workload); err != nil {
+		return err
+	}
+	census, err := c.Workload.Census(ctx)
+	if err != nil {
+		return err
+	}
+	source := c.Mail
+	if source == nil {
+		source = messages.NewGenerator(c.Workload)
+	}
+	dir := c.DataDir
+	if dir == "" {
+		dir = os.TempDir()
+	}
+	e := estimates.Of(c.Workload, census, source)
+	cells := len(c.Models) * len(c.Engines) * max(1, c.Trials)
+	fmt.Fprintf(out, "Workload %s: %d models, %d engines, %d trials. For each of %d combinations:\n\n",
+		c.Workload.Name, len(c.Models), len(c.Engines), max(1, c.Trials), cells)
+	if err := e.WriteText(out); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nTime: about %v in all, and what engines take to settle.\n", (e.Time() * time.Duration(cells)).Round(time.Second))
+	fmt.Fprintln(out, "\nDisk, with room for compaction, uncompressed:")
+	need, err := c.disk(ctx, e, source, func(model, engine string, bytes float64) {
+		fmt.Fprintf(out, "  %-24s %s\n", model+" "+engine, estimates.Size(bytes))
+	})
+	if err != nil {
+		return err
+	}
+	for _, engine := range c.Engines {
+		if engine.Remote {
+			fmt.Fprintf(out, "  %s: elsewhere; see %q\n", engine.Name, "mailbench schema forecast")
+		}
+	}
+	free := freeBytes(existing(dir))
+	fmt.Fprintf(out, "  needed at once: %s in %s", estimates.Size(need), dir)
+	if free > 0 {
+		fmt.Fprintf(out, ", which has %s free", estimates.Size(free))
+	}
+	fmt.Fprintln(out)
+	return c.fits(ctx, census, source, dir, free)
+}
