@@ -22,8 +22,8 @@ type Comparison struct {
 	// Paired says that trials of both sides took turns and were compared in pairs.
 	Paired bool `json:"paired"`
 	// Interleaved says that they took turns. If they did not, what changed in the
-	// machine between the runs is in the ratios, and all of an interval must lie beyond
-	// what matters before a difference is called one.
+	// machine between the runs is in the ratios: all of an interval must lie beyond
+	// what matters, and beyond what trials vary, before a difference is called one.
 	Interleaved bool     `json:"interleaved"`
 	Notes       []string `json:"notes"`
 	Cells       []Cell   `json:"cells"`
@@ -90,7 +90,8 @@ type Figure struct {
 	Exact  bool `json:"exact,omitempty"` // the difference is no matter of chance
 	Gate   bool `json:"gate"`            // the figure fails the comparison if it is worse
 
-	is *figure
+	is     *figure
+	spread float64 // standard deviation of the logarithm between trials
 }
 
 // Options say how to compare.
@@ -207,7 +208,7 @@ func (c *Comparison) time(all []*pair, arrangements int) {
 	for i, e := range judgeAll(samples, matters, c.Paired, arrangements) {
 		f := of[i]
 		f.Base, f.New = number(math.Exp(median(samples[i].base))), number(math.Exp(median(samples[i].new)))
-		f.Ratio = number(math.Exp(e.ratio))
+		f.Ratio, f.spread = number(math.Exp(e.ratio)), e.spread
 		f.Low, f.High = number(math.Exp(e.low)), number(math.Exp(e.high))
 	}
 }
@@ -274,6 +275,10 @@ func (f *Figure) differs(more, matters bool) {
 // leastTrials of each side have arrangements enough to tell a difference: 70.
 const leastTrials = 4
 
+// drifts is by how many standard deviations of its trials the machine may have drifted
+// from one run to the next. Where trials vary much, the hours vary much too.
+const drifts = 2
+
 // judgeTime gives the verdict of a timed figure of which that many trials are left.
 func (f *Figure) judgeTime(trials int, interleaved bool) {
 	limit := math.Log1p(f.Limit)
@@ -285,7 +290,7 @@ func (f *Figure) judgeTime(trials int, interleaved bool) {
 		return
 	}
 	estimate, low, high := math.Log(*f.Ratio), math.Log(*f.Low), math.Log(*f.High)
-	nearest := limit
+	nearest := max(limit, drifts*f.spread)
 	if interleaved {
 		nearest = 0
 	}

@@ -124,9 +124,17 @@ func TestVerdicts(t *testing.T) {
 func TestOneAfterTheOther(t *testing.T) {
 	for _, tc := range []struct {
 		factor float64
+		varied int64 // of trials, in ns
 		want   Verdict
-	}{{1, Same}, {1.07, CannotTell}, {1.3, Worse}} {
+	}{{1, 0, Same}, {1.07, 0, CannotTell}, {1.3, 0, Worse}, {1.3, 60_000, CannotTell}, {1.8, 60_000, Worse}} {
 		base, fresh := pairOf(10)
+		for _, s := range []Side{base, fresh} {
+			for i := range s.Runs[0].Cells {
+				o := s.Runs[0].Cells[i].Ops["list"]
+				o.Response.P50 += int64(i%2) * tc.varied
+				s.Runs[0].Cells[i].Ops["list"] = o
+			}
+		}
 		for i := range fresh.Runs[0].Cells {
 			fresh.Runs[0].Cells[i].Started = began.Add(time.Hour + time.Duration(i)*time.Second).Format(time.RFC3339Nano)
 		}
@@ -177,6 +185,11 @@ func TestSequentialRunsAreExact(t *testing.T) {
 	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != Worse || !f.Exact {
 		t.Errorf("one call more in 4 operations: %s, exact %v", f.Verdict, f.Exact)
 	}
+	fresh.Runs[0].Cells[0].Trial, fresh.Runs[0].Cells[1].Trial = 2, 2 // which draws other operations
+	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != CannotTell {
+		t.Errorf("in another trial: %s", f.Verdict)
+	}
+	fresh.Runs[0].Cells[0].Trial, fresh.Runs[0].Cells[1].Trial = 1, 1
 	fresh.Runs[0].Cells[1].Client.Workers = 4 // loaders
 	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != CannotTell {
 		t.Errorf("with four loaders: %s", f.Verdict)

@@ -12,7 +12,10 @@ type sample struct{ base, new []float64 }
 
 // estimate is the logarithm of the ratio new/base with the bounds of its interval.
 // Bounds are infinite where there were too few trials for any.
-type estimate struct{ ratio, low, high float64 }
+type estimate struct {
+	ratio, low, high float64
+	spread           float64 // standard deviation of a side's trials
+}
 
 const (
 	// oneIn is of how many comparisons of equal builds one may have a figure that differs.
@@ -46,6 +49,7 @@ func judgeAll(samples []sample, matters []float64, paired bool, most int) []esti
 	a := newArranger(samples, matters, paired, most)
 	for i := range samples {
 		estimates[i].ratio, errors[i] = a.deviation(i)
+		estimates[i].spread = spread(a.values[i], a.base)
 	}
 	critical := a.critical()
 	for i := range estimates {
@@ -143,6 +147,27 @@ func (a *arranger) deviation(i int) (difference, err float64) {
 		variance += max(0, squares[side]-sum[side]*sum[side]/n[side]) / (n[side] - 1) / n[side]
 	}
 	return sum[1]/n[1] - sum[0]/n[0], math.Sqrt(variance)
+}
+
+// spread is the standard deviation of the trials within their sides.
+func spread(values []float64, base int) float64 {
+	var squares, n float64
+	for _, side := range [][]float64{values[:base], values[base:]} {
+		there := slices.DeleteFunc(slices.Clone(side), math.IsNaN)
+		if len(there) < 2 {
+			continue
+		}
+		var sum float64
+		for _, v := range there {
+			sum += v
+		}
+		mean := sum / float64(len(there))
+		for _, v := range there {
+			squares += (v - mean) * (v - mean)
+		}
+		n += float64(len(there) - 1)
+	}
+	return math.Sqrt(squares / max(1, n))
 }
 
 // pairDeviation does the same with the differences between the trials of each pair.

@@ -74,7 +74,7 @@ func (c *Comparison) trials() string {
 		return s + "which took turns"
 	}
 	return s + "one run after the other: what changed in the machine meanwhile is in the ratios " +
-		"(compare --run takes turns)"
+		"(docs/compare.md says how to take turns)"
 }
 
 // most is how many trials the cell with the most of them has.
@@ -89,7 +89,7 @@ func (c *Comparison) most() (base, fresh int) {
 func (c *Comparison) legend() []string {
 	rule := "A timed figure is worse or better if its interval excludes 1 and its ratio is beyond the limit."
 	if !c.Interleaved {
-		rule = "A timed figure is worse or better if all of its interval is beyond the limit."
+		rule = "A timed figure is worse or better if all of its interval is beyond the limit, and beyond twice the deviation between trials."
 	}
 	return []string{
 		"ratio is new/base. All intervals hold together with 95% confidence. limit is the smallest difference that matters; ! " +
