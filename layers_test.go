@@ -46,6 +46,7 @@ var layers = []struct {
 	{"reports/latency", nil, nil},
 	{"reports/compare", []string{"reports", "reports/units"}, nil},
 	{"reports/judge", []string{"reports", "reports/units"}, nil},
+	{"reports/search", []string{"reports", "reports/judge", "reports/units"}, nil},
 	{"workloads/crash", nil, nil},
 	{"workloads/ledger", []string{"drivers", "models", "models/mail", "reports", "workloads/crash"}, []string{"workloads"}},
 	{

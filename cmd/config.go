@@ -35,6 +35,12 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	case c.Audit == run.AuditOnly && statErr != nil:
 		return nil, missing(fmt.Errorf("--audit=only reads what an earlier run left: %w", statErr))
 	}
+	if c.FindMax, err = f.findMax.config(); err != nil {
+		return nil, err
+	}
+	if c.FindMax != nil && c.Audit == run.AuditOnly {
+		return nil, usagef("--find-max measures, and --audit=only does not: leave one of them out")
+	}
 	c.Null = &known.floor
 	more, err := contactOverride(c.Engines, f.contact)
 	if err != nil {

@@ -46,6 +46,7 @@ func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*reports.Run, er
 			take()
 		}
 	}
+	f.findMax.repeat(flags, c.FindMax)
 	f.text, f.textName = []byte(r.Workload.Text), filepath.Join(f.from, reports.RunFile)
 	return r, nil
 }

@@ -35,6 +35,7 @@ type runFlags struct {
 	noFail          bool
 	from            string
 	dryRun          bool
+	findMax         findMaxFlags
 }
 
 func newRun(known registry) *cobra.Command {
@@ -57,13 +58,25 @@ run. "mailbench engines NAME" lists the settings. A run makes keyspaces and
 tables of its own there. It drops them at the end, unless --data keeps them.
 
   mailbench run -e cassandra --contact 10.0.0.1,10.0.0.2 \
-    --set engines.cassandra.consistency=QUORUM`,
+    --set engines.cassandra.consistency=QUORUM
+
+A workload's section expect bounds its figures (expect: {list.p99: <20ms,
+errors: <0.1%}). A run that misses a bound exits with 3.
+
+--find-max searches for the highest rate at which each measured phase keeps
+what the workload expects, for each model on each engine. The rate doubles until
+a step breaks; the bracket is then halved, and both its ends are measured twice.
+A workload that expects nothing is held to achieved >=99%, errors <0.1% and
+p99 <100ms. Where the client is the limit, or engine and client together fill
+the processors that they share, the result is only 'at least'.`,
 		Example: `  mailbench run
   mailbench run workday -m james,datastax --set phases.measure.rate=200/s
   mailbench run workday -m james,james@plain-flags
   mailbench run delivery --mail archive.mbox.gz --durability process
   mailbench run churn -m elasticinbox --data mydata --audit
   mailbench run -m elasticinbox --data mydata --audit=only   after a crash
+  mailbench run -m james,oracle --find-max --max-rate 1000/s --step 1s
+  mailbench run listing --find-max --set 'expect.list.p99=<20ms'
   mailbench run mine.yaml --trials 6 -o results/mine
   mailbench run --from results/mine
   mailbench run sessions --dry-run`,
@@ -109,6 +122,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(duration(&f.maxLag, 1, mostLag), "max-lag",
 		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done: operations, bytes, time and disk")
+	f.findMax.bind(flags)
 	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost")
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
@@ -130,6 +144,9 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		if known, err = known.withSaved(was); err != nil {
 			return err
 		}
+	}
+	if err := f.findMax.check(cmd.Flags()); err != nil {
+		return err
 	}
 	c, err := f.config(known, name, cmd.Flags().Changed("seed"))
 	if err != nil {

@@ -32,11 +32,30 @@ func verdict(r *reports.Run, noFail bool) error {
 	if noFail {
 		return nil
 	}
+	if err := notFound(r); err != nil {
+		return err
+	}
 	unusable := slices.Concat(empty(r), cellsOf(r, reports.Overloaded), cellsOf(r, reports.Invalid))
 	if len(unusable) > 0 {
 		return cellError(unusable, exitBroken)
 	}
 	return broken(r)
+}
+
+// notFound is the error of the first search that did not find a rate.
+func notFound(r *reports.Run) error {
+	for i := range r.Searches {
+		s := &r.Searches[i]
+		if s.Found == nil {
+			continue
+		}
+		switch s.Found.Limit {
+		case reports.LimitStore, reports.LimitMachine, reports.LimitMaxRate:
+		default:
+			return statusError{exitBroken, fmt.Errorf("%s on %s, phase %s: highest rate: %s", s.Model, s.Engine, s.Phase, s.Found.Text)}
+		}
+	}
+	return nil
 }
 
 // broken is the error of the first objective that is missed, or else of the first that

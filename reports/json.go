@@ -7,10 +7,10 @@ import (
 )
 
 // cellsApart writes a run as JSON that people can read and tools can search by
-// lines: indented, with each cell on a line of its own.
+// lines: indented, with each cell and each search on a line of its own.
 func cellsApart(r *Run) ([]byte, error) {
 	head := *r
-	head.Cells = nil
+	head.Cells, head.Searches = nil, nil
 	b, err := json.MarshalIndent(&head, "", "  ")
 	if err != nil {
 		return nil, err
@@ -18,17 +18,30 @@ func cellsApart(r *Run) ([]byte, error) {
 	const empty = `"cells": null`
 	at := bytes.LastIndex(b, []byte(empty))
 	tail := slices.Clone(b[at+len(empty):])
-	b = append(b[:at], `"cells": [`...)
-	for i := range r.Cells {
-		cell, err := json.Marshal(&r.Cells[i])
+	b = b[:at]
+	if len(r.Searches) > 0 {
+		if b, err = lines(append(b, `"searches": [`...), r.Searches); err != nil {
+			return nil, err
+		}
+		b = append(b, ",\n  "...)
+	}
+	if b, err = lines(append(b, `"cells": [`...), r.Cells); err != nil {
+		return nil, err
+	}
+	return append(append(b, tail...), '\n'), nil
+}
+
+// lines writes a list, each value on a line, and ends it.
+func lines[T any](b []byte, values []T) ([]byte, error) {
+	for i := range values {
+		text, err := json.Marshal(&values[i])
 		if err != nil {
 			return nil, err
 		}
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(b, "\n    "...), cell...)
+		b = append(append(b, "\n    "...), text...)
 	}
-	b = append(append(b, "\n  ]"...), tail...)
-	return append(b, '\n'), nil
+	return append(b, "\n  ]"...), nil
 }

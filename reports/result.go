@@ -25,6 +25,7 @@ type Run struct {
 	Phases      []Phase           `json:"phases"`
 	Objectives  []Objective       `json:"objectives,omitempty"`
 	Mail        *MailInfo         `json:"mail,omitempty"`
+	Searches    []Search          `json:"searches,omitempty"`
 	Floor       []Floor           `json:"floor,omitempty"`
 	Audits      []Audit           `json:"audits,omitempty"`
 	Left        []string          `json:"left,omitempty"` // what could not be removed, and how to remove it
@@ -73,6 +74,15 @@ type Config struct {
 	Audit      string   `json:"audit"`
 	MailFile   string   `json:"mail_file,omitempty"`
 	Data       bool     `json:"data,omitempty"` // stores were kept in a data folder
+	FindMax    *FindMax `json:"find_max,omitempty"`
+}
+
+// FindMax is how a run searched for highest rates.
+type FindMax struct {
+	From      float64 `json:"from_rate,omitempty"` // left out: the rate of each phase
+	Max       float64 `json:"max_rate"`
+	Precision float64 `json:"precision"`
+	Step      float64 `json:"step_seconds"`
 }
 
 // Phase is a phase of the workload with the digest of its plan: two runs with

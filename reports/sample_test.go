@@ -176,6 +176,7 @@ func sample() *Run {
 		Config: Config{
 			Models: []string{"conversation", "james"}, Engines: []string{"embedded"}, Trials: 1, Durability: "default", CacheBytes: 64_000_000,
 			Workers: 32, MaxLag: 1.5, Audit: "after", MailFile: "in.mbox", Data: true,
+			FindMax: &FindMax{From: 500, Max: 1e6, Precision: 0.05, Step: 5},
 		},
 		Settings: map[string]string{"cassandra_consistency": "QUORUM"},
 		Schemas:  []Schema{{Model: "james", Text: "tables: []\n", SHA256: digest}},
@@ -186,6 +187,12 @@ func sample() *Run {
 		},
 		Mail:  &MailInfo{File: "in" + hostile + ".mbox", Messages: 2500, Bytes: 12_000_000, Malformed: 4, SHA256: digest},
 		Cells: []Cell{load, settle, cold, warmup, invalid, good, synced, overloaded, empty, closed, failed, step},
+		Searches: []Search{{
+			Key: Key{Model: "conversation", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}, Arrivals: "poisson", Default: true,
+			Objectives: []Objective{{Figure: "errors", Sign: "<", Bound: 0.001, Text: "<0.1%"}}, From: 500, Max: 1e6, Precision: 0.05,
+			Steps:      []SearchStep{{Rate: 1000, Verdict: StepBroken, Text: "behind", Refilled: 30, Cell: good}, {Rate: 500, Verdict: StepHeld, Cell: good}},
+			Unfinished: "interrupted", Found: &SearchResult{Limit: LimitUnfinished, Rate: 500, Low: 500, Text: "at least 500/s: the search did not come to its end: interrupted"},
+		}},
 		Floor: []Floor{
 			{NS: 161.2},
 			{Model: "james", Op: "list", NS: 1720, Allocs: 0},

@@ -33,6 +33,7 @@ func (o Text) Write(w io.Writer, r *Run) error {
 	t.head(r)
 	t.warnings(r, view)
 	t.objectives(r)
+	t.searches(r)
 	t.overview(view)
 	all := Sections(r)
 	for i := range all {

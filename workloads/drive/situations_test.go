@@ -30,6 +30,7 @@ type situation struct {
 	MaxLag  time.Duration
 	Length  time.Duration
 	Store   store
+	FindMax bool // Rate is the first of a search
 
 	Procs    int  // GOMAXPROCS
 	Garbage  bool // another part of the process makes garbage, under a tight memory limit
@@ -38,6 +39,8 @@ type situation struct {
 	Stop, Every time.Duration // it is stopped so long, so often; Every 0: once
 	Hogs        int           // other processes that take the one processor that it may use
 	Quota       float64       // processors that its cgroup may use
+
+	number int // of the phase, in a search
 }
 
 // store is how long a store takes. All zero: no time at all.
@@ -151,6 +154,14 @@ const situationVariable = "MAILBENCH_TEST_SITUATION"
 // run carries the situation out in a process of its own.
 func (s situation) run(t *testing.T) *reports.Cell {
 	t.Helper()
+	var c reports.Cell
+	s.into(t, &c)
+	return &c
+}
+
+// into is run for any result.
+func (s situation) into(t *testing.T, result any) {
+	t.Helper()
 	if s.Length == 0 {
 		s.Length = 1200 * ms
 	}
@@ -191,12 +202,10 @@ func (s situation) run(t *testing.T) *reports.Cell {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out.Bytes())
 	}
-	var c reports.Cell
 	line, _, _ := bytes.Cut(out.Bytes(), []byte("\n"))
-	if err := json.Unmarshal(line, &c); err != nil {
+	if err := json.Unmarshal(line, result); err != nil {
 		t.Fatalf("%v: %s", err, out.Bytes())
 	}
-	return &c
 }
 
 // stopAndGo stops the process now and then until quit is closed.
@@ -260,7 +269,13 @@ func TestSituation(t *testing.T) {
 		}()
 	}
 	os.Stderr.WriteString("!")
-	if err := json.NewEncoder(os.Stdout).Encode(s.measure(t)); err != nil {
+	var result any
+	if s.FindMax {
+		result = s.search(t)
+	} else {
+		result = s.measure(t)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
 		t.Fatal(err)
 	}
 	os.Exit(0) // without the lines of the testing package
@@ -272,7 +287,7 @@ var sink atomic.Uint64
 func (s situation) measure(t *testing.T) *reports.Cell {
 	target, stream := testTarget(t, sleepyBound{s.Store, time.Now(), new(atomic.Int64), make(chan struct{}, s.Store.Serves)})
 	phase := workloads.Phase{
-		Kind: workloads.Measure, Name: "measure", Duration: s.Length,
+		Kind: workloads.Measure, Name: "measure", Number: s.number, Duration: s.Length,
 		Mix: workloads.Mix{workloads.List: 50, workloads.Counters: 50}, Arrivals: workloads.Constant,
 		Rate: workloads.Rate{Count: uint64(s.Rate), Per: second},
 	}
@@ -285,7 +300,7 @@ func (s situation) measure(t *testing.T) *reports.Cell {
 	}
 	c := &reports.Cell{
 		Kind: reports.KindMeasure, Seconds: m.Ended.Sub(m.Began).Seconds(), Arrivals: phase.Arrivals.String(),
-		Offered: &m.Offered, Ops: m.Ops, Client: &m.Client, Evidence: &m.Evidence,
+		Offered: &m.Offered, Ops: m.Ops, AllOps: m.AllOps, Client: &m.Client, Evidence: &m.Evidence,
 	}
 	judge.Apply(c)
 	return c
@@ -316,12 +331,21 @@ func (m sleepyMailbox) Stats(ctx context.Context, f *models.Folder) (models.Stat
 	return m.idleMailbox.Stats(ctx, f)
 }
 
+// served counts the operations that a store of so many servers did, and serving the
+// nanoseconds that they took: a sleep is never as short as it was asked for.
+var served, serving atomic.Int64
+
 // take takes the store's time. It is done at a moment, so that a process that was
 // stopped meanwhile does not wait longer.
 func (b sleepyBound) take() {
 	if b.Serves > 0 {
 		b.busy <- struct{}{}
-		defer func() { <-b.busy }()
+		began := time.Now()
+		defer func() {
+			served.Add(1)
+			serving.Add(int64(time.Since(began)))
+			<-b.busy
+		}()
 	}
 	d := b.Takes
 	if b.SlowOf > 0 && b.calls.Add(1)%b.SlowOf == 0 {

@@ -33,6 +33,8 @@ type combination struct {
 	workers int           // how many the warm-up came to need
 	settled bool          // the engine came to rest in the time allowed
 	warm    bool          // and so did the warm-up
+	cold    bool          // the phases that follow are to find cold caches
+	more    int           // phases beside those of the workload, in a search
 }
 
 // run carries out all phases. The result has everything that was measured, whatever
@@ -131,9 +133,12 @@ func (c *combination) phase(ctx context.Context, p *workloads.Phase) (err error)
 		return c.load(ctx, p)
 	case workloads.Settle, workloads.Cold:
 		return c.rest(ctx, p)
-	default:
-		return c.mixed(ctx, p)
+	case workloads.Measure:
+		if c.runner.config.FindMax != nil {
+			return c.search(ctx, p)
+		}
 	}
+	return c.mixed(ctx, p)
 }
 
 // load makes the data set, or takes the one that is there.
@@ -159,7 +164,7 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 func (c *combination) rest(ctx context.Context, p *workloads.Phase) (err error) {
 	cell := c.blank(p)
 	began := time.Now()
-	if p.Kind == workloads.Cold {
+	if c.cold = p.Kind == workloads.Cold; c.cold {
 		cell.Evidence.NotCold, err = c.target.Cool(ctx)
 	} else {
 		c.settled, err = c.target.Settle(ctx)
@@ -192,6 +197,11 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 func (c *combination) drive(
 	ctx context.Context, p *workloads.Phase, s workloads.Stream, total int64,
 ) (drive.Measurement, error) {
+	return drive.Drive(ctx, c.target, c.spec(p, s, total))
+}
+
+// spec says what to carry out in a phase.
+func (c *combination) spec(p *workloads.Phase, s workloads.Stream, total int64) drive.Spec {
 	r := c.runner
 	spec := drive.Spec{
 		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(c.engine, p), First: c.workers, MaxLag: r.config.maxLag(), Lateness: c.median,
@@ -213,7 +223,7 @@ func (c *combination) drive(
 			return nil // the figures do not need the log
 		}
 	}
-	return drive.Drive(ctx, c.target, spec)
+	return spec
 }
 
 // failed records why a phase could not be carried out, or not to its end. An error
@@ -269,5 +279,9 @@ func (c *combination) step(ctx context.Context, name string, err error) {
 func (c *combination) add(cell reports.Cell) {
 	judge.Apply(&cell)
 	cell.Objectives = judge.Objectives(&cell, c.runner.result.Objectives)
+	c.addJudged(cell)
+}
+
+func (c *combination) addJudged(cell reports.Cell) {
 	c.runner.result.Cells = append(c.runner.result.Cells, cell)
 }

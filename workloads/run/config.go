@@ -41,6 +41,9 @@ type Config struct {
 	// Whoever opened it closes it.
 	Mail messages.Source
 
+	// FindMax, if set, makes each measured phase a search for its highest rate.
+	FindMax *FindMax
+
 	// Workers is how many operations an open loop may have under way; 0 is what the
 	// phase says, and else DefaultWorkers with an engine in this process and RemoteWorkers over a network. A load has as many
 	// loaders, but no more than DefaultWorkers.

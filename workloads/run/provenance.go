@@ -29,6 +29,11 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 		},
 		Settings: c.settings(), Schemas: []reports.Schema{}, Phases: []reports.Phase{}, Cells: []reports.Cell{},
 	}
+	if f := c.FindMax; f != nil {
+		run.Config.FindMax = &reports.FindMax{
+			From: f.From, Max: or(f.Max, DefaultMaxRate), Precision: or(f.Precision, DefaultPrecision), Step: or(f.Step, DefaultStep).Seconds(),
+		}
+	}
 	if run.Command == nil {
 		run.Command = []string{}
 	}
@@ -61,6 +66,9 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 		run.Phases = append(run.Phases, phase)
 	}
 	run.Objectives = objectives(c.Workload)
+	if c.FindMax != nil && len(run.Objectives) == 0 {
+		run.Objectives = defaultObjectives()
+	}
 	return run
 }
 

@@ -73,6 +73,22 @@ func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message) {
 	}
 }
 
+// Messages counts the live messages in all folders. Only one goroutine may run: between
+// two phases.
+func (l *Live) Messages() int {
+	n := 0
+	var last *FolderSet // accounts that share a folder have it in common
+	for i := range l.Accounts {
+		for _, f := range l.Accounts[i].Folders {
+			if f.FolderSet != last {
+				n += f.Len()
+			}
+			last = f.FolderSet
+		}
+	}
+	return n
+}
+
 // attach remembers that a message has an attachment of that name.
 func (f *FolderSet) attach(h models.Handle, name string) {
 	f.extra.Lock()

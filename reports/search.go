@@ -1,0 +1,63 @@
+package reports
+
+// Search is a search for the highest rate at which one model on one engine keeps its
+// objectives. Package reports/search says from the steps what was found.
+type Search struct {
+	// It is the first field, so that the line of a search does not look like a cell's.
+	Arrivals string `json:"arrivals"` // of the open loop: constant or poisson
+	Key
+	Objectives []Objective   `json:"objectives"`
+	Default    bool          `json:"default_objectives"` // the workload expects nothing: the objectives are mailbench's
+	From       float64       `json:"from_rate"`
+	Max        float64       `json:"max_rate"`
+	Precision  float64       `json:"precision"` // the search ends when its bracket is as narrow as this share of the rate
+	Steps      []SearchStep  `json:"steps"`     // in the order they were measured
+	Unfinished string        `json:"unfinished,omitempty"`
+	Found      *SearchResult `json:"found,omitempty"`
+}
+
+// SearchStep is one measurement at one rate.
+type SearchStep struct {
+	Rate     float64     `json:"rate"`
+	Verdict  StepVerdict `json:"verdict"`
+	Text     string      `json:"text,omitempty"`     // why it did not hold
+	Refilled int64       `json:"refilled,omitempty"` // messages that were delivered before it, because live ones ran low
+	Cell     Cell        `json:"cell"`
+}
+
+// StepVerdict is what a step showed.
+type StepVerdict string
+
+// Verdicts of steps. Unclear: nothing was missed, and too little is known. Client: the
+// load generator, not the store, was at its limit.
+const (
+	StepHeld    StepVerdict = "held"
+	StepUnclear StepVerdict = "unclear"
+	StepBroken  StepVerdict = "broken"
+	StepClient  StepVerdict = "client"
+)
+
+// SearchResult is what a search found. The highest rate lies between Low and High;
+// High is 0 if no limit of the store was found.
+type SearchResult struct {
+	Limit Limit   `json:"limit"`
+	Rate  float64 `json:"rate"` // the highest that held; 0: none
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Text  string  `json:"text"` // the same for people
+}
+
+// Limit is what ended a search.
+type Limit string
+
+// Limits. Only LimitStore is the highest rate of the store. LimitMachine: engine and load
+// generator share the processors, and these were full.
+const (
+	LimitStore      Limit = "store"
+	LimitMachine    Limit = "machine"
+	LimitClient     Limit = "client"
+	LimitMaxRate    Limit = "max-rate"
+	LimitNone       Limit = "none" // no rate held
+	LimitUnclear    Limit = "unclear"
+	LimitUnfinished Limit = "unfinished"
+)

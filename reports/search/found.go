@@ -1,0 +1,202 @@
+package search
+
+import (
+	"fmt"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// lacking is the share of the operations that may find no live message to work on.
+// With more, the load is lighter than the rate says.
+const lacking = 0.02
+
+// A step does not hold if its last operations started later than these after their time:
+// a queue that grows for some seconds is a rate above the limit, also where bounds are
+// wide. A pause at the end of one step is not in the next.
+const (
+	behindShare = 0.01 // of the step
+	behindLeast = 0.05 // seconds
+)
+
+// Judge says what a step showed, from its cell with the verdict and what became of the
+// objectives.
+func Judge(c *reports.Cell) (reports.StepVerdict, string) {
+	reason := ""
+	if c.Reason != nil {
+		reason = c.Reason.Text
+	}
+	switch c.Verdict {
+	case reports.Invalid:
+		return reports.StepClient, reason
+	case reports.Failed:
+		return reports.StepBroken, reason
+	case reports.Empty:
+		return reports.StepUnclear, reason
+	}
+	for _, a := range c.Objectives {
+		if a.Verdict == reports.Missed {
+			return reports.StepBroken, a.Objective + " is " + a.Shown
+		}
+	}
+	if c.Verdict == reports.Overloaded {
+		return reports.StepBroken, reason
+	}
+	if o := c.Offered; o != nil && o.LastStart-o.Span > max(behindShare*o.Span, behindLeast) {
+		return reports.StepBroken, fmt.Sprintf("operations were behind by %s at the end", units.Duration(1e9*(o.LastStart-o.Span)))
+	}
+	for _, a := range c.Objectives {
+		if a.Code == judge.CodeClientDecides {
+			return reports.StepClient, a.Objective + " is " + a.Shown + ", and " + a.Text
+		}
+	}
+	if o := c.Offered; o != nil && float64(o.NoTarget) > lacking*float64(o.Due) {
+		return reports.StepUnclear, fmt.Sprintf("%d of %d operations found no live message to work on: the load was lighter than the rate says", o.NoTarget, o.Due)
+	}
+	for _, a := range c.Objectives {
+		if a.Verdict == reports.Unclear {
+			return reports.StepUnclear, a.Objective + ": " + a.Text
+		}
+	}
+	return reports.StepHeld, ""
+}
+
+// Found says what a search came to.
+func Found(s *reports.Search) reports.SearchResult {
+	all := tallies(s.Steps)
+	low, high := bracket(all)
+	var f reports.SearchResult
+	if low != nil {
+		f.Rate, f.Low = low.rate, sureLow(all, low)
+	}
+	_, more := Next(s)
+	least := "at least " + perSecond(f.Rate)
+	if f.Rate == 0 {
+		least = "no rate held"
+	}
+	switch {
+	case s.Unfinished != "" || more || len(all) == 0:
+		f.Limit, f.Text = reports.LimitUnfinished, least+": the search did not come to its end"
+		if s.Unfinished != "" {
+			f.Text += ": " + s.Unfinished
+		}
+	case high == nil && low.verdict() == reports.StepHeld:
+		f.Limit, f.Text = reports.LimitMaxRate, least+": the search ends at --max-rate"
+	case low != nil && low.verdict() == reports.StepUnclear:
+		f.Limit, f.Text = reports.LimitUnclear, fmt.Sprintf("cannot tell: nothing was missed at %s, but %s", perSecond(low.rate), last(s, low.rate, reports.StepUnclear))
+	case sharedMachine(s, high.rate):
+		f.Limit = reports.LimitMachine
+		f.Text = fmt.Sprintf("%s: at %s engine and client together fill the processors that they share (%s)", least, perSecond(high.rate), why(s, high))
+	case high.verdict() == reports.StepClient:
+		f.Limit = reports.LimitClient
+		f.Text = fmt.Sprintf("%s: the client is the limit: at %s %s", least, perSecond(high.rate), why(s, high))
+	case low == nil:
+		f.Limit = reports.LimitNone
+		f.Text = fmt.Sprintf("no rate held: at %s %s", perSecond(high.rate), why(s, high))
+	default:
+		f.Limit, f.High = reports.LimitStore, max(high.rate, sureHigh(all, high))
+		f.Text = fmt.Sprintf("%s ± %s: %s held in %d of %d measurements; at %s %s", perSecond((f.Low+f.High)/2), units.Amount((f.High-f.Low)/2),
+			perSecond(low.rate), low.good(), low.good()+low.bad(), perSecond(high.rate), why(s, high))
+	}
+	f.Text += partly(s, f.Rate)
+	return f
+}
+
+// partly says that a rate is of more than the model does: what it does not offer is
+// left out.
+func partly(s *reports.Search, rate float64) string {
+	for i := range s.Steps {
+		if o := s.Steps[i].Cell.Offered; s.Steps[i].Rate == rate && o != nil && o.Skipped > 0 {
+			return fmt.Sprintf("; the model does not offer %s of the operations, and carries out %s of %s",
+				reports.Percent(float64(o.Skipped)/float64(max(1, o.Due))), perSecond(o.Achieved), perSecond(rate))
+		}
+	}
+	return ""
+}
+
+// Cell is the cell that stands for the search: the last measurement at the highest rate
+// that held, or the last at the lowest rate of all; nil if there is none.
+func Cell(s *reports.Search) *reports.Cell {
+	var last *reports.Cell
+	rate := Found(s).Rate
+	if all := tallies(s.Steps); rate == 0 && len(all) > 0 {
+		rate = all[0].rate
+	}
+	held := false
+	for i := range s.Steps {
+		step := &s.Steps[i]
+		good := step.Verdict == reports.StepHeld || step.Verdict == reports.StepUnclear
+		if step.Rate == rate && (good || !held) {
+			last, held = &step.Cell, held || good
+		}
+	}
+	return last
+}
+
+// sureLow is the highest rate up to the low end at which all measurements held, and
+// sureHigh the lowest from the high end on at which all broke; 0 if there is none. Where
+// measurements differ, the limit may lie.
+func sureLow(all []tally, low *tally) float64 {
+	sure := 0.0
+	for i := range all {
+		if t := &all[i]; t.rate <= low.rate && !t.contested() && t.good() > 0 {
+			sure = t.rate
+		}
+	}
+	return sure
+}
+
+func sureHigh(all []tally, high *tally) float64 {
+	for i := range all {
+		if t := &all[i]; t.rate >= high.rate && !t.contested() && t.bad() > 0 {
+			return t.rate
+		}
+	}
+	return 0
+}
+
+// why is what broke at a rate.
+func why(s *reports.Search, t *tally) string {
+	if t.client >= t.broken && t.client > 0 {
+		return last(s, t.rate, reports.StepClient)
+	}
+	return last(s, t.rate, reports.StepBroken)
+}
+
+// last is the text of the last step of that rate and verdict.
+func last(s *reports.Search, rate float64, v reports.StepVerdict) string {
+	text := ""
+	for i := range s.Steps {
+		if s.Steps[i].Rate == rate && s.Steps[i].Verdict == v {
+			text = s.Steps[i].Text
+		}
+	}
+	return text
+}
+
+// full is the share of the processors that is all of them.
+const full = 0.9
+
+// sharedMachine reports whether engine and load generator share processors that were
+// full at that rate. Nobody can tell then which of them was at its limit.
+func sharedMachine(s *reports.Search, rate float64) bool {
+	shared, n := 0, 0
+	for i := range s.Steps {
+		c := &s.Steps[i].Cell
+		if s.Steps[i].Rate != rate || c.Evidence == nil || c.Client == nil {
+			continue
+		}
+		n++
+		used := c.Client.CPUShare
+		if c.Evidence.Beside {
+			used += max(0, c.Client.OthersShare)
+		}
+		if (c.Evidence.InProcess || c.Evidence.Beside) && used >= full {
+			shared++
+		}
+	}
+	return 2*shared > n
+}
+
+func perSecond(rate float64) string { return units.Amount(rate) + "/s" }

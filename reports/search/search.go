@@ -1,0 +1,179 @@
+// Package search finds the highest rate at which objectives are kept. It knows no
+// clock and no store: Next says from the steps that were measured which rate to
+// measure now, and Found says what they come to. Both are pure functions of a saved
+// search.
+//
+// The rate grows by doubling until a step breaks, and the bracket between the highest
+// rate that held and the lowest that broke is then halved. Both ends are measured a
+// second time; where two measurements differ, others decide. A disturbance of the
+// machine, or a moment of luck, is so not taken for a limit.
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+const (
+	// grow is the factor between two steps as long as nothing broke, and shrink that as
+	// long as nothing held: steps at low rates last long.
+	grow, shrink = 2, 4
+	// lowest is the part of the first rate down to which the search goes if even that
+	// breaks, and lowestClient the same where the client was at its limit.
+	lowest, lowestClient = 1.0 / 64, 1.0 / 4
+	// mostSteps ends a search that comes to no end.
+	mostSteps = 60
+	// twice is how many measurements at each end of the bracket must agree.
+	twice = 2
+	// mostOfOne bounds the measurements of one rate.
+	mostOfOne = 7
+)
+
+// tally counts what the measurements at one rate showed.
+type tally struct {
+	rate                          float64
+	held, unclear, broken, client int
+	operations                    float64 // of the last of them
+}
+
+// good and bad are how many of the measurements did not break, and did.
+func (t *tally) good() int { return t.held + t.unclear }
+func (t *tally) bad() int  { return t.broken + t.client }
+
+// contested reports whether measurements differed.
+func (t *tally) contested() bool { return t.good() > 0 && t.bad() > 0 }
+
+// open reports whether measurements differ and others must decide: until two more of one
+// kind than of the other were seen.
+func (t *tally) open() bool {
+	n, lead := t.good()+t.bad(), t.good()-t.bad()
+	return t.contested() && lead < twice && -lead < twice && n < mostOfOne
+}
+
+// verdict is that of most measurements; "" if nobody can tell.
+func (t *tally) verdict() reports.StepVerdict {
+	switch {
+	case t.good() > t.bad() && t.held > t.unclear:
+		return reports.StepHeld
+	case t.good() > t.bad():
+		return reports.StepUnclear
+	case t.bad() > t.good() && t.client >= t.broken:
+		return reports.StepClient
+	case t.bad() > t.good():
+		return reports.StepBroken
+	}
+	return ""
+}
+
+// tallies returns one tally a rate, the lowest rate first.
+func tallies(steps []reports.SearchStep) []tally {
+	var all []tally
+	for i := range steps {
+		s := &steps[i]
+		at, found := slices.BinarySearchFunc(all, s.Rate, func(t tally, rate float64) int { return cmp.Compare(t.rate, rate) })
+		if !found {
+			all = slices.Insert(all, at, tally{rate: s.Rate})
+		}
+		t := &all[at]
+		switch s.Verdict {
+		case reports.StepHeld:
+			t.held++
+		case reports.StepUnclear:
+			t.unclear++
+		case reports.StepClient:
+			t.client++
+		default:
+			t.broken++
+		}
+		if s.Cell.Offered != nil {
+			t.operations = float64(s.Cell.Offered.Due)
+		}
+	}
+	return all
+}
+
+// bracket returns the lowest rate that broke and the highest below it that held; nil
+// where there is none.
+func bracket(all []tally) (low, high *tally) {
+	for i := range all {
+		t := &all[i]
+		if t.bad() >= t.good() {
+			return low, t
+		}
+		low = t
+	}
+	return low, nil
+}
+
+// Next returns the rate to measure now; ok is false if the search has ended.
+func Next(s *reports.Search) (rate float64, ok bool) {
+	all := tallies(s.Steps)
+	if len(all) == 0 {
+		return s.From, true
+	}
+	if len(s.Steps) >= mostSteps {
+		return 0, false
+	}
+	for i := range all {
+		if all[i].open() {
+			return all[i].rate, true
+		}
+	}
+	low, high := bracket(all)
+	switch {
+	case high == nil && low.rate < s.Max:
+		return min(rounded(grow*low.rate), s.Max), true
+	case high == nil:
+		return low.rate, low.good() < twice
+	case low == nil:
+		end := s.From * lowest
+		if high.verdict() == reports.StepClient {
+			end = s.From * lowestClient
+		}
+		if next := rounded(high.rate / shrink); next >= 0.99*end {
+			return next, true
+		}
+		return high.rate, high.bad() < twice
+	}
+	if between := rounded(math.Sqrt(low.rate * high.rate)); high.rate/low.rate-1 > precision(s, low) && between > low.rate && between < high.rate {
+		return between, true
+	}
+	switch {
+	case high.bad() < twice:
+		return high.rate, true
+	case low.good() < twice:
+		return low.rate, true
+	}
+	return beside(all, low, high, 1+precision(s, low), s.Max)
+}
+
+// beside returns a rate just beside an end of the bracket at which measurements differ:
+// the limit is near, and the next rate tells how near.
+func beside(all []tally, low, high *tally, factor, most float64) (float64, bool) {
+	if next := rounded(low.rate / factor); low.contested() && sureLow(all, low) < next {
+		return next, true
+	}
+	if next := min(rounded(high.rate*factor), most); high.contested() && sureHigh(all, high) == 0 && next > high.rate {
+		return next, true
+	}
+	return 0, false
+}
+
+// precision is how narrow the bracket becomes: no narrower than chance lets arrivals and
+// service times of so many operations vary.
+func precision(s *reports.Search, low *tally) float64 {
+	return max(s.Precision, 2/math.Sqrt(max(1, low.operations)))
+}
+
+// rounded cuts a rate to three digits.
+func rounded(rate float64) float64 {
+	v, err := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 3, 64), 64)
+	if err != nil {
+		return rate // which is no number
+	}
+	return v
+}

@@ -1,0 +1,179 @@
+package drive
+
+import (
+	"math"
+	"runtime/metrics"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/search"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// keepsUp are objectives like those of a workload that expects nothing.
+func keepsUp(p99 time.Duration) []reports.Objective {
+	return []reports.Objective{
+		{Figure: "achieved", Sign: ">=", Bound: 0.99},
+		{Figure: "errors", Sign: "<", Bound: 0.001},
+		{Figure: "p99", Sign: "<", Bound: float64(p99)},
+	}
+}
+
+// find searches with a measurement of each step.
+func find(s *reports.Search, measure func(rate float64, number int) *reports.Cell) reports.SearchResult {
+	for rate, more := search.Next(s); more; rate, more = search.Next(s) {
+		c := measure(rate, len(s.Steps))
+		judge.Apply(c)
+		c.Objectives = judge.Objectives(c, s.Objectives)
+		step := reports.SearchStep{Rate: rate, Cell: *c}
+		step.Verdict, step.Text = search.Judge(c)
+		s.Steps = append(s.Steps, step)
+	}
+	return search.Found(s)
+}
+
+// In virtual time a search finds the highest rate of M/M/c within 5% of what theory
+// says: where the p99 of the response time reaches its bound.
+func TestSearchAgreesWithTheory(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		servers int
+		service float64 // of each server, operations a second
+		p99     time.Duration
+	}{
+		{"M/M/8, nearly its capacity", 8, 1000, 100 * ms},
+		{"M/M/8, p99 below 7 ms", 8, 1000, 7 * ms},
+		{"M/M/1, p99 below 20 ms", 1, 1000, 20 * ms},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			want, below := float64(c.servers)*c.service, 0.0
+			for range 60 { // bisect: mmc is the p99 at a rate
+				if mid := (want + below) / 2; mmc(c.servers, mid, c.service, 0.99) > c.p99.Seconds() {
+					want = mid
+				} else {
+					below = mid
+				}
+			}
+			s := &reports.Search{From: 500, Max: 1e6, Precision: 0.05, Objectives: keepsUp(c.p99)}
+			f := find(s, func(rate float64, number int) *reports.Cell {
+				phase := workloads.Phase{
+					Kind: workloads.Measure, Number: number, Arrivals: workloads.Poisson, Rate: workloads.RateOf(rate),
+					Duration: 8 * second, Mix: workloads.Mix{workloads.List: 1},
+				}
+				p := simulate(t, phase, 64, 2*second, exponential(c.servers, c.service), span{})
+				return p.cell(phase)
+			})
+			t.Logf("by theory %.0f/s; %d steps: %s", want, len(s.Steps), f.Text)
+			mid := (f.Low + f.High) / 2
+			if f.Limit != reports.LimitStore || math.Abs(mid/want-1) > 0.05 || f.Low > want*1.025 || f.High < want*0.975 {
+				t.Errorf("%+v, by theory %.0f/s", f, want)
+			}
+		})
+	}
+}
+
+// cell is the cell of a phase that was simulated.
+func (p *phase) cell(what workloads.Phase) *reports.Cell {
+	p.span = p.Stream.Span()
+	p.seconds = max(p.span, p.stats.lastStart).Seconds()
+	p.used = usage{sched: &metrics.Float64Histogram{Buckets: []float64{0}}}
+	for i := range p.target.Offers {
+		for out, n := range p.recorder.Total(i).Counts {
+			p.counts[latency.Outcome(out)] += n
+		}
+	}
+	m := p.measurement()
+	return &reports.Cell{
+		Kind: reports.KindMeasure, Seconds: p.seconds, Arrivals: what.Arrivals.String(), Offered: &m.Offered,
+		Ops: m.Ops, AllOps: m.AllOps, Client: &m.Client, Evidence: &m.Evidence,
+	}
+}
+
+// searched is what a process says of its search. Capacity is what its store could do, by
+// how long it took for operations.
+type searched struct {
+	Search   reports.Search
+	Found    reports.SearchResult
+	Capacity float64
+}
+
+// search searches in real time, from the situation's rate on.
+func (s situation) search(t *testing.T) searched {
+	r := searched{Search: reports.Search{From: s.Rate, Max: 1e7, Precision: 0.05, Objectives: keepsUp(s.Store.Takes + 100*ms)}}
+	r.Found = find(&r.Search, func(rate float64, number int) *reports.Cell {
+		one := s
+		one.Rate, one.number = rate, number
+		return one.measure(t)
+	})
+	if n := served.Load(); n > 0 {
+		r.Capacity = float64(s.Store.Serves) * float64(n) / time.Duration(serving.Load()).Seconds()
+	}
+	return r
+}
+
+// The client's limit is never sold as the store's: no search with the client beyond its
+// capacity, stopped, throttled or starved finds a rate of the store.
+func TestGuiltyClientSearchAlone(t *testing.T) {
+	for _, s := range []situation{
+		{Name: "stopped 100 of 500 ms", Rate: 1000, Stop: 100 * ms, Every: 500 * ms},
+		{Name: "stopped half of the time", Rate: 1000, Stop: 50 * ms, Every: 100 * ms},
+		{Name: "stopped 20 of 100 ms, a store of 5 ms", Rate: 1000, Store: store{Takes: 5 * ms}, Stop: 20 * ms, Every: 100 * ms},
+		{Name: "starved by other processes", Rate: 1000, Hogs: 8},
+		{Name: "half a processor by quota", Rate: 100_000, Quota: 0.5},
+		{Name: "beyond its capacity on one processor", Rate: 1e6, Procs: 1, Length: 500 * ms},
+		{Name: "too few workers for the store", Rate: 200, Workers: 4, Store: store{Takes: 20 * ms}},
+	} {
+		t.Run(s.Name, func(t *testing.T) {
+			if s.Stop > 0 || s.Workers > 0 {
+				t.Parallel()
+			}
+			s.FindMax, s.MaxLag = true, 500*ms
+			var r searched
+			s.into(t, &r)
+			t.Logf("%d steps: %s: %s", len(r.Search.Steps), r.Found.Limit, r.Found.Text)
+			if r.Found.Limit == reports.LimitStore {
+				t.Errorf("%+v", r.Found)
+			}
+		})
+	}
+}
+
+// In real time a search finds the highest rate of a store that serves so many operations
+// at once, within 5% of what it could do, by the time that it took for them. On a busy
+// machine the client is the limit, and the search says so: the test waits for a quiet one.
+func TestSearchInRealTimeAlone(t *testing.T) {
+	t.Parallel()
+	s := situation{
+		Rate: 2000, Workers: 2048, Length: 2 * second, MaxLag: 500 * ms, FindMax: true,
+		Store: store{Takes: 400 * ms, Serves: 1024},
+	}
+	for deadline := time.Now().Add(time.Minute); ; {
+		var r searched
+		s.into(t, &r)
+		t.Logf("%d steps, %.0f/s by the store's own time: %s", len(r.Search.Steps), r.Capacity, r.Found.Text)
+		// How far the store's own time varies tells how quiet the machine is.
+		if mid := (r.Found.Low + r.Found.High) / 2; r.Found.Limit == reports.LimitStore && math.Abs(mid/r.Capacity-1) <= 0.05 {
+			return
+		}
+		if !time.Now().Before(deadline) {
+			if r.Found.Limit == reports.LimitStore && quiet(&r.Search) {
+				t.Fatalf("%+v, by the store's own time %.0f/s", r.Found, r.Capacity)
+			}
+			t.Skip("the machine was never quiet")
+		}
+	}
+}
+
+// quiet reports whether other processes took little of the processors in all steps.
+func quiet(s *reports.Search) bool {
+	for i := range s.Steps {
+		if s.Steps[i].Cell.Client.OthersShare >= 0.3 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,105 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/search"
+)
+
+// A search measures a phase at many rates, on fresh operations, on a store that has the
+// messages that it had. Its result follows from the saved run. Rates are bounded, so that
+// no machine is too slow for the test.
+func TestFindMax(t *testing.T) {
+	d := newFake()
+	c := config(t, d, `
+  - warmup: {operations: 10}
+  - measure: {rate: 50/s, duration: 1h, mix: {list: 10, delete: 60}}
+  - measure: {name: closed, clients: 4, operations: 5, mix: {list: 1}}
+expect: {p50: <30s}
+`)
+	c.FindMax = &FindMax{From: 100, Max: 300, Precision: 0.5, Step: 250 * time.Millisecond}
+	shorten(t, 20)
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Searches) != 2 || r.Config.FindMax == nil || r.Config.FindMax.Max != 300 {
+		t.Fatalf("searches %+v, config %+v", r.Searches, r.Config.FindMax)
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var saved reports.Run
+	if err := json.Unmarshal(b, &saved); err != nil {
+		t.Fatal(err)
+	}
+	for i := range saved.Searches {
+		s := &saved.Searches[i]
+		if f := search.Found(s); !reflect.DeepEqual(&f, s.Found) {
+			t.Errorf("%s judged again: %+v, saved %+v", s.Phase, f, s.Found)
+		}
+		if rate, more := search.Next(s); more {
+			t.Errorf("%s goes on at %g", s.Phase, rate)
+		}
+		cell := phaseOf(t, r, s.Phase)
+		if !slices.ContainsFunc(s.Steps, func(step reports.SearchStep) bool { return step.Cell.Started == cell.Started && step.Rate == cell.Rate }) {
+			t.Errorf("the cell of %s is no step", s.Phase)
+		}
+	}
+	first, closed := saved.Searches[0], saved.Searches[1]
+	if n := len(first.Steps); n < 3 || first.From != 100 || first.Default {
+		t.Errorf("%d steps: %+v", n, first)
+	}
+	// 150 messages are there, and each step deletes up to some 50 of them.
+	var refilled, deleted int64
+	for _, s := range first.Steps {
+		refilled, deleted = refilled+s.Refilled, deleted+s.Cell.Ops["delete"].Count
+	}
+	if deleted < 30 || refilled < deleted/4 {
+		t.Errorf("%d messages were deleted, and %d delivered between steps", deleted, refilled)
+	}
+	if closed.Arrivals != "poisson" || closed.Found.Limit == reports.LimitUnfinished {
+		t.Errorf("a closed loop: %+v", closed.Found)
+	}
+}
+
+// An interrupted search keeps its steps.
+func TestFindMaxInterrupted(t *testing.T) {
+	d := newFake()
+	c := config(t, d, "\n  - measure: {rate: 50/s, duration: 1h, mix: {list: 1}}\n")
+	c.FindMax = &FindMax{Max: 1e6, Step: 500 * time.Millisecond}
+	shorten(t, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var steps sync.Map
+	c.Progress = func(p Progress) {
+		if p.Finished {
+			if steps.Store(p.Phase, true); p.Fraction == 1 && p.Phase != "load" {
+				cancel() // after the first step
+			}
+		}
+	}
+	r, err := Run(ctx, c)
+	if err != nil || !r.Interrupted || len(r.Searches) != 1 {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	s := &r.Searches[0]
+	if len(s.Steps) > 1 || s.Unfinished != "interrupted" || s.Found == nil || s.Found.Limit != reports.LimitUnfinished || !s.Default {
+		t.Errorf("%+v", s)
+	}
+}
+
+// shorten lets steps end after fewer operations.
+func shorten(t *testing.T, operations float64) {
+	was := stepOperations
+	stepOperations = operations
+	t.Cleanup(func() { stepOperations = was })
+}
