@@ -22,11 +22,11 @@ import (
 const severalPage = "mailbench-report.html"
 
 func newReport() *cobra.Command {
-	var file, open string
+	var file, open, format string
 	var force bool
 	c := &cobra.Command{
 		Use:   "report DIR...",
-		Short: "Write one HTML page of the results of runs",
+		Short: "Write the results of runs as one HTML page, or in another format",
 		Long: `Write one HTML page of saved results. It needs nothing else: no network, no
 script, no fonts. It can be sent, kept and printed.
 
@@ -40,11 +40,18 @@ differences in settings, medians, ratios to the first, and the trend. It is
 written to ` + severalPage + ` in the current folder. It does not say whether
 a difference is more than chance.
 
+--format writes one run to standard output instead: text (as the run printed
+it), json (run.json), csv (the timeline), markdown (for a pull request or the
+summary of a step in CI), junit (XML: cells and objectives as test cases) or
+bench (Go benchmark lines, for benchstat). All have the figures of run.json.
+
 A file that mailbench has not written is not overwritten, unless --force says
 so.`,
 		Example: `  mailbench report results/monday
   mailbench report results/monday results/tuesday
-  mailbench report results/monday results/tuesday -o - > week.html`,
+  mailbench report results/monday results/tuesday -o - > week.html
+  mailbench report results/monday --format markdown >> "$GITHUB_STEP_SUMMARY"
+  mailbench report results/monday --format junit -o junit.xml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("no result folder named; a run prints where its results are; see %q", cmd.CommandPath()+" --help")
@@ -57,6 +64,15 @@ so.`,
 			}
 			if file == "-" && open == "yes" {
 				return usagef("--open needs a file; leave -o - out")
+			}
+			if !slices.Contains(reportFormats, format) {
+				return usage(unknown("format", format, reportFormats))
+			}
+			if format != formatHTML {
+				if len(args) > 1 || open == "yes" {
+					return usagef("--format %s writes one run, and opens no browser", format)
+				}
+				return writeReport(cmd.OutOrStdout(), format, args[0], file, force)
 			}
 			sources, err := openSources(args)
 			if err != nil {
@@ -88,7 +104,8 @@ so.`,
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringVarP(&file, "out", "o", "", "write the page to this `FILE`, or to standard output (-)")
+	f.StringVar(&format, "format", formatHTML, "`FORMAT`: html, text, json, csv, markdown, junit or bench")
+	f.StringVarP(&file, "out", "o", "", "write to this `FILE`, or to standard output (-)")
 	f.BoolVar(&force, "force", false, "overwrite a file that mailbench has not written")
 	f.StringVar(&open, "open", "no", "open the page in the browser: `yes or no`")
 	return c

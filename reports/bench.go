@@ -9,9 +9,10 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// WriteBench writes the run as Go benchmark lines for benchstat and similar tools.
-// Trials are repeated lines. Workload, load, durability and verdict are configuration
-// lines: benchstat does not compare figures that differ in them. What differs from
+// WriteBench writes the measured phases as Go benchmark lines for benchstat and similar
+// tools. A name is a model and an operation; trials are repeated lines. What else a figure
+// depends on is in configuration lines: benchstat does not compare figures that differ in
+// them. So it prints one table for each unit, with a line for each name. What differs from
 // run to run is left out.
 func WriteBench(w io.Writer, r *Run) error {
 	out := bufio.NewWriter(w) // keeps the first error
@@ -22,8 +23,10 @@ func WriteBench(w io.Writer, r *Run) error {
 	b.config("cpu", e.CPU)
 	b.config("pkg", "github.com/mailbench/mailbench")
 	b.config("workload", r.Workload.Name)
-	fmt.Fprint(out, "Unit ops/s better=higher\n")
 	for _, s := range Sections(r) {
+		if !s.Cells[0].Measured() {
+			continue
+		}
 		for _, c := range s.Cells {
 			for _, name := range s.Ops {
 				if o, ok := c.Ops[name]; ok && o.Count+o.others() > 0 {
@@ -52,32 +55,40 @@ func (b *bench) config(key, value string) {
 	}
 }
 
-// line writes one operation. Its latencies are of the operations that were ok; the
-// others are counted.
+// line writes one operation. Its latencies are of the operations that were ok. Those that
+// failed, were dropped or have no known outcome are counted where there are any. A
+// figure that rests on too few operations is left out.
 func (b *bench) line(c *Cell, name string, o *Op) {
+	b.config("engine", c.Engine)
+	b.config("phase", c.Phase)
 	b.config("load", c.Load())
 	b.config("durability", c.Durability)
 	b.config("verdict", string(c.Verdict))
-	fmt.Fprintf(b.out, "BenchmarkMail/model=%s/engine=%s/phase=%s/op=%s-%d\t%8d",
-		benchName(c.Model), benchName(c.Engine), benchName(c.Phase), benchName(name), b.procs, o.Count)
+	var values strings.Builder
 	if o.Count > 0 {
-		l, st := c.Latency(o), &o.Store
-		fmt.Fprintf(b.out, "\t%.0f ns/op", l.Mean)
+		l := c.Latency(o)
 		for _, p := range []struct {
 			of   float64
 			name string
 			ns   int64
-		}{{0.5, "p50", l.P50}, {0.99, "p99", l.P99}, {0.999, "p99.9", l.P999}} {
+		}{{0.5, "p50", l.P50}, {0.99, "p99", l.P99}} {
 			if o.Count >= EnoughFor(p.of) {
-				fmt.Fprintf(b.out, "\t%d %s-ns", p.ns, p.name)
+				fmt.Fprintf(&values, "\t%d %s-ns", p.ns, p.name)
 			}
 		}
-		fmt.Fprintf(b.out, "\t%d max-ns", l.Max)
-		fmt.Fprintf(b.out, "\t%.4g calls/op\t%.4g rows-read/op\t%.4g rows-written/op\t%.0f B-read/op\t%.0f B-written/op",
-			st.Calls, st.RowsRead, st.RowsWritten, st.BytesRead, st.BytesWritten)
+		fmt.Fprintf(&values, "\t%s calls/op\t%s B/op", float(o.Store.get(Calls)), float(o.Store.get(Bytes)))
 	}
-	fmt.Fprintf(b.out, "\t%.4g ops/s\t%d not-found\t%d failed\t%d unknown\t%d dropped\t%d too-large\n",
-		o.Rate, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.TooLarge)
+	for _, n := range []struct {
+		count int64
+		what  string
+	}{{o.Failed, "failed"}, {o.Unknown, "unknown"}, {o.Dropped, "dropped"}} {
+		if n.count > 0 {
+			fmt.Fprintf(&values, "\t%d %s", n.count, n.what)
+		}
+	}
+	if values.Len() > 0 {
+		fmt.Fprintf(b.out, "BenchmarkMail/model=%s/op=%s-%d\t%8d%s\n", benchName(c.Model), benchName(name), b.procs, o.Count, &values)
+	}
 }
 
 // benchName replaces the slashes and spaces of a name. A benchmark's name ends at a

@@ -130,13 +130,17 @@ func (l *layout) figures(r *Run, op string, row *trialRow) string {
 		line = fmt.Sprintf("%*d%*d", outcomeWidth, row.op.Failed, outcomeWidth, row.op.Unknown)
 	}
 	for _, col := range l.columns {
-		value := "-"
-		if row.op.Count > 0 {
-			value = col.value(r, op, row)
-		}
-		line += fmt.Sprintf("%*s", col.width, value)
+		line += fmt.Sprintf("%*s", col.width, col.of(r, op, row))
 	}
 	return line
+}
+
+// of writes the figure of the column, or a dash if the operation was never ok.
+func (c *column) of(r *Run, op string, row *trialRow) string {
+	if row.op.Count == 0 {
+		return "-"
+	}
+	return c.value(r, op, row)
 }
 
 // section writes the table of a section: a line for each model under each operation.

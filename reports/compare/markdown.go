@@ -64,10 +64,8 @@ func (c *Comparison) markdownTable(b *strings.Builder, show func(*Figure) bool) 
 
 func (c *Cell) name() string { return c.Model + "/" + c.Engine + "/" + c.Phase }
 
-var escaper = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "@", "&#64;")
-
 // escape makes a text one line that Markdown does not act on.
-func escape(s string) string { return escaper.Replace(units.OneLine(s)) }
+func escape(s string) string { return units.Markdown(s) }
 
 // code makes a text one that can stand between backticks.
 func code(s string) string { return strings.ReplaceAll(units.OneLine(s), "`", "'") }

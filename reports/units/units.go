@@ -73,6 +73,12 @@ func OneLine(s string) string {
 	}, s)
 }
 
+var markdown = strings.NewReplacer(
+	`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "@", "&#64;")
+
+// Markdown makes a text one line that Markdown does not act on.
+func Markdown(s string) string { return markdown.Replace(OneLine(s)) }
+
 // Deceptive reports whether a terminal or browser would act on the character or show
 // others in another order: control and format characters, and bytes that are not
 // UTF-8. Such characters come with mail into texts of errors and names of files.

@@ -1,0 +1,76 @@
+package reports
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// csvAll stands for all operations together in the column op.
+const csvAll = "all"
+
+var csvHead = []string{
+	"model", "engine", "phase", "trial", "shard", "kind", "verdict", "phase_started", "at_seconds", "seconds", "op",
+	"ok", "not_found", "failed", "unknown", "dropped", "too_large", "p50_ns", "p99_ns", "max_ns",
+}
+
+// WriteCSV writes the timelines of all phases as CSV (RFC 4180): a row for each interval
+// and operation, and before them one for all operations together. The figures are those
+// of run.json. What was not counted, and a time of no operation, is an empty field.
+func WriteCSV(w io.Writer, r *Run) error {
+	out := csv.NewWriter(w) // keeps the first error
+	_ = out.Write(csvHead)
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		for j := range c.Timeline {
+			in := &c.Timeline[j]
+			row := func(op string, counts ...string) {
+				_ = out.Write(append([]string{
+					units.OneLine(c.Model), units.OneLine(c.Engine), units.OneLine(c.Phase), strconv.Itoa(c.Trial), strconv.Itoa(c.Shard),
+					units.OneLine(c.Kind), string(c.Verdict), c.Started, float(in.At), float(in.Seconds), op,
+				}, counts...))
+			}
+			row(csvAll, append([]string{integer(in.OK), "", integer(in.Failed), integer(in.Unknown), integer(in.Dropped), ""},
+				times(in.OK, in.P50, in.P99, in.Max)...)...)
+			for _, name := range sortedOps(in.Ops) {
+				o := in.Ops[name]
+				row(units.OneLine(name), append([]string{
+					integer(o.OK), integer(o.NotFound), integer(o.Failed), integer(o.Unknown), integer(o.Dropped), integer(o.TooLarge),
+				}, times(o.OK, o.P50, o.P99, o.Max)...)...)
+			}
+		}
+	}
+	if out.Flush(); out.Error() != nil {
+		return fmt.Errorf("write CSV: %w", out.Error())
+	}
+	return nil
+}
+
+func sortedOps(ops map[string]OpInterval) []string {
+	var names []string
+	for name := range ops {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// times are empty where no operation was ok.
+func times(ok int64, ns ...int64) []string {
+	all := make([]string, len(ns))
+	for i, n := range ns {
+		if ok > 0 {
+			all[i] = integer(n)
+		}
+	}
+	return all
+}
+
+func integer(n int64) string { return strconv.FormatInt(n, 10) }
+
+// float writes all digits of a number.
+func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -1,0 +1,169 @@
+package reports
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// The form of JUnit's XML that CI systems read.
+type (
+	junitSuites struct {
+		XMLName xml.Name `xml:"testsuites"`
+		Name    string   `xml:"name,attr"`
+		junitCounts
+		Suites []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name string `xml:"name,attr"`
+		junitCounts
+		Timestamp string      `xml:"timestamp,attr"`
+		Cases     []junitCase `xml:"testcase"`
+	}
+	junitCounts struct {
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Errors   int    `xml:"errors,attr"`
+		Skipped  int    `xml:"skipped,attr"`
+		Time     string `xml:"time,attr"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Time    string        `xml:"time,attr"`
+		Failure *junitOutcome `xml:"failure"`
+		Error   *junitOutcome `xml:"error"`
+		Skipped *junitOutcome `xml:"skipped"`
+		Out     string        `xml:"system-out,omitempty"`
+	}
+	junitOutcome struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr,omitempty"`
+	}
+)
+
+// WriteJUnit writes what the run amounts to as JUnit XML, for CI systems: a test case for
+// each cell, each objective of a cell, and each audit. A cell that failed is an error.
+// What else would end a run with another status than 0 is a failure: another verdict, an
+// objective that is missed or unclear, data that is wrong or lost.
+func WriteJUnit(w io.Writer, r *Run) error {
+	s := junitSuite{Name: junitText(r.Workload.Name), Timestamp: strings.TrimSuffix(r.Started, "Z")}
+	if r.Interrupted {
+		s.Cases = append(s.Cases, junitCase{
+			Class: s.Name, Name: "run", Time: "0",
+			Error: &junitOutcome{"interrupted: the results have what was measured until then", "interrupted"},
+		})
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		s.Cases = append(s.Cases, c.junit(s.Name))
+		for j := range c.Objectives {
+			s.Cases = append(s.Cases, c.Objectives[j].junit(s.Name, c))
+		}
+	}
+	for i := range r.Audits {
+		s.Cases = append(s.Cases, r.Audits[i].junit(s.Name))
+	}
+	s.count(r.Seconds)
+	all := junitSuites{Name: "mailbench", junitCounts: s.junitCounts, Suites: []junitSuite{s}}
+	text, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write JUnit XML: %w", err)
+	}
+	if _, err := fmt.Fprintf(w, "%s%s\n", xml.Header, text); err != nil {
+		return fmt.Errorf("write JUnit XML: %w", err)
+	}
+	return nil
+}
+
+// count counts the outcomes of the suite's cases.
+func (s *junitSuite) count(seconds float64) {
+	s.Tests, s.Time = len(s.Cases), float(seconds)
+	for i := range s.Cases {
+		switch c := &s.Cases[i]; {
+		case c.Failure != nil:
+			s.Failures++
+		case c.Error != nil:
+			s.Errors++
+		case c.Skipped != nil:
+			s.Skipped++
+		}
+	}
+}
+
+func (c *Cell) junit(workload string) junitCase {
+	one := junitCase{Class: junitClass(workload, c.Model, c.Engine), Name: c.junitName(), Time: float(c.Seconds)}
+	if c.Verdict != OK {
+		bad := &junitOutcome{Message: string(c.Verdict), Type: string(c.Verdict)}
+		if c.Reason != nil {
+			bad.Message = junitText(c.Reason.Text)
+		}
+		if c.Verdict == Failed {
+			one.Error = bad
+		} else {
+			one.Failure = bad
+		}
+	}
+	var doubts []string
+	for i := range c.Doubts {
+		doubts = append(doubts, "doubt: "+junitText(c.Doubts[i].String()))
+	}
+	one.Out = strings.Join(doubts, "\n")
+	return one
+}
+
+// junitName names the phase of the cell, and the trial and shard that are not the first.
+func (c *Cell) junitName() string {
+	name := junitText(c.Phase)
+	if c.Trial > 1 {
+		name += fmt.Sprintf(" #%d", c.Trial)
+	}
+	if c.Shard > 1 {
+		name += fmt.Sprintf(" shard %d", c.Shard)
+	}
+	return name
+}
+
+func (a *Attained) junit(workload string, c *Cell) junitCase {
+	one := junitCase{
+		Class: junitClass(workload, c.Model, c.Engine), Time: "0",
+		Name: c.junitName() + ": " + junitText(a.Objective+" "+a.Bound),
+	}
+	said := junitText(strings.Join(slices.DeleteFunc([]string{a.Shown, a.Text}, func(s string) bool { return s == "" }), ": "))
+	switch a.Verdict {
+	case Met:
+		one.Out = said
+	case NoSuch:
+		one.Skipped = &junitOutcome{Message: said}
+	default:
+		one.Failure = &junitOutcome{said, string(a.Verdict)}
+	}
+	return one
+}
+
+func (a *Audit) junit(workload string) junitCase {
+	one := junitCase{Class: junitClass(workload, a.Model, a.Engine), Name: "audit", Time: "0"}
+	var notes []string
+	for _, n := range append([]string{a.Summary()}, a.Notes...) {
+		notes = append(notes, junitText(n))
+	}
+	one.Out = strings.Join(notes, "\n")
+	switch {
+	case a.Wrong():
+		one.Failure = &junitOutcome{notes[0], "data"}
+	case a.Unread > 0:
+		one.Error = &junitOutcome{notes[0], "unread"}
+	}
+	return one
+}
+
+// junitClass names a model on an engine. CI systems divide such names at their points.
+func junitClass(workload, model, engine string) string {
+	return workload + "." + junitText(model) + "." + junitText(engine)
+}
+
+func junitText(s string) string { return units.OneLine(s) }

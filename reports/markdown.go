@@ -1,0 +1,197 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// WriteMarkdown writes the run for a pull request or the summary of a step in CI: what is
+// wrong, the objectives and the overview are in the open, figures and doubts are folded.
+// The figures are those of the text.
+func WriteMarkdown(w io.Writer, r *Run) error {
+	m := markdown{run: r, names: NamesIn(r)}
+	view, all := r.Overview(), Sections(r)
+	m.head(view)
+	m.objectives()
+	for i := range view.Parts {
+		m.overview(&view.Parts[i])
+	}
+	for i := range all {
+		m.section(&all[i])
+	}
+	m.notes(view, all)
+	if _, err := io.WriteString(w, m.b.String()); err != nil {
+		return fmt.Errorf("write Markdown: %w", err)
+	}
+	return nil
+}
+
+type markdown struct {
+	b     strings.Builder
+	run   *Run
+	names Names
+}
+
+func (m *markdown) line(format string, args ...any) { fmt.Fprintf(&m.b, format+"\n", args...) }
+
+// row writes a row of a table. Cells are escaped.
+func (m *markdown) row(cells ...string) {
+	for i := range cells {
+		cells[i] = units.Markdown(cells[i])
+	}
+	m.line("| %s |", strings.Join(cells, " | "))
+}
+
+// titles begins a table: as many columns as numbers says, from the third on, are aligned
+// right.
+func (m *markdown) titles(numbers int, titles ...string) {
+	m.line("")
+	m.row(titles...)
+	m.line("|---|---|%s%s", strings.Repeat("--:|", numbers), strings.Repeat("---|", len(titles)-2-numbers))
+}
+
+// list writes a point for each text.
+func (m *markdown) list(texts []string) {
+	for _, t := range texts {
+		m.line("- %s", units.Markdown(t))
+	}
+}
+
+// head writes what the run was, and what is wrong with it.
+func (m *markdown) head(view *Overview) {
+	r := m.run
+	m.line("### mailbench run %s\n", units.Markdown(r.Workload.Name))
+	m.line("seed %d, %s, %s; %s\n", r.Seed, units.Markdown(r.Started), units.Duration(r.Seconds*1e9), units.Markdown(MachineLine(&r.Environment)))
+	if r.Interrupted {
+		m.line("- **interrupted**: this is what was measured until then")
+	}
+	for i := range r.Audits {
+		if a := &r.Audits[i]; a.Wrong() {
+			m.line("- **audit** of %s: %s", units.Markdown(m.names.Part(a.Model, a.Engine)), units.Markdown(a.Summary()))
+		}
+	}
+	for i := range view.Verdicts {
+		m.line("- **%s**: %s", view.Verdicts[i].Verdict, units.Markdown(view.Verdicts[i].String()))
+	}
+}
+
+// objectives writes what became of the objectives.
+func (m *markdown) objectives() {
+	begun := false
+	for i := range m.run.Cells {
+		c := &m.run.Cells[i]
+		for _, a := range c.Objectives {
+			if !begun {
+				m.titles(0, "objective", "phase", "of", "value", "")
+				begun = true
+			}
+			m.row(a.Objective+" "+a.Bound, c.Phase, m.names.Of(c), a.Shown, string(a.Verdict))
+		}
+	}
+}
+
+// overview writes the table of operations by models of one phase.
+func (m *markdown) overview(p *OverviewPart) {
+	if len(p.Rows) == 0 {
+		return
+	}
+	m.line("\n**%s**: best 1.0×, ≈ as good within the noise; %s; durability %s", units.Markdown(p.Phase), units.Markdown(p.Load), units.Markdown(p.Durability))
+	titles := []string{"operation", ""}
+	for i := range p.Columns {
+		titles = append(titles, p.title(i))
+	}
+	m.titles(len(p.Columns), titles...)
+	for i := range p.Rows {
+		row := &p.Rows[i]
+		for j := range row.Lines {
+			l := &row.Lines[j]
+			cells := []string{row.Op, string(l.Figure)}
+			for k := range l.Values {
+				value, mark := row.value(l, k)
+				cells = append(cells, value+mark)
+			}
+			m.row(cells...)
+		}
+	}
+	var whys []string
+	for i := range p.Rows {
+		if p.Rows[i].Why != "" {
+			whys = append(whys, p.Rows[i].Op+": "+p.Rows[i].Why)
+		}
+	}
+	if len(whys) > 0 {
+		m.line("\n<details><summary>Why</summary>\n")
+		m.list(whys)
+		m.line("\n%s emulated, %s the answer lacks fields\n\n</details>", units.Markdown(markEmulated), markLacks)
+	}
+}
+
+// section writes the table of figures of a section, folded.
+func (m *markdown) section(s *Section) {
+	if len(s.Ops) == 0 {
+		return // its verdicts are said above
+	}
+	first := s.Cells[0]
+	m.line("\n<details><summary>%s: %s; durability %s</summary>", units.Markdown(first.Phase), units.Markdown(first.Load()), units.Markdown(first.Durability))
+	titles := []string{"operation", "model"}
+	troubled := s.Troubled()
+	if troubled {
+		titles = append(titles, "failed", "unknown")
+	}
+	for _, c := range columns {
+		titles = append(titles, c.title)
+	}
+	m.titles(len(titles)-2, append(titles, "remarks")...)
+	for _, op := range s.Ops {
+		for _, cs := range columnsOf(s.Cells) {
+			row, ok := cs.row(op)
+			if !ok || !row.op.Offered() {
+				continue
+			}
+			name := m.names.Part(cs[0].Model, cs[0].Engine)
+			if row.bad {
+				name = "!" + name
+			}
+			cells := []string{op, name}
+			if troubled {
+				cells = append(cells, integer(row.op.Failed), integer(row.op.Unknown))
+			}
+			for _, c := range columns {
+				cells = append(cells, c.of(m.run, op, &row))
+			}
+			m.row(append(cells, strings.Join(row.remarks(), "; "))...)
+		}
+	}
+	if achieved := s.AchievedRates(m.names); achieved != "" {
+		m.line("\n%s", units.Markdown(achieved))
+	}
+	m.line("\n</details>")
+}
+
+// notes writes what else a reader of the figures has to know, folded.
+func (m *markdown) notes(view *Overview, all []Section) {
+	var notes []string
+	for _, n := range slices.Concat(view.Doubts, view.Further) {
+		notes = append(notes, n.String())
+	}
+	for i := range m.run.Audits {
+		if a := &m.run.Audits[i]; !a.Wrong() {
+			notes = append(notes, "audit of "+m.names.Part(a.Model, a.Engine)+": "+a.Summary())
+		}
+	}
+	for _, s := range []string{TooFew(all), Regime(all, m.names), Floors(m.run)} {
+		if s != "" {
+			notes = append(notes, s)
+		}
+	}
+	if notes = append(notes, m.run.Left...); len(notes) == 0 {
+		return
+	}
+	m.line("\n<details><summary>Doubts and notes</summary>\n")
+	m.list(notes)
+	m.line("\n</details>")
+}
