@@ -50,7 +50,7 @@ so.`,
 		Example: `  mailbench report results/monday
   mailbench report results/monday results/tuesday
   mailbench report results/monday results/tuesday -o - > week.html
-  mailbench report results/monday --format markdown >> "$GITHUB_STEP_SUMMARY"
+  mailbench report results/monday --format markdown > summary.md
   mailbench report results/monday --format junit -o junit.xml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
