@@ -43,7 +43,7 @@ var layers = []struct {
 	{"models", []string{"schemas", "drivers", "models/mail"}, nil},
 	{"models/modeltest", []string{"schemas", "drivers", "models", "models/mail", "drivers/*", "drivers/launch/live"}, []string{"models/*"}},
 	{"models/*", []string{"schemas", "drivers", "models", "models/mail"}, []string{"models/*", "drivers/*", "drivers/launch/live"}},
-	{"reports/latency", nil, nil},
+	{"reports/latency", nil, []string{"drivers/launch/live"}},
 	{"reports/compare", []string{"reports", "reports/units"}, nil},
 	{"reports/judge", []string{"reports", "reports/units"}, nil},
 	{"reports/search", []string{"reports", "reports/judge", "reports/units"}, nil},
