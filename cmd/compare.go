@@ -64,6 +64,7 @@ and failed, overloaded or empty in NEW.`,
 	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
 	flags.BoolVar(&f.all, "all", false, "also show figures that are the same or cannot be told")
 	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json or markdown")
+	completeFlags(cmd, map[string][]string{"format": compareFormats})
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
 	return cmd
 }

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,7 +40,26 @@ func completeList(words []string) cobra.CompletionFunc {
 // completeSchema completes the name of a model or variant, or a file.
 func completeSchema(known registry) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		names := slices.DeleteFunc(known.modelNames(), func(name string) bool { return !strings.HasPrefix(name, typed) })
-		return names, cobra.ShellCompDirectiveDefault
+		return starting(known.modelNames(), typed), cobra.ShellCompDirectiveDefault
 	}
+}
+
+// completeOne completes the first argument with one of the words.
+func completeOne(words []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return starting(words, typed), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// starting returns the words that begin like what was typed.
+func starting(words []string, typed string) (found []string) {
+	for _, w := range words {
+		if strings.HasPrefix(w, typed) {
+			found = append(found, w)
+		}
+	}
+	return found
 }

@@ -25,6 +25,13 @@ or the folder mailbench in your user cache.`,
   mailbench engine down cassandra`,
 	}
 	cmd.AddCommand(newEngineUp(), newEngineDown(), newEngineStatus(), newEngineLogs(), newEngineClean(known))
+	for _, c := range cmd.Commands() {
+		words := launchable()
+		if c.Name() == "clean" {
+			words = known.engineNames()
+		}
+		c.ValidArgsFunction = completeOne(words)
+	}
 	return cmd
 }
 
@@ -44,12 +51,17 @@ func upCommand(engine, dir string) string {
 	return "mailbench engine up " + engine
 }
 
+// launchable names the engines that mailbench can start.
+func launchable() (names []string) {
+	for _, f := range launch.Engines() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 // engineName checks the one argument of the commands that work on an instance.
 func engineName(cmd *cobra.Command, args []string) error {
-	var known []string
-	for _, f := range launch.Engines() {
-		known = append(known, f.Name)
-	}
+	known := launchable()
 	switch {
 	case len(args) == 0:
 		return usagef("no engine named; expected %s; see %q", strings.Join(known, " or "), cmd.CommandPath()+" --help")

@@ -14,7 +14,7 @@ import (
 func newEngineClean(known registry) *cobra.Command {
 	var f workloadFlags
 	var from, results string
-	var all bool
+	var all, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "clean ENGINE [NAME...]",
 		Short: "List what runs left, or remove what is named",
@@ -38,6 +38,9 @@ Nothing without mailbench's mark is touched.`,
 			if len(args) == 0 {
 				return usagef("no engine named; see %q", cmd.CommandPath()+" --help")
 			}
+			if asJSON && (all || len(args) > 1) {
+				return usagef("--json lists what there is; name nothing to remove")
+			}
 			engines, err := known.pickEngines(args[:1])
 			if err != nil {
 				return err
@@ -54,16 +57,17 @@ Nothing without mailbench's mark is touched.`,
 				return err
 			}
 			if !engines[0].Remote {
-				return cleanLocal(cmd, results, args[1:], all)
+				return cleanLocal(cmd, results, args[1:], all, asJSON)
 			}
 			if all {
 				return usagef("--all: others may be using namespaces of %s; name those to drop", args[0])
 			}
-			return clean(cmd, engines[0], w, args[1:])
+			return clean(cmd, engines[0], w, args[1:], asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&from, "workload", "quick", "`WORKLOAD` or file that says where the engine is and how it is reached")
 	f.bind(cmd.Flags())
+	bindJSON(cmd, &asJSON)
 	cmd.Flags().StringVar(&results, "results", resultsDir, "`DIR` to look for unfinished results in")
 	cmd.Flags().BoolVar(&all, "all", false, "remove all folders of killed runs")
 	return cmd
@@ -71,11 +75,14 @@ Nothing without mailbench's mark is touched.`,
 
 // clean lists the namespaces of an engine, or drops those named, all of which
 // must be there.
-func clean(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []string) error {
+func clean(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []string, asJSON bool) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	there, err := target.Namespaces(ctx, e, w)
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		return printJSON(out, append([]string{}, there...))
 	}
 	if len(names) == 0 {
 		if len(there) == 0 {

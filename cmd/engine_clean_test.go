@@ -110,7 +110,7 @@ func TestClean(t *testing.T) {
 		cmd := &cobra.Command{}
 		cmd.SetOut(&out)
 		cmd.SetContext(t.Context())
-		err := clean(cmd, e, w, names)
+		err := clean(cmd, e, w, names, false)
 		return out.String(), err
 	}
 	if out, err := cleaned(); err != nil || out != "nothing of mailbench is on test\n" {

@@ -9,11 +9,13 @@ import (
 
 func newEngineStatus() *cobra.Command {
 	var dir string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status ENGINE",
 		Short: "List an engine's nodes; exit status 1 if not all are running",
 		Example: `  mailbench engine status cassandra
-  mailbench engine status cassandra --dir second`,
+  mailbench engine status cassandra --dir second
+  mailbench engine status cassandra --json`,
 		Args: engineName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := openEngine(args[0], dir)
@@ -21,10 +23,14 @@ func newEngineStatus() *cobra.Command {
 				return err
 			}
 			var rows [][]string
+			all := []listedNode{}
 			down := 0
 			for _, n := range in.Nodes() {
+				one := listedNode{Name: n.Name, Address: n.Address, Running: n.Running()}
 				row := []string{n.Name, n.Address, "down", "-", "-", "-"}
-				if n.Running() {
+				if one.Running {
+					one.PID, one.Memory = n.Process.PID, n.RSS()
+					one.Started = n.Process.Started.UTC().Format(time.RFC3339)
 					row = []string{
 						n.Name, n.Address, "up", fmt.Sprint(n.Process.PID),
 						time.Since(n.Process.Started).Round(time.Second).String(), fmt.Sprintf("%d MiB", n.RSS()>>20),
@@ -32,9 +38,15 @@ func newEngineStatus() *cobra.Command {
 				} else {
 					down++
 				}
-				rows = append(rows, row)
+				rows, all = append(rows, row), append(all, one)
 			}
-			if err := table(cmd.OutOrStdout(), []string{"NODE", "ADDRESS", "STATE", "PID", "UPTIME", "MEMORY"}, rows); err != nil {
+			print := func() error {
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), all)
+				}
+				return table(cmd.OutOrStdout(), []string{"NODE", "ADDRESS", "STATE", "PID", "UPTIME", "MEMORY"}, rows)
+			}
+			if err := print(); err != nil {
 				return err
 			}
 			if down > 0 {
@@ -43,6 +55,7 @@ func newEngineStatus() *cobra.Command {
 			return nil
 		},
 	}
+	bindJSON(cmd, &asJSON)
 	cmd.Flags().StringVar(&dir, "dir", "", "the instance's `DIR`, as given to engine up")
 	return cmd
 }

@@ -10,21 +10,27 @@ import (
 )
 
 func newEngines(known registry) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:   "engines [NAME]",
 		Short: "List the engines, or the settings of one",
 		Long: `List the engines, or the settings of one. A workload's section engines holds the
 settings; --set engines.NAME.SETTING=VALUE changes one. Passwords come from the
 environment variables that are listed.`,
 		Example: `  mailbench engines
-  mailbench engines embedded`,
-		Args: cobra.MaximumNArgs(1),
+  mailbench engines embedded
+  mailbench engines --json`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeOne(known.engineNames()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()
 			if len(args) == 1 {
 				engines, err := known.pickEngines(args)
 				if err != nil {
 					return err
+				}
+				if asJSON && len(engines) == 1 {
+					return printJSON(out, listEngine(&engines[0]))
 				}
 				for _, e := range engines {
 					if err := describe(out, &e); err != nil {
@@ -33,6 +39,13 @@ environment variables that are listed.`,
 				}
 				return nil
 			}
+			if asJSON {
+				var all []listedEngine
+				for _, e := range known.engines {
+					all = append(all, listEngine(&e))
+				}
+				return printJSON(out, all)
+			}
 			var rows [][]string
 			for _, e := range known.engines {
 				rows = append(rows, []string{e.Name, e.Doc})
@@ -40,18 +53,14 @@ environment variables that are listed.`,
 			return table(out, []string{"ENGINE", "WHAT IT IS"}, rows)
 		},
 	}
+	bindJSON(c, &asJSON)
+	return c
 }
 
 // describe prints the settings of an engine.
 func describe(w io.Writer, e *drivers.Engine) error {
 	fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
-	var rows [][]string
-	if e.Remote {
-		rows = append(rows, []string{"contact", "this machine", "its nodes: HOST, HOST:PORT or a list of them; also --contact"})
-	}
-	for _, s := range e.Settings {
-		rows = append(rows, []string{s.Name, s.Default, s.Doc})
-	}
+	rows := settingsOf(e)
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(w, "It has no settings.")
 		return err
@@ -66,4 +75,15 @@ func describe(w io.Writer, e *drivers.Engine) error {
 	}
 	fmt.Fprintln(w)
 	return table(w, []string{"ENVIRONMENT", "WHAT IT IS"}, rows)
+}
+
+// settingsOf are the settings of an engine: name, default and what it is.
+func settingsOf(e *drivers.Engine) (rows [][]string) {
+	if e.Remote {
+		rows = append(rows, []string{"contact", "this machine", "its nodes: HOST, HOST:PORT or a list of them; also --contact"})
+	}
+	for _, s := range e.Settings {
+		rows = append(rows, []string{s.Name, s.Default, s.Doc})
+	}
+	return rows
 }

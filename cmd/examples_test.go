@@ -59,7 +59,7 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, cmd := range slices.Concat([]*cobra.Command{root}, root.Commands(), engine.Commands()) {
-		if cmd.Name() != "help" && cmd.Name() != "completion" && cmd.Name() != "schema" && cmd.Name() != "workload" {
+		if cmd.Name() != "help" && cmd.Name() != "completion" && cmd.Name() != "schema" && cmd.Name() != "workload" && cmd.Name() != "operations" && cmd.Name() != "output" {
 			examples(t, cmd)
 		}
 	}

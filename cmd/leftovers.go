@@ -32,12 +32,19 @@ func leftovers(results string) ([]scratch.Left, error) {
 }
 
 // cleanLocal lists what killed runs left, or removes the folders named, or all.
-func cleanLocal(cmd *cobra.Command, results string, names []string, all bool) error {
+func cleanLocal(cmd *cobra.Command, results string, names []string, all, asJSON bool) error {
 	there, err := leftovers(results)
 	if err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
+	if asJSON {
+		list := []listedLeft{}
+		for _, l := range there {
+			list = append(list, listedLeft{l.Path, l.Bytes, l.Since.UTC().Format(time.RFC3339)})
+		}
+		return printJSON(out, list)
+	}
 	paths := make([]string, len(there))
 	for i, l := range there {
 		paths[i] = l.Path

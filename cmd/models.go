@@ -26,25 +26,27 @@ engines. A schema file is described in the same way.`,
 			if len(args) == 1 {
 				return known.describeModel(cmd.OutOrStdout(), args[0], engines, asJSON)
 			}
-			if asJSON {
-				return usagef("--json needs a model; expected mailbench models NAME")
-			}
 			if len(engines) > 0 {
 				return usagef("--engine needs a model; expected mailbench models NAME")
 			}
 			var rows [][]string
+			var all []listedModel
 			for _, m := range known.withVariants() {
 				s, err := m.Schema()
 				if err != nil {
 					return fmt.Errorf("schema of model %s: %w", m.Name, err)
 				}
 				rows = append(rows, []string{m.Name, s.Native, fmt.Sprintf("%d tables", len(s.Tables)), m.Doc})
+				all = append(all, listedModel{m.Name, s.Native, len(s.Tables), m.Doc})
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), all)
 			}
 			return table(cmd.OutOrStdout(), []string{"MODEL", "WRITTEN FOR", "SCHEMA", "WHAT IT IS"}, rows)
 		},
 	}
 	c.Flags().StringSliceVarP(&engines, "engine", "e", nil, "`ENGINES` whose calls to show, or all")
-	c.Flags().BoolVar(&asJSON, "json", false, "describe the model as JSON, with the calls of all engines or those of -e")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON; of a model with the calls of all engines, or of those of -e")
 	c.AddCommand(newModelsNew(known))
 	return c
 }

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/mailbench/mailbench/schemas"
@@ -90,10 +89,7 @@ func (d *description) json() error {
 		}
 		m.Patterns = append(m.Patterns, one)
 	}
-	enc := json.NewEncoder(d.w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(m)
+	return printJSON(d.w, m)
 }
 
 func describeTable(t *schemas.Table) describedTable {

@@ -105,6 +105,7 @@ so.`,
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&format, "format", formatHTML, "`FORMAT`: html, text, json, csv, markdown, junit or bench")
+	completeFlags(c, map[string][]string{"format": reportFormats})
 	f.StringVarP(&file, "out", "o", "", "write to this `FILE`, or to standard output (-)")
 	f.BoolVar(&force, "force", false, "overwrite a file that mailbench has not written")
 	f.StringVar(&open, "open", "no", "open the page in the browser: `yes or no`")

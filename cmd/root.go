@@ -38,9 +38,10 @@ Exit status:
 		return usage(flagError(cmd, err))
 	})
 	root.AddCommand(newRun(known), newReport(), newCompare(), newModels(known), newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
-	root.AddCommand(newWorkloadHelp())
+	root.AddCommand(newWorkloadHelp(), newOperationsHelp(), newOutputHelp())
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
+	completeTopics(root)
 	refuseArguments(root)
 	return root
 }

@@ -86,11 +86,7 @@ the processors that they share, the result is only 'at least'.`,
 		},
 	}
 	f.bind(cmd.Flags())
-	for flag, words := range map[string][]string{"model": append(known.modelNames(), "all"), "engine": append(known.engineNames(), "all")} {
-		if err := cmd.RegisterFlagCompletionFunc(flag, completeList(words)); err != nil {
-			panic(err) // there is no flag of that name
-		}
-	}
+	completeRun(cmd, known)
 	return cmd
 }
 

@@ -10,16 +10,33 @@ import (
 )
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version and what it was built from",
-		Example: "  mailbench version",
-		Args:    cobra.NoArgs,
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version and what it was built from",
+		Example: `  mailbench version
+  mailbench version --json`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if e := run.Environment("."); asJSON {
+				return printJSON(cmd.OutOrStdout(), listedVersion{e.Version, e.Commit, e.Dirty, e.Go, e.OS, e.Arch})
+			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionLine())
 			return err
 		},
 	}
+	bindJSON(c, &asJSON)
+	return c
+}
+
+// listedVersion has the names of run.json.
+type listedVersion struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Dirty   bool   `json:"dirty,omitempty"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
 }
 
 // versionLine says which mailbench this is.

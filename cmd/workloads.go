@@ -9,6 +9,7 @@ import (
 )
 
 func newWorkloads() *cobra.Command {
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "workloads [NAME]",
 		Short: "List the bundled workloads, or print one as YAML",
@@ -20,10 +21,14 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 		Example: `  mailbench workloads
   mailbench workloads quick > mine.yaml && mailbench run mine.yaml
   mailbench workloads schema > workload.schema.json    for an editor`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeOne(workloads.BundledNames()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()
 			if len(args) == 1 {
+				if asJSON {
+					return usagef("--json lists the workloads; a workload is YAML")
+				}
 				w, err := workloads.Bundled(args[0])
 				if err != nil {
 					return usage(err)
@@ -32,16 +37,22 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 				return err
 			}
 			var rows [][]string
+			var all []listedWorkload
 			for _, name := range workloads.BundledNames() {
 				w, err := workloads.Bundled(name)
 				if err != nil {
 					return err
 				}
 				rows = append(rows, []string{name, w.Doc})
+				all = append(all, listedWorkload{name, w.Doc})
+			}
+			if asJSON {
+				return printJSON(out, all)
 			}
 			return table(out, []string{"WORKLOAD", "WHAT IT SHOWS"}, rows)
 		},
 	}
+	bindJSON(c, &asJSON)
 	c.AddCommand(newWorkloadsSchema())
 	return c
 }

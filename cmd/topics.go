@@ -1,0 +1,77 @@
+package cmd
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/reports/glossary"
+)
+
+// newOperationsHelp is the topic "mailbench help operations".
+func newOperationsHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "operations",
+		Short: "The mail operations that workloads name",
+		Long: "The mail operations that a workload can name. What each costs in a model is what\n" +
+			"a run measures; \"mailbench models NAME\" shows the access patterns behind them.\n\n" + terms(glossary.Operations()),
+	}
+}
+
+// newOutputHelp is the topic "mailbench help output".
+func newOutputHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "output",
+		Short: "The files and columns of results, and what they mean",
+		Long: `A run leaves a folder:
+
+  run.json      the whole run as data: settings, figures, verdicts and evidence
+  latency.hlog  the latencies as HDR histograms, one line an interval
+  bench.txt     Go benchmark lines, for benchstat
+  report.html   one page that needs nothing else
+
+"mailbench report DIR --format FORMAT" writes it as text, json, csv, markdown,
+junit or bench. docs/results.md describes the files.
+
+Verdicts of a cell, from best to worst:
+
+` + terms([]glossary.Term{
+			{Word: "ok", Meaning: "the figures are those of the engine at the load that was asked for"},
+			{Word: "overloaded", Meaning: "less was carried out than was offered"},
+			{Word: "invalid", Meaning: "the load generator was measured, not the engine"},
+			{Word: "empty", Meaning: "there are no figures"},
+			{Word: "failed", Meaning: "the phase was not carried out, or not to its end"},
+		}) + "\nColumns and words of the tables:\n\n" + terms(glossary.Columns()),
+	}
+}
+
+// completeTopics adds topics to what the command help completes.
+func completeTopics(root *cobra.Command) {
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		panic(err) // cobra has not made it
+	}
+	commands := help.ValidArgsFunction
+	help.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		found, directive := commands(c, args, typed)
+		for _, topic := range root.Commands() {
+			if len(args) == 0 && topic.IsAdditionalHelpTopicCommand() && strings.HasPrefix(topic.Name(), typed) {
+				found = append(found, topic.Name()+"\t"+topic.Short)
+			}
+		}
+		return found, directive
+	}
+}
+
+// terms writes words and what they mean, in lines of at most 80 columns.
+func terms(all []glossary.Term) string {
+	var rows [][]string
+	for _, t := range all {
+		rows = append(rows, []string{t.Word, t.Meaning})
+	}
+	var b strings.Builder
+	for line := range strings.Lines(columns(rows, 78)) {
+		b.WriteString("  " + line)
+	}
+	return b.String()
+}

@@ -1,0 +1,37 @@
+package workloads
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The language knows every key and every word that completion offers.
+func TestPathsAreOfTheLanguage(t *testing.T) {
+	w, err := Bundled("workday")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := w.Paths()
+	for _, want := range []string{"seed=", "population.users=", "mail.attachments.share=", "phases.measure.rate=", "phases.measure.mix.list=", "phases.measure.arrivals=poisson"} {
+		if !slices.Contains(paths, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	// Faults in what --set says begin with it.
+	fault := func(set string) string {
+		if _, err := Bundled("workday", set); err != nil && strings.HasPrefix(err.Error(), "--set") {
+			return err.Error()
+		}
+		return ""
+	}
+	if !strings.Contains(fault("population.sers=1"), "unknown key") || !strings.Contains(fault("phases.measure.arrivals=odd"), "unknown") {
+		t.Error("wrong keys and words are not refused: the test tells nothing")
+	}
+	for _, p := range paths {
+		switch f := fault(p); {
+		case strings.HasSuffix(p, "=") && strings.Contains(fault(p+"1"), "unknown key"), f != "" && !strings.HasSuffix(p, "=") && !strings.HasSuffix(p, "=largest"):
+			t.Errorf("%s: %s", p, f) // largest is of users only
+		}
+	}
+}
