@@ -65,6 +65,7 @@ var layers = []struct {
 		},
 		[]string{"workloads/random"},
 	},
+	{"reports/metrics", []string{"reports", "reports/latency"}, nil},
 	{"reports/scratch", nil, nil},
 	{"reports/units", nil, nil},
 	{"reports/glossary", nil, nil},

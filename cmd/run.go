@@ -33,7 +33,7 @@ type runFlags struct {
 	maxLag          time.Duration
 	noFloor, quiet  bool
 	noFail          bool
-	from            string
+	from, metrics   string
 	dryRun          bool
 	findMax         findMaxFlags
 }
@@ -121,6 +121,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	f.findMax.bind(flags)
 	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost")
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
+	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics\nwhile it goes on; without HOST on loopback only")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
 }
 
@@ -177,6 +178,13 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	c.LatencyLog, c.Command = dir.LatencyLog(), append([]string{"mailbench"}, os.Args[1:]...)
 	bar := newProgress(cmd.ErrOrStderr(), f.quiet)
 	c.Progress = bar.update
+	if f.metrics != "" {
+		stop, err := f.serveMetrics(cmd.ErrOrStderr(), c)
+		if err != nil {
+			return errors.Join(err, dir.Abort())
+		}
+		defer stop()
+	}
 	told := false
 	c.Save = func(soFar *reports.Run) {
 		if err := dir.Save(soFar); err != nil && !told {

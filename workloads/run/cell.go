@@ -223,6 +223,17 @@ func (c *combination) spec(p *workloads.Phase, s workloads.Stream, total int64) 
 			return nil // the figures do not need the log
 		}
 	}
+	if observe := r.config.Observe; observe != nil {
+		key, log := c.key(p.Name), spec.Log
+		name := func(op int) string { return workloads.Op(op).String() }
+		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error {
+			observe(key, name, ops)
+			if log == nil {
+				return nil
+			}
+			return log(ops, hiccups, from, to)
+		}
+	}
 	return spec
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/messages"
@@ -60,6 +61,9 @@ type Config struct {
 	// Save, if set, is called at the end of each phase and of the audit, with the result
 	// of a run that ends there, interrupted. Everything in LatencyLog is then whole.
 	Save func(*reports.Run)
+	// Observe, if set, gets at each tick what was recorded of each operation since the
+	// last. Op names the operation with an index.
+	Observe func(cell reports.Key, op func(int) string, ops []latency.Op)
 	// Progress, if set, is called from one goroutine at a time, several times a
 	// second at most, and at each change of phase.
 	Progress func(Progress)

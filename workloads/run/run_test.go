@@ -503,6 +503,23 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// What is observed at the ticks is in sum what the cells have.
+func TestObserve(t *testing.T) {
+	c := config(t, newFake(), "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
+	got := map[string]int64{}
+	c.Observe = func(cell reports.Key, op func(int) string, ops []latency.Op) {
+		for i := range ops {
+			if n := ops[i].Counts[latency.OK]; n > 0 {
+				got[cell.String()+"/"+op(i)] += n
+			}
+		}
+	}
+	runOK(t, c)
+	if want := map[string]int64{"fake/memory/load/1/1/deliver": 150, "fake/memory/measure/1/1/list": 50}; !maps.Equal(got, want) {
+		t.Errorf("observed %v, want %v", got, want)
+	}
+}
+
 func TestProgress(t *testing.T) {
 	c := config(t, newFake(), "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
 	var got []Progress

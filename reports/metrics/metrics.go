@@ -1,0 +1,173 @@
+// Package metrics shows a run to Prometheus while it goes on. It reads what the collector
+// of a phase has merged at each tick: workers do not know of it.
+package metrics
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/latency"
+)
+
+var outcomes = [latency.NumOutcomes]string{"ok", "not_found", "failed", "unknown", "too_large", "dropped"}
+
+// kinds are the times that are shown.
+var kinds = []latency.Kind{latency.Response, latency.Service, latency.Lag}
+
+// bounds are the upper bounds of the buckets in seconds: 1, 2 and 5 of each power of ten.
+var bounds = []float64{
+	1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100,
+}
+
+var (
+	operations = prometheus.NewDesc("mailbench_operations_total", "Operations by outcome.",
+		[]string{"model", "engine", "phase", "trial", "operation", "outcome"}, nil)
+	durations = prometheus.NewDesc("mailbench_operation_duration_seconds",
+		"Times of operations that were ok: response (due to end), service (start to end) and lag (due to start).",
+		[]string{"model", "engine", "phase", "trial", "operation", "kind"}, nil)
+	progress = prometheus.NewDesc("mailbench_run_progress_ratio", "Share of the run that is done.", nil, nil)
+)
+
+// Metrics are those of one run.
+type Metrics struct {
+	mu     sync.Mutex
+	series map[series]*figures
+	done   float64
+}
+
+type series struct {
+	reports.Key
+	op string
+}
+
+type figures struct {
+	counts [latency.NumOutcomes]int64
+	times  [latency.NumKinds]histogram
+}
+
+type histogram struct {
+	counts [32]uint64 // by bound, not cumulative
+	count  uint64
+	sum    float64 // seconds
+}
+
+// New returns the metrics of a run that has not begun.
+func New() *Metrics { return &Metrics{series: map[series]*figures{}} }
+
+// Add adds what a phase recorded since its last tick. Op names the operation with an index.
+func (m *Metrics) Add(key reports.Key, op func(int) string, ops []latency.Op) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range ops {
+		var all int64
+		for _, n := range ops[i].Counts {
+			all += n
+		}
+		if all == 0 {
+			continue
+		}
+		k := series{key, op(i)}
+		f := m.series[k]
+		if f == nil {
+			f = &figures{}
+			m.series[k] = f
+		}
+		for out, n := range ops[i].Counts {
+			f.counts[out] += n
+		}
+		for _, kind := range kinds {
+			if h := ops[i].Times[kind]; h != nil && h.TotalCount() > 0 {
+				f.times[kind].add(h)
+			}
+		}
+	}
+}
+
+// Progress notes the share of the run that is done.
+func (m *Metrics) Progress(done float64) {
+	m.mu.Lock()
+	m.done = done
+	m.mu.Unlock()
+}
+
+func (h *histogram) add(from *hdr.Histogram) {
+	for _, bar := range from.Distribution() {
+		if bar.Count == 0 {
+			continue
+		}
+		middle := float64(bar.From+bar.To) / 2e9
+		h.counts[sort.SearchFloat64s(bounds, middle)] += uint64(bar.Count)
+		h.count += uint64(bar.Count)
+		h.sum += middle * float64(bar.Count)
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+	to <- operations
+	to <- durations
+	to <- progress
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	to <- prometheus.MustNewConstMetric(progress, prometheus.GaugeValue, m.done)
+	for k, f := range m.series {
+		labels := func(last string) []string {
+			return []string{k.Model, k.Engine, k.Phase, strconv.Itoa(k.Trial), k.op, last}
+		}
+		for out, n := range f.counts {
+			to <- prometheus.MustNewConstMetric(operations, prometheus.CounterValue, float64(n), labels(outcomes[out])...)
+		}
+		for _, kind := range kinds {
+			h := &f.times[kind]
+			if h.count == 0 {
+				continue
+			}
+			buckets, below := make(map[float64]uint64, len(bounds)), uint64(0)
+			for i, b := range bounds {
+				below += h.counts[i]
+				buckets[b] = below
+			}
+			to <- prometheus.MustNewConstHistogram(durations, h.count, h.sum, buckets, labels(kind.String())...)
+		}
+	}
+}
+
+// Handler answers Prometheus.
+func (m *Metrics) Handler() http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(m)
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
+}
+
+// Serve answers at http://ADDRESS/metrics until stop is called. An address without a host
+// is on loopback. It returns the address.
+func (m *Metrics) Serve(address string) (at string, stop func(), err error) {
+	if strings.HasPrefix(address, ":") {
+		address = "127.0.0.1" + address
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return "", nil, fmt.Errorf("serve metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", m.Handler())
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: time.Minute}
+	go func() { _ = s.Serve(l) }() // it ends with stop
+	return l.Addr().String(), func() { _ = s.Close() }, nil
+}
+
