@@ -170,4 +170,3 @@ func (m *Metrics) Serve(address string) (at string, stop func(), err error) {
 	go func() { _ = s.Serve(l) }() // it ends with stop
 	return l.Addr().String(), func() { _ = s.Close() }, nil
 }
-
