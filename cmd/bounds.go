@@ -22,6 +22,8 @@ const (
 	mostLag     = time.Hour
 	leastCache  = random.MB
 	mostCache   = 1000 * random.GB
+	defaultMail = 10 * random.GB
+	mostMail    = 1_000_000 * random.GB
 )
 
 // bounded is the value of a flag with a range.

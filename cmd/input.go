@@ -13,6 +13,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // workloadFlags change a workload: single values of it, and where its engine is.
@@ -116,8 +117,9 @@ func contactOverride(engines []drivers.Engine, addresses []string) ([]string, er
 		given, strings.Join(remote, ", "))
 }
 
-func openMail(ctx context.Context, path string) (messages.Source, error) {
-	source, err := messages.Open(ctx, path, "")
+// openMail opens a mail file that holds no more than most bytes of messages.
+func openMail(ctx context.Context, path string, most random.Size) (messages.Source, error) {
+	source, err := messages.Open(ctx, path, "", int64(most))
 	if err != nil {
 		return nil, missing(err)
 	}

@@ -23,6 +23,7 @@ type runFlags struct {
 	workloadFlags
 	models, engines []string
 	mail            string
+	mailLimit       random.Size
 	seed            uint64
 	trials          int
 	audit           string
@@ -39,7 +40,7 @@ type runFlags struct {
 }
 
 func newRun(known registry) *cobra.Command {
-	f := runFlags{trials: 1, maxLag: run.DefaultMaxLag}
+	f := runFlags{trials: 1, maxLag: run.DefaultMaxLag, mailLimit: defaultMail}
 	cmd := &cobra.Command{
 		Use:   "run [WORKLOAD|FILE.yaml]",
 		Short: "Run a workload: models × engines, measured and reported",
@@ -99,6 +100,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	f.workloadFlags.bind(flags)
 	flags.StringVar(&f.from, "from", "", "repeat the run whose results are in `DIR`; other flags change what is repeated")
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) instead of generated ones")
+	flags.Var(size(&f.mailLimit, random.KB, mostMail), "mail-limit", "refuse a mail file with more than `SIZE` of messages, unpacked")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
 	flags.Var(whole(&f.trials, 1, mostTrials), "trials",
 		fmt.Sprintf("run each model on each engine `N` times (1 to %d), each time on a fresh store", mostTrials))
@@ -150,7 +152,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		return err
 	}
 	if f.mail != "" {
-		source, err := openMail(ctx, f.mail)
+		source, err := openMail(ctx, f.mail, f.mailLimit)
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 	}
 	var mail messages.Source
 	if f.mail != "" {
-		if mail, err = openMail(cmd.Context(), f.mail); err != nil {
+		if mail, err = openMail(cmd.Context(), f.mail, defaultMail); err != nil {
 			return err
 		}
 		defer mail.Close()

@@ -24,11 +24,22 @@ type Info struct {
 	Malformed int64 // messages that could be parsed only in part; they are delivered all the same
 }
 
+// limits bound what is read of one mbox.
+type limits struct {
+	bytes    int64 // of all messages
+	messages int
+}
+
+// maxMessages bounds the memory for where messages begin: 40 MB.
+const maxMessages = 5_000_000
+
 // File is the mail of an mbox, plain or compressed with gzip. Open reads the mbox
 // once and copies its messages, unquoted, into a temporary file; any message can
 // then be read at any time, whatever happens to the mbox. It takes 8 bytes of
 // memory per message.
 type File struct {
+	ctx     context.Context
+	limits  limits
 	info    Info
 	spill   *os.File
 	removed bool    // spill has no name any more
@@ -37,8 +48,10 @@ type File struct {
 
 // Open reads the mbox at path and copies it into the folder temp, which needs as
 // much room as the file unpacked; "" is the system's folder for temporary files.
-// The error is a [FormatError] if the file cannot be used as mail.
-func Open(ctx context.Context, path, temp string) (*File, error) {
+// Most is the most bytes that the messages may have. The error is a
+// [FormatError] if the file cannot be used as mail. When ctx ends, so does all parsing of
+// the file's messages, also later.
+func Open(ctx context.Context, path, temp string, most int64) (*File, error) {
 	src, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open mail: %w", err)
@@ -50,9 +63,11 @@ func Open(ctx context.Context, path, temp string) (*File, error) {
 	}
 	// If the system can remove an open file, a run that is killed leaves nothing.
 	removed := os.Remove(spill.Name()) == nil
-	f := &File{info: Info{File: path}, spill: spill, removed: removed, starts: make([]int64, 1)}
-	if err = f.read(ctx, src); err == nil {
-		err = f.examine(ctx)
+	f := &File{
+		ctx: ctx, limits: limits{most, maxMessages}, info: Info{File: path}, spill: spill, removed: removed, starts: make([]int64, 1),
+	}
+	if err = f.read(contextReader{ctx, src}); err == nil {
+		err = f.examine()
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -61,7 +76,7 @@ func Open(ctx context.Context, path, temp string) (*File, error) {
 }
 
 // read copies the messages of src, and computes its digest.
-func (f *File) read(ctx context.Context, src io.Reader) error {
+func (f *File) read(src io.Reader) error {
 	sum := sha256.New()
 	in := bufio.NewReaderSize(io.TeeReader(src, sum), 256<<10)
 	mbox, err := unpacked(in)
@@ -69,7 +84,7 @@ func (f *File) read(ctx context.Context, src io.Reader) error {
 		return readError(f.info.File, err, 0)
 	}
 	out := bufio.NewWriterSize(f.spill, 256<<10)
-	err = split(ctx, f.info.File, mbox, out, func(at int64) { f.starts = append(f.starts, at) })
+	err = split(f.ctx, f.info.File, mbox, out, f.limits, func(at int64) { f.starts = append(f.starts, at) })
 	if err == nil {
 		err = out.Flush()
 	}
@@ -104,12 +119,9 @@ func isCorrupt(err error) bool {
 
 // examine parses every message once, to count the malformed ones before a run
 // begins.
-func (f *File) examine(ctx context.Context) error {
+func (f *File) examine() error {
 	r, m := f.Reader(), Message{}
 	for n := range f.info.Messages {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		if err := r.Message(uint64(n), time.Time{}, &m); err != nil {
 			return err
 		}
@@ -133,7 +145,11 @@ func (f *File) Close() error {
 }
 
 // Reader returns a reader for one goroutine.
-func (f *File) Reader() *FileReader { return &FileReader{file: f, parser: NewParser()} }
+func (f *File) Reader() *FileReader {
+	r := &FileReader{file: f, parser: NewParser()}
+	r.parser.undo.ctx = f.ctx
+	return r
+}
 
 // FileReader parses messages of a file, one at a time. It owns the buffers they
 // lie in: a message is valid until the reader's next call.
@@ -151,6 +167,13 @@ func (r *FileReader) Message(n uint64, date time.Time, m *Message) error {
 	return r.message(n, -1, date, m)
 }
 
+// Size returns the number of bytes of message n, without reading it.
+func (r *FileReader) Size(n uint64) int64 {
+	f := r.file
+	i := n % uint64(f.info.Messages)
+	return f.starts[i+1] - f.starts[i]
+}
+
 // From returns the sender's address of message n. It reads at most maxHeader
 // bytes of the message.
 func (r *FileReader) From(n uint64) (string, error) {
@@ -162,8 +185,7 @@ func (r *FileReader) From(n uint64) (string, error) {
 // message parses message n, or its first most bytes.
 func (r *FileReader) message(n uint64, most int64, date time.Time, m *Message) error {
 	f := r.file
-	i := n % uint64(f.info.Messages)
-	size := f.starts[i+1] - f.starts[i]
+	i, size := n%uint64(f.info.Messages), r.Size(n)
 	if most >= 0 {
 		size = min(size, most)
 	}

@@ -53,7 +53,7 @@ func FuzzMbox(f *testing.F) {
 		var spilled bytes.Buffer
 		out := bufio.NewWriter(&spilled)
 		var ends []int64
-		err := split(t.Context(), "fuzz.mbox", bytes.NewReader(file), out, func(at int64) { ends = append(ends, at) })
+		err := split(t.Context(), "fuzz.mbox", bytes.NewReader(file), out, limits{1 << 40, maxMessages}, func(at int64) { ends = append(ends, at) })
 		var format *FormatError
 		if err != nil {
 			if !errors.As(err, &format) || len(ends) > 0 || bytes.HasPrefix(file, []byte("From ")) {
@@ -118,12 +118,13 @@ func FuzzDecoded(f *testing.F) {
 			e = Base64
 		}
 		s := io.NewSectionReader(BytesContent(encoded), 0, int64(len(encoded)))
-		whole, err := undo(s, e)
+		u := &undoer{}
+		u.reset(s.Size())
+		whole, err := u.undo(s, e)
 		if err != nil {
 			return
 		}
-		d := &decoded{encoded: s, encoding: e, size: whole.Size()}
-		d.restart()
+		d := &decoded{by: u, encoded: s, encoding: e, size: whole.Size()}
 		at := int64(off) % (whole.Size() + 1)
 		for _, from := range []int64{at, 0, at / 2} {
 			got, err := io.ReadAll(io.NewSectionReader(d, from, whole.Size()))

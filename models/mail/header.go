@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"mime"
 	stdmail "net/mail"
@@ -53,13 +54,13 @@ func (p *Parser) readHeader(header []byte, m *Message) entity {
 		case "content-transfer-encoding":
 			var ok bool
 			if e.encoding, ok = encodingOf(value); !ok {
-				e.fault = "unknown encoding " + strconv.Quote(value)
+				e.fault = fmt.Sprintf("unknown encoding %.60q", value)
 			}
 		case "content-disposition":
 			kind, parameters, _ := mime.ParseMediaType(value)
 			e.attached = kind == "attachment"
 			if n := parameters["filename"]; n != "" {
-				e.name = p.decode(name, n)
+				e.name = fileName(p.decode(name, n))
 			}
 		}
 		if m != nil {
@@ -110,13 +111,22 @@ func (p *Parser) contentType(value string, e *entity) {
 	if !strings.Contains(typ, "/") {
 		return
 	}
-	e.typ = clean(typ)
+	if len(typ) > maxType {
+		p.fault("a Content-Type of %d bytes", len(typ))
+		return
+	}
+	e.typ = clean(strings.Clone(typ)) // not a piece of a long field
 	if n := parameters["name"]; n != "" && e.name == "" {
-		e.name = p.decode("Content-Type", n)
+		e.name = fileName(p.decode("Content-Type", n))
 	}
 	if strings.HasPrefix(typ, "multipart/") {
-		if e.boundary = parameters["boundary"]; e.boundary == "" {
+		switch b := parameters["boundary"]; {
+		case b == "":
 			p.fault("%s without a boundary", e.typ)
+		case len(b) > maxBoundary:
+			p.fault("a boundary of %d bytes, more than a line has", len(b))
+		default:
+			e.boundary = strings.Clone(b)
 		}
 	}
 }
@@ -173,6 +183,10 @@ func clean(s string) string {
 // is split at commas, and each address is what is between < and >.
 func (p *Parser) people(name, value string) []Address {
 	list, err := addresses.ParseList(value)
+	if len(list) > maxAddresses {
+		p.fault("%s has more than %d addresses", name, maxAddresses)
+		list = list[:maxAddresses]
+	}
 	if err == nil {
 		people := make([]Address, len(list))
 		for i, a := range list {
@@ -186,6 +200,9 @@ func (p *Parser) people(name, value string) []Address {
 	p.fault("%s %.60q: %s", name, value, err)
 	var people []Address
 	for one := range strings.SplitSeq(value, ",") {
+		if len(people) == maxAddresses {
+			break
+		}
 		a := Address{Address: strings.TrimSpace(one)}
 		if before, in, ok := strings.Cut(one, "<"); ok {
 			in, _, _ = strings.Cut(in, ">")
@@ -208,33 +225,42 @@ var extensions = map[string]string{
 	"application/pdf": ".pdf", "application/pgp-signature": ".asc", "image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif",
 }
 
-// name returns the name of leaf number n, which is unique within the message. It
-// is the name in the leaf's header, without folders and unprintable characters,
-// or part-N.
-func (p *Parser) name(l *leaf, n int) string {
-	name := strings.Map(func(r rune) rune {
+// fileName is a name from a header without folders and unprintable characters, and
+// not longer than maxName. It is "" if nothing is left.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return -1
 		}
 		return r
-	}, l.name)
-	name = strings.TrimSpace(name[strings.LastIndexAny(name, `/\`)+1:])
-	ext := path.Ext(name)
-	if len(ext) > 20 {
-		ext = ""
-	}
-	stem := strings.TrimSuffix(name, ext)
+	}, name)
+	stem, ext := extension(strings.TrimSpace(name[strings.LastIndexAny(name, `/\`)+1:]))
 	for len(stem)+len(ext) > maxName {
 		_, size := utf8.DecodeLastRuneInString(stem)
 		stem = stem[:len(stem)-size]
 	}
+	return strings.Clone(stem + ext) // not a piece of a long field
+}
+
+// extension divides a file's name.
+func extension(name string) (stem, ext string) {
+	if ext = path.Ext(name); len(ext) > 20 {
+		ext = ""
+	}
+	return strings.TrimSuffix(name, ext), ext
+}
+
+// name returns the name of leaf number n, which is unique within the message. It is
+// the name in the leaf's header, or part-N.
+func (p *Parser) name(l *leaf, n int) string {
+	stem, ext := extension(l.name)
 	if stem == "" && ext == "" {
 		stem, ext = "part-"+strconv.Itoa(n), extensions[l.typ]
 		if ext == "" {
 			ext = ".bin"
 		}
 	}
-	name = stem + ext
+	name := stem + ext
 	if next, taken := p.names[name]; taken {
 		number, free := max(n, next), ""
 		for ; taken; number++ {

@@ -27,7 +27,7 @@ func (e *FormatError) Error() string { return e.File + ": " + e.Msg }
 // loses one ">" (mboxrd), so that quoting the messages again gives the file back.
 // Some files quote only "From " (mboxo), which cannot be seen; in these a line
 // that was written as ">From " loses its ">". Line breaks stay as they are.
-func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, ended func(at int64)) error {
+func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, l limits, ended func(at int64)) error {
 	var (
 		lines  = bufio.NewReaderSize(contextReader{ctx, r}, 256<<10)
 		at     int64
@@ -37,7 +37,9 @@ func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, ended
 		held   []byte // the previous line, if it is empty and not written yet
 	)
 	write := func(b []byte) error {
-		at += int64(len(b))
+		if at += int64(len(b)); at > l.bytes {
+			return &FormatError{file, fmt.Sprintf("holds more than %d bytes of mail; if they are meant, allow more with --mail-limit", l.bytes)}
+		}
 		_, err := w.Write(b)
 		return err
 	}
@@ -53,6 +55,9 @@ func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, ended
 		case begins && empty && bytes.HasPrefix(line, []byte("From ")):
 			if count++; count > 1 {
 				ended(at)
+			}
+			if count > l.messages {
+				return &FormatError{file, fmt.Sprintf("holds more than %d messages; divide it", l.messages)}
 			}
 			held = held[:0]
 		case count == 0:

@@ -55,7 +55,7 @@ func TestSplit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, b := range [][]byte{[]byte(c.mbox), gzipped(t, []byte(c.mbox))} {
-				f, err := Open(t.Context(), write(t, "mail", b), t.TempDir())
+				f, err := Open(t.Context(), write(t, "mail", b), t.TempDir(), 1<<40)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -96,7 +96,7 @@ func TestUnusableFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, temp := write(t, "x.mbox", c.file), t.TempDir()
-			_, err := Open(t.Context(), path, temp)
+			_, err := Open(t.Context(), path, temp, 1<<40)
 			var format *FormatError
 			if !errors.As(err, &format) || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v (%T); want one line with %q", err, err, c.want)
@@ -106,19 +106,19 @@ func TestUnusableFiles(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Open(t.Context(), t.TempDir(), ""); err == nil {
+	if _, err := Open(t.Context(), t.TempDir(), "", 1<<40); err == nil {
 		t.Error("a folder was opened as mail")
 	}
-	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none"), ""); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none"), "", 1<<40); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	path := write(t, "x.mbox", many)
-	if _, err := Open(t.Context(), path, filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(t.Context(), path, filepath.Join(t.TempDir(), "none"), 1<<40); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a temporary folder that is not there: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Open(ctx, path, ""); !errors.Is(err, context.Canceled) {
+	if _, err := Open(ctx, path, "", 1<<40); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -128,7 +128,7 @@ func TestSplitStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := io.MultiReader(strings.NewReader("From a\n\n"), canceling(cancel), strings.NewReader("line\n"))
 	var out bytes.Buffer
-	err := split(ctx, "x.mbox", r, bufio.NewWriter(&out), func(int64) { t.Error("the message has ended") })
+	err := split(ctx, "x.mbox", r, bufio.NewWriter(&out), limits{1 << 40, maxMessages}, func(int64) { t.Error("the message has ended") })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
@@ -145,7 +145,7 @@ func (c canceling) Read([]byte) (int, error) {
 // TestFileBeginsAgain: message n of a file with k messages is n mod k, and a
 // reader may be asked in any order.
 func TestFileBeginsAgain(t *testing.T) {
-	f, err := Open(t.Context(), "testdata/small.mbox", t.TempDir())
+	f, err := Open(t.Context(), "testdata/small.mbox", t.TempDir(), 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestBoundedMemory(t *testing.T) {
 	b.WriteString("--b--\n\n")
 	path := write(t, "large.mbox.gz", gzipped(t, b.Bytes()))
 	b = bytes.Buffer{}
-	f, err := Open(t.Context(), path, t.TempDir())
+	f, err := Open(t.Context(), path, t.TempDir(), 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,14 @@ import (
 // Bounds of what is parsed of one message. A message beyond them is still
 // delivered whole, and counted as malformed.
 const (
-	maxHeader = 256 << 10 // bytes of one header
-	maxField  = 64 << 10  // bytes of one of its fields
-	maxParts  = 10_000
-	maxDepth  = 32 // multiparts within multiparts
+	maxHeader    = 256 << 10 // bytes of one header
+	maxField     = 64 << 10  // bytes of one of its fields
+	maxParts     = 1000
+	maxDepth     = 32     // multiparts within multiparts
+	maxBoundary  = 998    // bytes, which is the longest legal line
+	maxType      = 255    // bytes of a media type
+	maxFault     = 300    // bytes of one note of what could not be parsed
+	maxAddresses = 10_000 // of one field
 )
 
 // leaf is a part that has no parts.
@@ -33,7 +37,8 @@ type level struct {
 
 // Parser finds the parts of messages and where they are in the raw bytes. It
 // reads a message once from front to end, a buffer at a time. One goroutine can
-// parse any number of messages with it.
+// parse any number of messages with it, one after the other: a message is valid until
+// the next is parsed. Its memory is bounded, whatever a message holds.
 type Parser struct {
 	lines   *bufio.Reader
 	header  []byte // of the entity whose header is being read
@@ -48,6 +53,7 @@ type Parser struct {
 	// names are those given to parts of this message. The number of a name is the
 	// first to try for another part of that name.
 	names map[string]int
+	undo  undoer
 }
 
 // NewParser returns a parser for one goroutine.
@@ -58,7 +64,8 @@ func NewParser() *Parser {
 // fault notes what could not be parsed. It keeps the first three notes.
 func (p *Parser) fault(format string, args ...any) {
 	if len(p.faults) < 3 {
-		p.faults = append(p.faults, fmt.Sprintf(format, args...))
+		fault := fmt.Sprintf(format, args...)
+		p.faults = append(p.faults, strings.ToValidUTF8(fault[:min(len(fault), maxFault)], ""))
 	}
 }
 
@@ -68,6 +75,7 @@ func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 	p.header, p.skip, p.levels, p.leaves, p.current = p.header[:0], false, p.levels[:0], p.leaves[:0], nil
 	p.top, p.headEnd, p.faults = entity{}, -1, nil
 	clear(p.names)
+	p.undo.reset(raw.Size())
 	*m = Message{Date: arrived, Raw: raw}
 	if err := p.scan(raw, m); err != nil {
 		return err
@@ -89,7 +97,7 @@ func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 
 // scan reads the message line by line and finds its leaves.
 func (p *Parser) scan(raw Content, m *Message) error {
-	p.lines.Reset(io.NewSectionReader(raw, 0, raw.Size()))
+	p.lines.Reset(p.undo.watched(io.NewSectionReader(raw, 0, raw.Size())))
 	var (
 		at, off  int64  // offsets of this line, and of the next piece
 		begins   = true // the next piece begins a line
@@ -161,10 +169,13 @@ func (p *Parser) gather(line []byte, begins bool) {
 // header is the message's own.
 func (p *Parser) begin(off int64, m *Message) {
 	var e entity
-	if p.headEnd < 0 {
+	switch {
+	case p.headEnd < 0:
 		e = p.readHeader(p.header, m)
 		p.top, p.headEnd = e, off
-	} else {
+	case len(p.leaves) > maxParts:
+		return // the message is not divided at all
+	default:
 		e = p.readHeader(p.header, nil)
 	}
 	switch {
@@ -173,6 +184,7 @@ func (p *Parser) begin(off int64, m *Message) {
 	case len(p.leaves) <= maxParts:
 		if e.boundary != "" {
 			p.fault("multiparts more than %d deep", maxDepth)
+			e.boundary = ""
 		}
 		p.leaves = append(p.leaves, leaf{entity: e, offset: off})
 		p.current = &p.leaves[len(p.leaves)-1]
@@ -225,7 +237,7 @@ func (p *Parser) parts(raw Content, m *Message) error {
 	m.Body = Part{Type: "text/plain", Offset: p.headEnd, Content: BytesContent(nil)}
 	for i := range p.leaves {
 		l := &p.leaves[i]
-		part, fault, err := l.part(raw)
+		part, fault, err := l.part(&p.undo, raw)
 		if err != nil {
 			return err
 		}

@@ -1,48 +1,91 @@
 package mail
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 )
 
-// inMemory is the largest part, in encoded bytes, whose decoded content is kept
-// in memory.
-const inMemory = 256 << 10
+// What a reader holds of one message.
+const (
+	inMemory   = 256 << 10 // the largest part, in encoded bytes, that is decoded into memory
+	maxDecoded = 1 << 20   // encoded bytes of all parts that are decoded into memory
+)
+
+// undoer undoes the encodings of a message's parts, and holds what is decoded into
+// memory. The other parts share one decoder, so many of them take no more memory
+// than one.
+type undoer struct {
+	ctx  context.Context // ends parsing; nil: nothing does
+	held []byte          // the parts in memory
+	room int             // for all that held may come to hold
+	used int64           // encoded bytes of the parts in memory
+	from reader
+	part *decoded // what from reads, or nil
+	at   int64    // how far, in decoded bytes
+}
+
+// reset forgets the message before. The next one has size bytes.
+func (u *undoer) reset(size int64) {
+	u.held, u.used, u.part = u.held[:0], 0, nil
+	u.room = int(min(size, maxDecoded)) + 1
+}
 
 // undo returns the content of a part with its encoding undone. ErrBase64 if it
 // cannot be undone; other errors are those of reading.
-func undo(encoded *io.SectionReader, e Encoding) (Content, error) {
-	d := &decoded{encoded: encoded, encoding: e}
-	d.restart()
-	if encoded.Size() <= inMemory {
-		b, err := io.ReadAll(d.from)
-		return BytesContent(b), err
+func (u *undoer) undo(encoded *io.SectionReader, e Encoding) (Content, error) {
+	d := &decoded{by: u, encoded: encoded, encoding: e}
+	u.restart(d)
+	u.part = nil // what follows reads to the end
+	u.from.r = u.watched(u.from.r)
+	if size := encoded.Size(); size <= inMemory && u.used+size <= maxDecoded {
+		return u.hold(int(size))
 	}
-	n, err := io.Copy(io.Discard, d.from)
-	if err != nil {
-		return nil, err
-	}
+	n, err := io.Copy(io.Discard, &u.from)
 	d.size = n
-	d.restart()
-	return d, nil
+	return d, err
 }
 
-// decoded is the content of a large part, which is decoded as it is read.
-// Reading forward decodes each byte once; reading backward decodes from the
-// start of the part again.
+// hold decodes a part of so many encoded bytes into memory. No encoding makes a part
+// longer.
+func (u *undoer) hold(size int) (Content, error) {
+	if cap(u.held) < u.room {
+		u.held = make([]byte, 0, u.room)
+	}
+	u.used += int64(size)
+	at := len(u.held)
+	n, err := io.ReadFull(&u.from, u.held[at:at+size+1])
+	if err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	u.held = u.held[:at+n]
+	return BytesContent(u.held[at : at+n : at+n]), nil
+}
+
+// watched returns a reader of r that fails when the context of parsing has ended.
+func (u *undoer) watched(r io.Reader) io.Reader {
+	if u.ctx == nil {
+		return r
+	}
+	return contextReader{u.ctx, r}
+}
+
+// restart makes the decoder read d from its beginning.
+func (u *undoer) restart(d *decoded) {
+	u.from.reset(io.NewSectionReader(d.encoded, 0, d.encoded.Size()), d.encoding)
+	u.part, u.at = d, 0
+}
+
+// decoded is the content of a part that is decoded as it is read. Reading forward
+// decodes each byte once; reading backward, or after another part of the message was
+// read, decodes from the start of the part again.
 type decoded struct {
+	by       *undoer
 	encoded  *io.SectionReader
 	encoding Encoding
 	size     int64
-	from     io.Reader // decodes encoded, and has read up to at
-	at       int64     // in decoded bytes
-}
-
-func (d *decoded) restart() {
-	encoded := io.NewSectionReader(d.encoded, 0, d.encoded.Size())
-	d.from, d.at = NewReader(encoded, d.encoding), 0
 }
 
 // Size implements Content.
@@ -53,16 +96,17 @@ func (d *decoded) ReadAt(p []byte, off int64) (int, error) {
 	if off >= d.size {
 		return 0, io.EOF
 	}
-	if off < d.at {
-		d.restart()
+	u := d.by
+	if u.part != d || off < u.at {
+		u.restart(d)
 	}
-	n, err := io.CopyN(io.Discard, d.from, off-d.at)
-	d.at += n
+	n, err := io.CopyN(io.Discard, &u.from, off-u.at)
+	u.at += n
 	if err != nil {
 		return 0, err
 	}
-	got, err := io.ReadFull(d.from, p)
-	d.at += int64(got)
+	got, err := io.ReadFull(&u.from, p)
+	u.at += int64(got)
 	if err == io.ErrUnexpectedEOF {
 		err = io.EOF
 	}
@@ -86,13 +130,13 @@ func encodingOf(s string) (e Encoding, ok bool) {
 // part returns the leaf as a part that has no name yet. If its encoding cannot be
 // undone, its content is the encoded bytes, and fault says why. An error is one
 // of reading raw.
-func (l *leaf) part(raw Content) (p Part, fault string, err error) {
+func (l *leaf) part(u *undoer, raw Content) (p Part, fault string, err error) {
 	encoded := io.NewSectionReader(raw, l.offset, l.length)
 	p = Part{Type: l.typ, Offset: l.offset, Length: l.length, Content: encoded}
 	if l.encoding == Identity {
 		return p, l.fault, nil
 	}
-	c, err := undo(encoded, l.encoding)
+	c, err := u.undo(encoded, l.encoding)
 	switch {
 	case errors.Is(err, ErrBase64):
 		return p, "its encoding cannot be undone: " + err.Error(), nil

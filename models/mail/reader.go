@@ -8,9 +8,16 @@ import (
 // NewReader returns a reader of what r holds, decoded. Its errors are those of
 // r and of [Decoder].
 func NewReader(r io.Reader, enc Encoding) io.Reader {
-	d := &reader{r: r}
-	d.dec.Reset(&d.decoded, enc)
+	d := &reader{}
+	d.reset(r, enc)
 	return d
+}
+
+// reset makes d decode what r holds.
+func (d *reader) reset(r io.Reader, enc Encoding) {
+	d.r, d.err = r, nil
+	d.decoded.Reset()
+	d.dec.Reset(&d.decoded, enc)
 }
 
 // reader decodes what r holds a piece at a time.

@@ -9,6 +9,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
@@ -31,6 +32,10 @@ func (w *worker) load(ctx, opCtx context.Context) error {
 		}
 		w.stats.due++
 		cause, err := w.loadOne(ctx, opCtx)
+		if interrupted(ctx, err) {
+			w.stats.due--
+			return nil
+		}
 		if err == nil && ctx.Err() == nil {
 			err = w.phase.miss(cause)
 		}
@@ -75,14 +80,24 @@ const largeMessage = 1 << 20
 
 // loadOne tries to deliver one message; cause is why it was not delivered.
 func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
+	// Parsing and decoding is a part of what is bounded, if the size is known before.
+	m, measured := w.mail.(messages.Measurer)
+	if measured {
+		free, err := w.bound(opCtx, m.Size(w.op.Message))
+		if err != nil {
+			return nil, err
+		}
+		defer free()
+	}
 	if _, err := w.chooseRecipients(); err != nil {
 		return nil, err
 	}
-	if n := min(w.message.Raw.Size(), target.MaxLarge); n > largeMessage {
-		if err := w.target.Large.Acquire(opCtx, n); err != nil {
+	if !measured {
+		free, err := w.bound(opCtx, w.message.Raw.Size())
+		if err != nil {
 			return nil, err
 		}
-		defer w.target.Large.Release(n)
+		defer free()
 	}
 	for try := range loadTries {
 		if try > 0 {
@@ -98,4 +113,13 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 		}
 	}
 	return cause, nil
+}
+
+// bound waits until a message of that size may be under way.
+func (w *worker) bound(ctx context.Context, size int64) (free func(), err error) {
+	n := min(size, target.MaxLarge)
+	if n <= largeMessage {
+		return func() {}, nil
+	}
+	return func() { w.target.Large.Release(n) }, w.target.Large.Acquire(ctx, n)
 }

@@ -144,6 +144,10 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	}
 	o := &operations[w.op.Op]
 	ok, err := o.choose(w)
+	if interrupted(ctx, err) {
+		w.stats.due--
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -163,6 +167,11 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	}
 	_, err = w.carryOut(opCtx, o, due)
 	return err
+}
+
+// interrupted: making a message of a mail file was broken off because the phase ends.
+func interrupted(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
 // carryOut carries the operation out, between the only two readings of the clock.

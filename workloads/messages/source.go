@@ -39,9 +39,15 @@ type Sizer interface {
 	Sized(n uint64, date time.Time, size int, m *mail.Message) error
 }
 
+// Measurer is a Reader that knows the size of a message before it reads it. Those of
+// a file do.
+type Measurer interface {
+	Size(n uint64) int64
+}
+
 // Open returns the mail of the mbox at path as a Source; see [mail.Open].
-func Open(ctx context.Context, path, temp string) (Source, error) {
-	f, err := mail.Open(ctx, path, temp)
+func Open(ctx context.Context, path, temp string, most int64) (Source, error) {
+	f, err := mail.Open(ctx, path, temp, most)
 	if err != nil {
 		return nil, err
 	}
