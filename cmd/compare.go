@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/compare"
@@ -21,12 +22,18 @@ type compareFlags struct {
 	failOver           []string
 	format             string
 	force, all, noFail bool
+
+	// Of runs that compare makes itself.
+	workload, base, new string
+	turns               int
+	output              string
+	quiet               bool
 }
 
 func newCompare() *cobra.Command {
-	var f compareFlags
+	f := compareFlags{turns: defaultTurns}
 	cmd := &cobra.Command{
-		Use:   "compare BASE NEW",
+		Use:   "compare [BASE NEW]",
 		Short: "Tell whether a run is slower than another, or asks for more",
 		Long: `Compare two runs. BASE and NEW are folders of results, or folders that hold such
 folders, whose trials are then put together. For each operation the percentiles
@@ -45,13 +52,35 @@ each of them fails, p50, rate, rows and bytes over 5%, p99 over 10%, p99.9 over
 
 Runs that differ in workload, seed, schema, engine, machine or settings are
 refused. The exit status is 3 if a figure is worse, or if a phase is ok in BASE
-and failed, overloaded or empty in NEW.`,
+and failed, overloaded or empty in NEW.
+
+--run makes the runs. The commands --base and --new run that workload in turns,
+base new, new base and so on, one trial of each a turn, so that what changes in
+the machine is the same for both. If a figure is worse, another round of turns
+must confirm it before it is a regression. Turn N is in base/N and new/N below
+-o, and the other round in confirm. Commands are split into words as by a
+shell, with quotes and \, but no shell runs them: a program, such as
+bin/mailbench, or one with words before and behind it, such as
+"taskset -c 0-3 bin/mailbench run -m james". The word run is added where it is
+missing. Flags of run may also follow the workload, for both. Two
+configurations differ in more than the build, and take --force.`,
 		Example: `  mailbench compare results/base results/new
   mailbench compare results/base results/new --fail-over 'list.p99:10%,calls'
   mailbench compare results/base results/new --fail-over 'james/*.p50:3%'
-  mailbench compare results/base results/new --format markdown`,
+  mailbench compare results/base results/new --format markdown
+  mailbench compare --run mine.yaml --base bin/mailbench-old --new bin/mailbench
+  mailbench compare --run 'quick -m james' --base bin/old --new bin/new \
+    --trials 20 -o results/ab
+  mailbench compare --run quick --force --base 'bin/mailbench run -m james' \
+    --new 'bin/mailbench run -m james --set engines.embedded.compression=zstd'`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd.Flags(), args); err != nil {
+				return err
+			}
+			if f.workload != "" {
+				return f.inTurns(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			}
 			if len(args) != 2 {
 				return usagef("compare takes two folders of results, BASE and NEW; see \"mailbench compare --help\"")
 			}
@@ -66,37 +95,76 @@ and failed, overloaded or empty in NEW.`,
 	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json or markdown")
 	completeFlags(cmd, map[string][]string{"format": compareFormats})
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
+	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, in turns, and compare that; flags of run may\nfollow it, such as 'quick -m james'")
+	flags.StringVar(&f.base, baseSide, "", "`COMMAND` of the one build or configuration, with --run")
+	flags.StringVar(&f.new, newSide, "", "`COMMAND` of the other")
+	flags.Var(whole(&f.turns, 1, mostTrials), "trials", fmt.Sprintf("take `N` turns (1 to %d), one trial of each side", mostTrials))
+	flags.StringVarP(&f.output, "output", "o", "", "write the results of all turns below `DIR` (default results/compare-TIME)")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	return cmd
+}
+
+// check refuses flags that do not fit each other, before anything runs.
+func (f *compareFlags) check(flags *pflag.FlagSet, args []string) error {
+	if !slices.Contains(compareFormats, f.format) {
+		return usage(unknown("format", f.format, compareFormats))
+	}
+	if f.workload == "" {
+		for _, name := range []string{"run", baseSide, newSide, "trials", "output", "quiet"} {
+			if flags.Changed(name) {
+				return usagef("--%s is of runs that compare makes: say which workload with --run", name)
+			}
+		}
+		return nil
+	}
+	switch {
+	case len(args) > 0:
+		return usagef("--run makes the runs that are compared: leave %q out, or leave --run out", strings.Join(args, " "))
+	case f.base == "" || f.new == "":
+		return usagef("--run takes the commands of both sides, --base and --new")
+	}
+	return nil
 }
 
 var compareFormats = []string{"text", "json", "markdown"}
 
 // run compares two folders and prints what came of it.
 func (f *compareFlags) run(out io.Writer, base, new string) error {
-	if !slices.Contains(compareFormats, f.format) {
-		return usage(unknown("format", f.format, compareFormats))
-	}
-	gates, err := f.gates()
+	c, err := f.compare(base, new)
 	if err != nil {
 		return err
+	}
+	return f.tell(out, c)
+}
+
+// compare reads two folders and compares them.
+func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
+	gates, err := f.gates()
+	if err != nil {
+		return nil, err
 	}
 	b, err := openSide(base)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n, err := openSide(new)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c, err := compare.Runs(b, n, compare.Options{Gates: gates, Force: f.force})
 	if err != nil {
-		return usage(err)
+		return nil, usage(err)
 	}
+	return c, nil
+}
+
+// tell prints a comparison. A regression is an error.
+func (f *compareFlags) tell(out io.Writer, c *compare.Comparison) error {
 	if err := f.write(out, c); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
 	if len(c.Regressions) > 0 && !f.noFail {
-		err := fmt.Errorf("%s is worse than %s: %s", new, base, c.Regressions[0])
+		err := fmt.Errorf("%s is worse than %s: %s", c.New.Name, c.Base.Name, c.Regressions[0])
 		if more := len(c.Regressions) - 1; more > 0 {
 			err = fmt.Errorf("%w (and %d more, in the report)", err, more)
 		}

@@ -106,7 +106,10 @@ func example(t *testing.T, line string) {
 	line, _, _ = strings.Cut(line, "   ")
 	for command := range strings.SplitSeq(line, " && ") {
 		command, file, _ := strings.Cut(command, " > ")
-		args := strings.Fields(command)
+		args, err := shellWords(command)
+		if err != nil {
+			t.Fatalf("example %q: %v", line, err)
+		}
 		if args[0] != "mailbench" {
 			t.Errorf("example %q: not a command of mailbench", line)
 			return

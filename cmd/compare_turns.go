@@ -1,0 +1,255 @@
+package cmd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/compare"
+)
+
+// defaultTurns finds a slow-down of 10% on a machine that does nothing else.
+const defaultTurns = 10
+
+// turns runs two builds in turns: base new, new base, base new and so on, one trial of each
+// a turn. The results of turn N are in base/N and new/N below dir.
+type turns struct {
+	dir      string
+	n        int                 // turns of a round
+	commands map[string][]string // of each side; the folder of results goes behind them
+	progress io.Writer
+	quiet    bool
+
+	began time.Time
+	runs  int // that have ended
+}
+
+// The sides, as their folders are named.
+const (
+	baseSide = "base"
+	newSide  = "new"
+)
+
+// command is the command line of a side: the user's words, run if they do not say it, and
+// what all runs have in common.
+func command(flag, text string, workload []string) ([]string, error) {
+	line, err := shellWords(text)
+	switch {
+	case err != nil:
+		return nil, usagef("--%s %q: %w", flag, text, err)
+	case len(line) == 0:
+		return nil, usagef("--%s is empty: it takes a command such as bin/mailbench", flag)
+	}
+	if _, err := exec.LookPath(line[0]); err != nil {
+		return nil, usagef("--%s %q: %w", flag, text, err)
+	}
+	if !slices.Contains(line, "run") {
+		line = append(line, "run")
+	}
+	return slices.Concat(line, workload, []string{"--trials", "1", "--no-floor", "--no-fail", "--quiet"}), nil
+}
+
+// round runs all turns of a round whose results go below dir. It calls compared after
+// the first turn, so that what cannot be compared is not measured for an hour.
+func (t *turns) round(ctx context.Context, dir, name string, compared func() error) error {
+	t.began, t.runs = time.Now(), 0
+	for turn := 1; turn <= t.n; turn++ {
+		order := []string{baseSide, newSide}
+		if turn%2 == 0 {
+			slices.Reverse(order)
+		}
+		for _, side := range order {
+			label := fmt.Sprintf("%sturn %d of %d: %s", name, turn, t.n, side)
+			err := t.run(ctx, label, side, filepath.Join(dir, side, strconv.Itoa(turn)))
+			if err == nil {
+				continue
+			}
+			err = fmt.Errorf("%s: %w", label, err)
+			if ctx.Err() != nil {
+				err = statusError{exitInterrupted, fmt.Errorf("interrupted in %s", label)}
+			}
+			return t.unfinished(dir, turn, err)
+		}
+		if turn == 1 {
+			if err := compared(); err != nil {
+				return err
+			}
+		}
+		if !t.quiet && !isTerminal(t.progress) {
+			fmt.Fprintf(t.progress, "%sturn %d of %d done%s\n", name, turn, t.n, t.left(0))
+		}
+	}
+	return nil
+}
+
+// run makes one run. An interrupt of this process is passed on to it, and it saves what it
+// measured.
+func (t *turns) run(ctx context.Context, label, side, dir string) error {
+	var errs bytes.Buffer
+	line := slices.Concat(t.commands[side], []string{"--output", dir})
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Stderr = &errs
+	// A Ctrl-C of the terminal goes to this process alone, so that the run hears of it once.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = time.Minute
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	err := t.watch(label, ended)
+	t.runs++
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil:
+	case errors.As(err, &exit) && exit.ExitCode() == exitFailed && saved(dir):
+		// A phase failed. The comparison tells of it.
+	default:
+		text := cmp.Or(lastLine(errs.String()), "it says nothing")
+		status := exitFailed
+		if errors.As(err, &exit) && (exit.ExitCode() == exitUsage || exit.ExitCode() == exitData) {
+			status = exit.ExitCode()
+		}
+		return statusError{status, fmt.Errorf("%w: %s", err, text)}
+	}
+	if !saved(dir) {
+		return fmt.Errorf("there are no results in %s: is %q a mailbench?", dir, line[0])
+	}
+	return nil
+}
+
+func saved(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, reports.RunFile))
+	return err == nil
+}
+
+// lastLine is what a mailbench said last, without its name.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimPrefix(text[strings.LastIndexByte(text, '\n')+1:], "mailbench: ")
+}
+
+// watch shows what is under way until it has ended.
+func (t *turns) watch(label string, ended <-chan error) error {
+	if t.quiet || !isTerminal(t.progress) {
+		return <-ended
+	}
+	defer redraw(t.progress, "")
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for began := time.Now(); ; {
+		line := []rune(label + t.left(time.Since(began)))
+		redraw(t.progress, string(line[:min(len(line), max(width(t.progress)-1, 0))]))
+		select {
+		case err := <-ended:
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+// left says how long the rest of the round takes, if the run under way has taken that long.
+func (t *turns) left(under time.Duration) string {
+	rest := 2*t.n - t.runs
+	if t.runs == 0 || rest == 0 {
+		return ""
+	}
+	each := (time.Since(t.began) - under) / time.Duration(t.runs)
+	return fmt.Sprintf(", about %s left", about(max(each*time.Duration(rest)-under, 0)))
+}
+
+// unfinished puts what there is of a turn aside, so that the turns before it can be
+// compared, and says how. Err is why the turn was not finished.
+func (t *turns) unfinished(dir string, turn int, err error) error {
+	aside := filepath.Join(dir, "unfinished")
+	for _, side := range []string{baseSide, newSide} {
+		for _, end := range []string{"", ".partial"} {
+			from := filepath.Join(dir, side, strconv.Itoa(turn)+end)
+			if _, serr := os.Stat(from); serr != nil {
+				continue
+			}
+			merr := os.MkdirAll(aside, 0o755)
+			if merr == nil {
+				merr = os.Rename(from, filepath.Join(aside, side+end))
+			}
+			if merr != nil {
+				err = fmt.Errorf("%w; and %s is not whole: %w", err, from, merr)
+			}
+		}
+	}
+	if turn == 1 {
+		return err
+	}
+	return fmt.Errorf("%w; of the %d turns before it: mailbench compare %s %s",
+		err, turn-1, filepath.Join(dir, baseSide), filepath.Join(dir, newSide))
+}
+
+// inTurns makes the runs and compares them. A regression that one round finds is looked for
+// in another: what both find is one.
+func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) error {
+	if _, err := f.gates(); err != nil {
+		return err
+	}
+	t := &turns{dir: f.output, n: f.turns, progress: errs, quiet: f.quiet}
+	if t.dir == "" {
+		t.dir = filepath.Join(resultsDir, "compare-"+time.Now().Format("20060102-150405.000"))
+	}
+	workload, err := shellWords(f.workload)
+	if err != nil {
+		return usagef("--run %q: %w", f.workload, err)
+	}
+	t.commands = map[string][]string{}
+	for side, text := range map[string]string{baseSide: f.base, newSide: f.new} {
+		if t.commands[side], err = command(side, text, workload); err != nil {
+			return err
+		}
+	}
+	if entries, err := os.ReadDir(t.dir); err == nil && len(entries) > 0 {
+		return usagef("%s is not empty: remove it, or choose another folder with -o", t.dir)
+	}
+	first, err := f.round(ctx, t, t.dir, "")
+	if err != nil {
+		return err
+	}
+	c := first
+	if len(first.Regressions) > 0 {
+		if !f.quiet {
+			fmt.Fprintf(errs, "%d worse, such as %s; another round must confirm that\n", len(first.Regressions), first.Regressions[0])
+		}
+		if c, err = f.round(ctx, t, filepath.Join(t.dir, "confirm"), "confirm, "); err != nil {
+			return fmt.Errorf("%w; not confirmed yet: mailbench compare %s %s",
+				err, filepath.Join(t.dir, baseSide), filepath.Join(t.dir, newSide))
+		}
+		c.Confirm(first)
+	}
+	return f.tell(out, c)
+}
+
+// round makes the runs of one round and compares them.
+func (f *compareFlags) round(ctx context.Context, t *turns, dir, name string) (*compare.Comparison, error) {
+	var c *compare.Comparison
+	compared := func() (err error) {
+		c, err = f.compare(filepath.Join(dir, baseSide), filepath.Join(dir, newSide))
+		return err
+	}
+	if err := t.round(ctx, dir, name, compared); err != nil {
+		return nil, err
+	}
+	err := compared()
+	return c, err
+}

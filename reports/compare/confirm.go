@@ -1,0 +1,39 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Confirm keeps those regressions that the comparison of an earlier round of other trials
+// found too, and notes what only one of the two found. The figures stay those of c: c was
+// not chosen for what it found, as the first round was.
+func (c *Comparison) Confirm(first *Comparison) {
+	var confirmed, once []string
+	for _, r := range c.Regressions {
+		if slices.ContainsFunc(first.Regressions, func(f string) bool { return subject(f) == subject(r) }) {
+			confirmed = append(confirmed, r)
+		} else {
+			once = append(once, fmt.Sprintf("only this second round found %s: that is not confirmed", r))
+		}
+	}
+	for _, r := range first.Regressions {
+		if !slices.ContainsFunc(confirmed, func(f string) bool { return subject(f) == subject(r) }) {
+			once = append(once, fmt.Sprintf("the first round found %s, this second one does not confirm it", r))
+		}
+	}
+	if len(confirmed) > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("this is the second round of trials; it confirms %d of %d regressions of the first",
+			len(confirmed), len(first.Regressions)))
+	}
+	c.Notes = append(c.Notes, once...)
+	c.Regressions = append([]string{}, confirmed...)
+}
+
+// subject is what a regression is of. Why a phase was not compared may have other figures
+// in another round.
+func subject(regression string) string {
+	of, _, _ := strings.Cut(regression, ": ")
+	return of
+}

@@ -1,0 +1,32 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestConfirm checks that only what both rounds found is a regression, and that the notes
+// tell of the rest.
+func TestConfirm(t *testing.T) {
+	first := &Comparison{Regressions: []string{"a/e/m list.p50", "a/e/m open.calls", "b/e/m: new is overloaded: 12% dropped"}}
+	c := &Comparison{Notes: []string{}, Regressions: []string{"a/e/m open.calls", "a/e/m flag.p99", "b/e/m: new is overloaded: 14% dropped"}}
+	c.Confirm(first)
+	want := []string{"a/e/m open.calls", "b/e/m: new is overloaded: 14% dropped"}
+	if diff := cmp.Diff(want, c.Regressions); diff != "" {
+		t.Error(diff)
+	}
+	notes := strings.Join(c.Notes, "\n")
+	for _, part := range []string{
+		"it confirms 2 of 3 regressions", "only this second round found a/e/m flag.p99:", "the first round found a/e/m list.p50,",
+	} {
+		if !strings.Contains(notes, part) {
+			t.Errorf("no %q in the notes:\n%s", part, notes)
+		}
+	}
+	c = &Comparison{Regressions: []string{}}
+	if c.Confirm(first); c.Regressions == nil || len(c.Regressions) > 0 || len(c.Notes) != 3 {
+		t.Errorf("nothing confirmed: %q, %q", c.Regressions, c.Notes)
+	}
+}
