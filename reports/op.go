@@ -3,7 +3,8 @@ package reports
 // Interval is what became of the operations that ended or were dropped within a
 // part of a phase. P50, P99 and Max are nanoseconds of those that were ok, as the
 // phase reports them. A long phase's intervals are put together: P50 is then their
-// mean by operations, and P99 that of the worst. The interval log has them exactly.
+// mean by operations, and P99 that of the worst. The latency log has histograms instead,
+// of windows of its own.
 type Interval struct {
 	At      float64               `json:"at"`      // seconds since the phase began
 	Seconds float64               `json:"seconds"` // its length

@@ -113,9 +113,9 @@ func newHistogram(k Kind) *hdr.Histogram {
 	}
 }
 
-// add adds b to o. It yields the processor between histograms: a merge takes about
+// Add adds b to o. It yields the processor between histograms: a merge takes about
 // 0.2 ms, and workers should not wait longer.
-func (o *Op) add(b *Op) {
+func (o *Op) Add(b *Op) {
 	if b.Counts[OK] > 0 {
 		o.ended(b.First)
 		o.ended(b.Last)
@@ -136,8 +136,8 @@ func (o *Op) add(b *Op) {
 	}
 }
 
-// reset empties o and keeps its histograms.
-func (o *Op) reset() {
+// Reset empties o and keeps its histograms.
+func (o *Op) Reset() {
 	o.Counts, o.Clamped, o.First, o.Last = [NumOutcomes]int64{}, 0, 0, 0
 	for _, h := range o.Times {
 		if h != nil && h.TotalCount() > 0 {
@@ -236,19 +236,19 @@ func (r *Recorder) Worker(i int) *Worker { return r.workers[i%len(r.workers)] }
 // partial interval.
 func (r *Recorder) Tick() []Op {
 	for i := range r.interval {
-		r.interval[i].reset()
+		r.interval[i].Reset()
 	}
 	for _, w := range r.workers {
 		w.mu.Lock()
 		w.ops, r.spare = r.spare, w.ops
 		w.mu.Unlock()
 		for i := range r.spare {
-			r.interval[i].add(&r.spare[i])
-			r.spare[i].reset()
+			r.interval[i].Add(&r.spare[i])
+			r.spare[i].Reset()
 		}
 	}
 	for i := range r.interval {
-		r.total[i].add(&r.interval[i])
+		r.total[i].Add(&r.interval[i])
 	}
 	return r.interval
 }

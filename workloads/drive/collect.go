@@ -8,8 +8,8 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// collect takes what the workers recorded, window by window, until they have
-// ended, and once more then.
+// collect takes what the workers recorded, tick by tick, until they have ended, and
+// once more then.
 func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) error {
 	p.timeline.tick = p.tickEvery()
 	ticks := time.NewTicker(p.timeline.tick)
@@ -23,22 +23,12 @@ func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) error {
 		case <-ticks.C:
 		}
 		to := time.Now()
-		ops, hiccups := p.recorder.Tick(), p.hiccups.tick()
-		if p.Log != nil {
-			if err := p.Log(ops, hiccups, from, to); err != nil {
-				stop()
-				<-ended
-				return err
-			}
+		if err := p.take(from, to, last); err != nil {
+			stop()
+			<-ended
+			return err
 		}
-		p.memory.follow()
-		if p.Stream.Open() {
-			p.learn()
-		}
-		p.timeline.add(ops, p.reported(), from.Sub(p.began), to.Sub(p.began), last)
-		p.window(ops, to.Sub(from), last)
 		if last {
-			p.timeline.endGap(to.Sub(p.began))
 			return nil
 		}
 		// A warm-up of so many operations runs them all.
@@ -47,6 +37,24 @@ func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) error {
 		}
 		from = to
 	}
+}
+
+// take takes what was recorded between two times, the last time at the phase's end.
+func (p *phase) take(from, to time.Time, last bool) error {
+	ops, hiccups := p.recorder.Tick(), p.hiccups.tick()
+	if err := p.writeLog(ops, hiccups, from, to, last); err != nil {
+		return err
+	}
+	p.memory.follow()
+	if p.Stream.Open() {
+		p.learn()
+	}
+	p.timeline.add(ops, p.reported(), from.Sub(p.began), to.Sub(p.began), last)
+	p.window(ops, to.Sub(from), last)
+	if last {
+		p.timeline.endGap(to.Sub(p.began))
+	}
+	return nil
 }
 
 // tickEvery is how long a window is: a second, or a tenth of a short phase.

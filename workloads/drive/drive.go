@@ -40,7 +40,8 @@ type Spec struct {
 	MemoryLimit int64
 
 	// Log, if set, gets the windows of the phase: what was recorded of each operation.
-	// Hiccups are how late the hiccup meter woke.
+	// Hiccups are how late the hiccup meter woke. Windows follow each other without a gap,
+	// and are the longer the older the phase is.
 	Log func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error
 	// Progress, if set, is told how far the phase is, from one goroutine.
 	Progress func(Progress)
@@ -110,6 +111,7 @@ type phase struct {
 
 	// The collector owns these while workers run.
 	timeline timeline
+	logged   logged
 	windows  []float64 // service times, by window
 	lags     []int64   // means, by window
 	counts   [latency.NumOutcomes]int64

@@ -56,12 +56,15 @@ type span struct{ from, to time.Duration }
 func watchHiccups(c *clock) *hiccups {
 	h := &hiccups{
 		clock: c, procs: processors(), quit: make(chan struct{}), ended: make(chan struct{}),
-		interval: hdr.New(1, int64(latency.Highest), 2), all: hdr.New(1, int64(latency.Highest), 2),
+		interval: newLateness(), all: newLateness(),
 	}
 	h.beat.Store(int64(c.now()))
 	go h.watch()
 	return h
 }
+
+// newLateness is a histogram of how late the meter woke.
+func newLateness() *hdr.Histogram { return hdr.New(1, int64(latency.Highest), 2) }
 
 func (h *hiccups) close() {
 	close(h.quit)
@@ -149,7 +152,7 @@ func (h *hiccups) tick() *hdr.Histogram {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	taken := h.interval
-	h.interval = hdr.New(1, int64(latency.Highest), 2)
+	h.interval = newLateness()
 	h.all.Merge(taken)
 	return taken
 }

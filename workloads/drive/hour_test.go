@@ -1,0 +1,176 @@
+package drive
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// An hour of five operations on each of five models is less than 50 MB of results. The
+// log's windows follow each other, are no shorter than their part of the hour, and have
+// every value together.
+func TestResultsOfAnHour(t *testing.T) {
+	h := newHour(t, 200)
+	t.Logf("%.1f MB of log in %d windows, %.1f MB of run.json", h.logMB(), len(h.windows), h.runMB(t))
+	if all := h.logMB() + h.runMB(t); all > 50 {
+		t.Errorf("%.1f MB", all)
+	}
+	if n := len(h.phase.windows); n != 58*60-1 {
+		t.Errorf("drift is judged by %d windows, want one for each second with operations but the last", n)
+	}
+
+	if g := h.phase.timeline.gap; g.At < 1199 || g.At > 1200.1 || g.Seconds < 119.9 || g.Seconds > 121 {
+		t.Errorf("the longest gap is %+v, want minutes 20 and 21", g)
+	}
+
+	var end time.Duration
+	for i, w := range h.windows {
+		fine, last := i < loggedTicks, i == len(h.windows)-1
+		if w.from != end || fine && w.to-w.from != second || !fine && !last && loggedPart*(w.to-w.from) < w.to {
+			t.Errorf("window %d is from %v to %v, after one that ends at %v", i, w.from, w.to, end)
+		}
+		end = w.to
+	}
+	if end != hourLong || h.ok != h.phase.counts[latency.OK] {
+		t.Errorf("the log ends at %v with %d operations of %d", end, h.ok, h.phase.counts[latency.OK])
+	}
+
+	logged, err := latency.ReadLog(&h.log, func(string) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range h.phase.recorder.Total(int(workloads.List)).Times {
+		if want == nil {
+			continue
+		}
+		if got := logged[hourTag(0, latency.Kind(k))]; got == nil || !got.Equals(want) {
+			t.Errorf("the log's windows have not every %v that was recorded", latency.Kind(k))
+		}
+		delete(logged, hourTag(0, latency.Kind(k)))
+	}
+	if got := logged[hiccupTag]; got == nil || !got.Equals(h.phase.hiccups.all) || len(logged) != 1 {
+		t.Errorf("the log's windows have not every hiccup, or others: %d tags", len(logged))
+	}
+}
+
+// BenchmarkHour tells how large the results of an hour are at several rates.
+func BenchmarkHour(b *testing.B) {
+	for _, each := range []int{20, 200, 2000} {
+		b.Run(fmt.Sprintf("rate=%d", hourOps*each), func(b *testing.B) {
+			for b.Loop() {
+				h := newHour(b, each)
+				b.ReportMetric(h.logMB(), "log-MB")
+				b.ReportMetric(h.runMB(b), "run-MB")
+				b.ReportMetric(float64(len(h.windows)), "windows")
+			}
+		})
+	}
+}
+
+const (
+	hourLong            = time.Hour
+	hourOps, hourModels = 5, 5
+	hiccupTag           = "elasticinbox/cassandra/measure/1/1/client/hiccup"
+)
+
+// hour is an hour of one operation on one model in virtual time.
+type hour struct {
+	phase   *phase
+	log     bytes.Buffer
+	windows []span
+	ok      int64 // in all windows
+}
+
+func hourTag(_ int, k latency.Kind) string {
+	return "elasticinbox/cassandra/measure/1/1/deliver/" + k.String()
+}
+
+// newHour lets an operation run so many times a second for an hour. Service times are
+// lognormal with a median of 1 ms; one in a hundred takes twenty times as long, and one in
+// a thousand fails. Nothing runs in minutes 20 and 21.
+func newHour(tb testing.TB, each int) *hour {
+	t, stream := testTarget(tb, idleBound{})
+	h := &hour{}
+	began := time.UnixMilli(1_700_000_000_000)
+	log, err := latency.NewLog(&h.log, began)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	what := workloads.Phase{
+		Kind: workloads.Measure, Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: uint64(each), Per: second}, Duration: hourLong,
+		Mix: workloads.Mix{workloads.List: 1},
+	}
+	h.phase = newPhase(t, Spec{Phase: what, Stream: stream(&what), Workers: 1, Log: func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error {
+		h.windows = append(h.windows, span{from.Sub(began), to.Sub(began)})
+		h.ok += ops[workloads.List].Counts[latency.OK]
+		if err := log.WriteOne(hiccupTag, hiccups, from, to); err != nil {
+			return err
+		}
+		return log.Write(hourTag, ops, from, to)
+	}})
+	p := h.phase
+	p.began, p.timeline.tick = began, p.tickEvery()
+	p.clock.virtual = new(time.Duration)
+	p.hiccups = &hiccups{clock: &p.clock, interval: newLateness(), all: newLateness()}
+	var r random.Rand
+	r.Seed(1, 98, 0)
+	for at := time.Duration(0); at < hourLong; at += second {
+		if at < 20*time.Minute || at >= 22*time.Minute {
+			h.tick(&r, at, each)
+		}
+		*p.clock.virtual = at + second
+		if err := p.take(began.Add(at), began.Add(at+second), at+second == hourLong); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := log.Flush(); err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+// tick records the operations of a second.
+func (h *hour) tick(r *random.Rand, at time.Duration, each int) {
+	for i := range each {
+		due := at + time.Duration(i)*second/time.Duration(each)
+		start := due + time.Duration(6e4+1e5*r.Exp())
+		normal := math.Sqrt(2*r.Exp()) * math.Cos(2*math.Pi*r.Float64()) // Box and Muller
+		service, out := time.Duration(1e6*math.Exp(0.6*normal)), latency.OK
+		if r.Chance(0.01) {
+			service *= 20
+		}
+		if r.Chance(0.001) {
+			out = latency.Failed
+		}
+		h.phase.recorder.Worker(0).Record(int(workloads.List), out, false, due, start, start+service)
+	}
+	for range 1000 {
+		_ = h.phase.hiccups.interval.RecordValue(int64(6e4 + 1e5*r.Exp())) // in range
+	}
+}
+
+// logMB is what the log of all operations and models takes.
+func (h *hour) logMB() float64 { return float64(h.log.Len()) * hourOps * hourModels / 1e6 }
+
+// runMB is what the timelines of all operations and models take in run.json, and the
+// windows that drift is judged by.
+func (h *hour) runMB(tb testing.TB) float64 {
+	line, err := json.Marshal(h.phase.timeline.intervals)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	windows, err := json.Marshal([]any{h.phase.windows, h.phase.lags})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return (float64(len(line))*hourOps + float64(len(windows))) * hourModels / 1e6
+}

@@ -1,0 +1,75 @@
+package drive
+
+import (
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+const (
+	// loggedTicks is how many ticks of a phase are windows of the log, each of them.
+	loggedTicks = 64
+	// loggedPart is how long a later window is at least, as a part of the phase until its
+	// end. An hour has about 130 windows.
+	loggedPart = 16
+)
+
+// logged holds the ticks of a window that the log has not got yet. Its memory does not
+// grow with the phase.
+type logged struct {
+	windows int       // that the log has got
+	from    time.Time // begin of the window, if it has ticks
+	waits   bool      // it has
+	ops     []latency.Op
+	hiccups *hdr.Histogram
+}
+
+// writeLog gives a tick to the log, together with those before it that waited. A window
+// that is too short for the phase's age waits for the next tick. Histograms add exactly, so
+// the sum of the windows is the same however ticks are put together.
+func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) error {
+	if p.Log == nil {
+		return nil
+	}
+	l := &p.logged
+	if l.waits {
+		from = l.from
+	}
+	if full := last || l.windows < loggedTicks || loggedPart*to.Sub(from) >= to.Sub(p.began); !full {
+		l.add(ops, hiccups, from)
+		return nil
+	}
+	l.windows++
+	if !l.waits {
+		return p.Log(ops, hiccups, from, to)
+	}
+	l.add(ops, hiccups, from)
+	err := p.Log(l.ops, l.hiccups, from, to)
+	l.reset()
+	return err
+}
+
+// add adds a tick to the window that begins at from.
+func (l *logged) add(ops []latency.Op, hiccups *hdr.Histogram, from time.Time) {
+	if l.ops == nil {
+		l.ops = make([]latency.Op, workloads.NumOps)
+		l.hiccups = newLateness()
+	}
+	l.from, l.waits = from, true
+	for i := range ops {
+		l.ops[i].Add(&ops[i])
+	}
+	l.hiccups.Merge(hiccups)
+}
+
+// reset begins a new window.
+func (l *logged) reset() {
+	l.waits = false
+	for i := range l.ops {
+		l.ops[i].Reset()
+	}
+	l.hiccups.Reset()
+}
