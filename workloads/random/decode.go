@@ -162,7 +162,7 @@ func (r reader) empirical(n *yaml.Node) Dist {
 		if v < 1 {
 			r.Fail(item.Content[0], "sizes of %s must be at least 1, found %s", r.what, r.text(v))
 		}
-		if i := len(d); i > 0 && (v <= d[i-1].Value || f <= d[i-1].Fraction) {
+		if i := len(d); i > 0 && (v < d[i-1].Value || f < d[i-1].Fraction || d[i-1] == Point{v, f}) {
 			r.Fail(item, "points of %s must ascend in size and fraction; [%s, %s] follows [%s, %s]",
 				r.what, r.text(v), number(f), r.text(d[i-1].Value), number(d[i-1].Fraction))
 		}

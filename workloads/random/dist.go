@@ -144,9 +144,11 @@ type Point struct {
 	Fraction float64
 }
 
-// Empirical is a measured CDF. Points ascend strictly in both, from fraction 0
+// Empirical is a measured CDF. Points ascend in value and fraction, from fraction 0
 // to fraction 1; between two of them the logarithm of the value is linear in the fraction,
-// because sizes are published by powers of two.
+// because sizes are published by powers of two. Two points may have the same value,
+// which is drawn as often as their fractions differ; between two of the same fraction
+// nothing is drawn.
 type Empirical []Point
 
 // Draw implements Dist.
@@ -164,7 +166,11 @@ func (d Empirical) Mean() float64 {
 	var m float64
 	for i := 1; i < len(d); i++ {
 		a, b := float64(d[i-1].Value), float64(d[i].Value)
-		m += (d[i].Fraction - d[i-1].Fraction) * (b - a) / math.Log(b/a)
+		mean := a
+		if b > a {
+			mean = (b - a) / math.Log(b/a)
+		}
+		m += (d[i].Fraction - d[i-1].Fraction) * mean
 	}
 	return m
 }

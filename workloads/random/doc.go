@@ -12,6 +12,7 @@
 //	{pareto: {min: 20KB, alpha: 1.2, max: 25MB}}     the tail of mail sizes
 //	{zipf: {s: 1.5, max: 50}}                        1 … max, k with weight k^-s
 //	{empirical: [[512B, 0], [2KB, 0.235], [4KB, 1]]} a measured CDF, log-linear between its points
+//	{empirical: [[1, 0], [1, 0.7], [2, 0.7], [2, 1]]} seven times in ten 1, else 2: points above each other
 //
 // and a choice among keys ([Keys]) is one of
 //

@@ -139,6 +139,15 @@ func TestDistributions(t *testing.T) {
 			}
 			return 0.5 + 0.5*math.Log(x/4000)/math.Log(250)
 		},
+		"{empirical: [[1, 0], [1, 0.7], [2, 0.7], [2, 0.9], [9, 0.9], [9, 1]]}": func(x float64) float64 {
+			switch {
+			case x < 2:
+				return 0.7
+			case x < 9:
+				return 0.9
+			}
+			return 1
+		},
 	} {
 		d := parse(t, text)
 		var r Rand
@@ -196,6 +205,7 @@ func TestString(t *testing.T) {
 		"8KB": "8KB", "{constant: 1.5KB}": "1500", "200": "200", "{uniform: {min: 1KiB, max: 2MB}}": "",
 		"{lognormal: {median: 6KB, p99: 200KB}}": "", "{pareto: {min: 20KB, alpha: 1.2, max: 25MB}}": "",
 		"{zipf: {s: 1.5, max: 50}}": "", "{empirical: [[512, 0], [2KB, 0.235], [2MB, 1]]}": "",
+		"{empirical: [[1, 0], [1, 0.7], [2, 0.7], [2, 1]]}": "",
 	} {
 		if want == "" {
 			want = text
