@@ -94,6 +94,7 @@ var layers = []struct {
 		nil,
 	},
 	{"workloads/replay", []string{"schemas/strict", "workloads"}, []string{"workloads/messages", "workloads/run", "models", "models/*", "drivers", "drivers/*", "reports"}},
+	{"workloads/fit", []string{"models/mail", "workloads", "workloads/random", "workloads/replay"}, []string{"workloads/messages"}},
 	{"workloads/random", []string{"schemas/strict"}, nil},
 	{"workloads/messages", []string{"models/mail", "workloads", "workloads/random"}, nil},
 	{"workloads", []string{"schemas/strict", "workloads/random"}, nil},

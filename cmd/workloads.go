@@ -53,7 +53,7 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 		},
 	}
 	bindJSON(c, &asJSON)
-	c.AddCommand(newWorkloadsSchema())
+	c.AddCommand(newWorkloadsSchema(), newWorkloadsFit())
 	return c
 }
 

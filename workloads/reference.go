@@ -57,6 +57,7 @@ Values
                  {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}
                  {zipf: {s: 2, max: 20}}   counts: k as often as k^-s
                  {empirical: [[1KB, 0], [8KB, 0.7], [1MB, 1]]}   [size, share]
+                 {empirical: [[1, 0], [1, 0.7], [5, 1]]}   seven in ten are 1
   shape          of a rate, over the duration of the phase
                  {ramp: {from: 100/s, to: 2000/s, over: 30s}}   then it stays
                  {steps: [100/s, 200/s, 400/s]}   parts of the same length

@@ -1,0 +1,143 @@
+package fit
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What a measured rate becomes, so that a phase of a minute measures something and can
+// be offered at all.
+const (
+	leastRate = 1.0
+	mostRate  = 100_000.0
+	usualRate = 50.0
+)
+
+// parts is how many parts a trace is divided into to see whether its rate changes.
+const parts = 20
+
+// rate returns the rate to write for one that was measured, and says so if it is another.
+func (w *writer) rate(measured float64, what string) float64 {
+	switch {
+	case measured < leastRate:
+		w.text("      # rate: %.4g %s an hour were measured. A minute of that measures nothing: it is raised to %g/s",
+			measured*3600, what, usualRate)
+		return usualRate
+	case measured > mostRate:
+		w.text("      # rate: %.4g %s a second were measured; it is cut to %g/s", measured, what, mostRate)
+		return mostRate
+	}
+	w.text("      # rate: %.4g %s a second", measured, what)
+	return measured
+}
+
+// arrivals writes rate and arrivals of a trace. A rate that changes becomes steps.
+func (w *writer) arrivals() {
+	times := w.s.times
+	span := times[len(times)-1] - times[0]
+	if span <= 0 {
+		w.text("      # rate: not measured, as all operations have the same time\n      rate: %g/s", usualRate)
+		return
+	}
+	measured := float64(len(times)-1) / span
+	mean := w.rate(measured, "operations")
+	counts := make([]float64, parts)
+	for _, t := range times[1:] {
+		counts[min(int((t-times[0])/span*parts), parts-1)]++
+	}
+	changes := len(times) >= few && uneven(counts)
+	if changes {
+		var steps []string
+		each := float64(len(times)-1) / parts
+		for _, c := range counts {
+			steps = append(steps, perSecond(mean*c/each))
+		}
+		w.text("      #   it changes: each step is the mean of %.4g s of the trace; their course is that of the phase", span/parts)
+		w.text("      rate: {steps: [%s]}", strings.Join(steps, ", "))
+	} else {
+		w.text("      rate: %s", perSecond(mean))
+	}
+	// Gaps on the scale on which the rate is even.
+	scaled := func(t float64) float64 {
+		at := (t - times[0]) / span * parts
+		if !changes {
+			return at
+		}
+		part, n := min(int(at), parts-1), 0.0
+		for _, c := range counts[:part] {
+			n += c
+		}
+		return n + (at-float64(part))*counts[part]
+	}
+	gaps := make([]float64, len(times)-1)
+	for i := range gaps {
+		gaps[i] = scaled(times[i+1]) - scaled(times[i])
+	}
+	w.gaps(gaps)
+}
+
+// gaps writes the arrivals that have such gaps.
+func (w *writer) gaps(gaps []float64) {
+	n, mean, square := float64(len(gaps)), 0.0, 0.0
+	for _, g := range gaps {
+		mean += g / n
+	}
+	for _, g := range gaps {
+		square += (g - mean) * (g - mean) / n
+	}
+	variation, distance := math.Sqrt(square)/mean, exponential(gaps)
+	w.text("      # arrivals: %s, D from a Poisson process %.3f, deviation %.2f of the mean gap", amount(len(gaps), "gap"), distance, variation)
+	switch {
+	case variation < 0.5:
+		w.text("      arrivals: constant")
+		if variation > 0.05 {
+			w.text("      #   does not fit: the gaps are not all the same")
+		}
+		return
+	case distance > near:
+		w.text("      #   does not fit: operations come in bursts, or more evenly, than a Poisson process has them")
+	}
+	w.text("      arrivals: poisson")
+}
+
+// mailArrivals writes rate and arrivals by the dates of mail: the course of the day, in
+// the length of the phase.
+func (w *writer) mailArrivals() {
+	dates := slices.Clone(w.s.dates)
+	slices.SortFunc(dates, func(a, b time.Time) int { return a.Compare(b) })
+	// Some dates are nonsense; the earliest and the latest twentieth do not count.
+	dates = dates[len(dates)/20 : len(dates)-len(dates)/20]
+	if len(dates) < 2 || !dates[0].Before(dates[len(dates)-1]) {
+		w.text("      # rate: not measured, as the mail has no two dates\n      rate: %g/s", usualRate)
+		return
+	}
+	gaps := make([]float64, len(dates)-1)
+	for i := range gaps {
+		gaps[i] = dates[i+1].Sub(dates[i]).Seconds()
+	}
+	span := dates[len(dates)-1].Sub(dates[0]).Seconds()
+	mean := w.rate(float64(len(gaps))/span, "messages")
+	hours := make([]float64, 24)
+	for _, d := range dates {
+		hours[d.Hour()]++
+	}
+	if len(dates) >= few && uneven(hours) {
+		var words []string
+		for _, h := range hours {
+			words = append(words, number(h))
+		}
+		w.text("      #   its course is that of the day where the senders were, by the hour; the phase is one day")
+		w.text("      rate: {day: {mean: %s, hours: [%s]}}", perSecond(mean), strings.Join(words, ", "))
+	} else {
+		w.text("      rate: %s", perSecond(mean))
+	}
+	w.gaps(gaps)
+}
+
+// perSecond is a rate as the language writes it, to four digits. A step has a rate above 0.
+func perSecond(v float64) string {
+	v = max(v, 0.001)
+	return number(round(v, max(0, 3-int(math.Floor(math.Log10(v)))))) + "/s"
+}

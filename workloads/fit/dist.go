@@ -1,0 +1,363 @@
+package fit
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// candidate is a distribution that may fit a sample.
+type candidate struct {
+	name     string
+	dist     random.Dist
+	distance float64 // Kolmogorov-Smirnov
+}
+
+// What fits: at no size do the shares of sample and distribution differ by more than near,
+// and the means by more than nearMean of the sample's.
+const (
+	near     = 0.05
+	nearMean = 0.1
+)
+
+// few is the number of values below which chance alone explains more than near.
+const few = 100
+
+// limit is the distance up to which a distribution fits n values: near, or of few values
+// what chance exceeds once in twenty (Kolmogorov 1933).
+func limit(n int) float64 {
+	if n >= few {
+		return near
+	}
+	return max(near, 1.36/math.Sqrt(float64(n)))
+}
+
+// fits reports whether the distribution is near enough to the sample.
+func (c *candidate) fits(s sample) bool {
+	return c.distance <= limit(len(s)) && (len(s) < few || math.Abs(c.off(s)) <= nearMean)
+}
+
+// off is by which share of the sample's mean that of the distribution differs.
+func (c *candidate) off(s sample) float64 { return c.dist.Mean()/s.mean() - 1 }
+
+// choose returns the distributions that may fit the sample, the one to take first: the
+// nearest of those that fit, or else the measured one.
+func choose(s sample) []candidate {
+	if s.low() == s.high() {
+		return []candidate{{"constant", random.Constant{Value: s.low()}, 0}}
+	}
+	all := []candidate{s.uniform(), s.lognormal(), s.pareto()}
+	if s.high() <= mostZipf {
+		all = append(all, s.zipf())
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	all = append(all, s.empirical())
+	for i := range all {
+		if all[i].fits(s) || i == len(all)-1 {
+			taken := all[i]
+			return slices.Insert(slices.Delete(all, i, i+1), 0, taken)
+		}
+	}
+	return all
+}
+
+// sample is values in ascending order, none below 1, the least that the language draws.
+type sample []int64
+
+func sorted(values []int64) sample {
+	s := slices.Clone(values)
+	for i := range s {
+		s[i] = max(1, s[i])
+	}
+	slices.Sort(s)
+	return s
+}
+
+func (s sample) low() random.Size  { return random.Size(s[0]) }
+func (s sample) high() random.Size { return random.Size(s[len(s)-1]) }
+
+func (s sample) mean() (m float64) {
+	for _, v := range s {
+		m += float64(v) / float64(len(s))
+	}
+	return m
+}
+
+// distance is that of Kolmogorov and Smirnov between the sample and a distribution
+// function. Draws are rounded: what is drawn is at most v with the probability at v+½.
+func (s sample) distance(cdf func(x float64) float64) (worst float64) {
+	n := float64(len(s))
+	for i := 0; i < len(s); {
+		j := i
+		for j < len(s) && s[j] == s[i] {
+			j++
+		}
+		v := float64(s[i])
+		worst = max(worst, math.Abs(cdf(v-0.5)-float64(i)/n), math.Abs(cdf(v+0.5)-float64(j)/n))
+		i = j
+	}
+	return worst
+}
+
+func (s sample) uniform() candidate {
+	d := random.Uniform{Low: s.low(), High: s.high()}
+	low, width := float64(d.Low)-0.5, float64(d.High-d.Low)+1
+	return candidate{"uniform", d, s.distance(func(x float64) float64 { return within((x - low) / width) })}
+}
+
+// z99 is the 99th percentile of the standard normal distribution.
+const z99 = 2.3263478740408408
+
+// lognormal has the mean and the deviation of the values' logarithms.
+func (s sample) lognormal() candidate {
+	n, mu, square := float64(len(s)), 0.0, 0.0
+	for _, v := range s {
+		mu += math.Log(float64(v)) / n
+	}
+	for _, v := range s {
+		d := math.Log(float64(v)) - mu
+		square += d * d / n
+	}
+	d := random.Lognormal{Median: round3(math.Exp(mu)), P99: round3(math.Exp(mu + z99*math.Sqrt(square)))}
+	d.P99 = max(d.P99, d.Median+1)
+	sigma := math.Log(float64(d.P99)/float64(d.Median)) / z99
+	return candidate{"lognormal", d, s.distance(func(x float64) float64 {
+		if x < 1 { // a value below 1 becomes 1
+			return 0
+		}
+		return 0.5 * math.Erfc(-math.Log(x/float64(d.Median))/sigma/math.Sqrt2)
+	})}
+}
+
+// pareto is the bounded Pareto distribution of the greatest likelihood (Aban, Meerschaert
+// and Panorska 2006), between the least and the largest value.
+func (s sample) pareto() candidate {
+	low, high := float64(s.low()), float64(s.high())
+	logs, r := 0.0, math.Log(low/high)
+	for _, v := range s {
+		logs += math.Log(float64(v)/low) / float64(len(s))
+	}
+	alpha := root(0.01, 20, func(a float64) float64 { return 1/a + r*math.Exp(a*r)/(1-math.Exp(a*r)) - logs })
+	d := random.Pareto{Low: s.low(), Alpha: round(alpha, 3), High: s.high()}
+	whole := 1 - math.Pow(low/high, d.Alpha)
+	return candidate{"pareto", d, s.distance(func(x float64) float64 {
+		if x < low {
+			return 0
+		}
+		return within((1 - math.Pow(low/x, d.Alpha)) / whole)
+	})}
+}
+
+// mostZipf bounds what is counted by Zipf's law.
+const mostZipf = 100_000
+
+// zipf is Zipf's law up to the largest value, with the exponent of the greatest likelihood.
+func (s sample) zipf() candidate {
+	n, logs := int(s.high()), 0.0
+	for _, v := range s {
+		logs += math.Log(float64(v))
+	}
+	e := round(exponent(map[int]float64{n: float64(len(s))}, logs), 3)
+	upTo := zipfShares(e, n)
+	return candidate{"zipf", random.NewCounts(e, s.high()), s.distance(func(x float64) float64 {
+		return upTo[min(max(0, int(x)), n)]
+	})}
+}
+
+// zipfShares returns which share of draws is at most k, for k from 0 to n.
+func zipfShares(e float64, n int) []float64 {
+	upTo := make([]float64, n+1)
+	for k := 1; k <= n; k++ {
+		upTo[k] = upTo[k-1] + math.Pow(float64(k), -e)
+	}
+	for k := range upTo {
+		upTo[k] /= upTo[n]
+	}
+	return upTo
+}
+
+// exponent is the exponent of Zipf's law that makes ranks likeliest whose logarithms come
+// to logs. Draws says how many ranks were drawn among so many.
+func exponent(draws map[int]float64, logs float64) float64 {
+	return root(0.01, 20, func(e float64) float64 {
+		expected := 0.0
+		for n, count := range draws {
+			weights, sum := 0.0, 0.0
+			for k := n; k >= 1; k-- {
+				w := math.Pow(float64(k), -e)
+				weights += w
+				sum += w * math.Log(float64(k))
+			}
+			expected += count * sum / weights
+		}
+		return expected - logs
+	})
+}
+
+// root returns where f, which falls, comes to 0; the nearer end if it does not.
+func root(low, high float64, f func(float64) float64) float64 {
+	for range 50 {
+		if mid := (low + high) / 2; f(mid) > 0 {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return (low + high) / 2
+}
+
+// Points of a measured distribution: as few as bring distance and mean near enough.
+const (
+	mostPoints = 40
+	enoughMean = 0.02
+)
+
+// enough is the distance that more points need not bring down: a hundredth, or of few values
+// less than half of what chance makes of it.
+func enough(n int) float64 { return max(0.01, 0.5/math.Sqrt(float64(n))) }
+
+// empirical is a measured distribution. It begins with the least and the largest value. It
+// gets a point where the distance is largest, until that is small enough, and then in the
+// middle of the values that falsify the mean most.
+func (s sample) empirical() candidate {
+	d := random.Empirical{{Value: s.low(), Fraction: 0}, {Value: s.high(), Fraction: 1}}
+	for {
+		c := candidate{"empirical", d, s.distance(func(x float64) float64 { return empiricalShare(d, x) })}
+		var p random.Point
+		switch {
+		case len(d) >= mostPoints:
+			return c
+		case c.distance > enough(len(s)):
+			p = s.farthest(d)
+		case math.Abs(c.off(s)) > enoughMean:
+			p = s.heaviest(d)
+		}
+		if p == (random.Point{}) {
+			return c
+		}
+		i, _ := slices.BinarySearchFunc(d, p, comparePoints)
+		d = slices.Insert(slices.Clone(d), i, p)
+	}
+}
+
+func comparePoints(a, b random.Point) int {
+	return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Fraction, b.Fraction))
+}
+
+// point is the sample's own distribution function behind n values, of which the last or
+// the next is v.
+func (s sample) point(v int64, n int) random.Point {
+	return random.Point{Value: random.Size(v), Fraction: round(float64(n)/float64(len(s)), 4)}
+}
+
+// farthest is the sample's point that is farthest from the distribution and not in it; zero
+// if all are.
+func (s sample) farthest(d random.Empirical) (farthest random.Point) {
+	n, worst := float64(len(s)), 0.0
+	for i := 0; i < len(s); {
+		j := i
+		for j < len(s) && s[j] == s[i] {
+			j++
+		}
+		v := float64(s[i])
+		for _, p := range []struct {
+			off float64
+			random.Point
+		}{
+			{math.Abs(empiricalShare(d, v-0.5) - float64(i)/n), s.point(s[i], i)},
+			{math.Abs(empiricalShare(d, v+0.5) - float64(j)/n), s.point(s[i], j)},
+		} {
+			if p.off > worst && !slices.Contains(d, p.Point) {
+				worst, farthest = p.off, p.Point
+			}
+		}
+		i = j
+	}
+	return farthest
+}
+
+// heaviest is in the middle of the values between those two points for which the sum of the
+// sample differs most from that of the distribution; zero if there is none.
+func (s sample) heaviest(d random.Empirical) (heaviest random.Point) {
+	n, worst := float64(len(s)), 0.0
+	for i := 1; i < len(d); i++ {
+		from, to := int(math.Round(d[i-1].Fraction*n)), int(math.Round(d[i].Fraction*n))
+		sum := 0.0
+		for _, v := range s[from:to] {
+			sum += float64(v)
+		}
+		part := random.Empirical{{Value: d[i-1].Value, Fraction: 0}, {Value: d[i].Value, Fraction: 1}}
+		off := math.Abs(sum - float64(to-from)*part.Mean())
+		if from == to || off <= worst {
+			continue
+		}
+		v := s[(from+to)/2]
+		before, _ := slices.BinarySearch(s, v)
+		behind, _ := slices.BinarySearch(s, v+1)
+		for _, p := range []random.Point{s.point(v, behind), s.point(v, before)} {
+			if !slices.Contains(d, p) {
+				worst, heaviest = off, p
+				break
+			}
+		}
+	}
+	return heaviest
+}
+
+// empiricalShare is the distribution function of a measured distribution.
+func empiricalShare(d random.Empirical, x float64) float64 {
+	for i := 1; i < len(d); i++ {
+		a, b := d[i-1], d[i]
+		if x < float64(b.Value) {
+			t := math.Log(x/float64(a.Value)) / math.Log(float64(b.Value)/float64(a.Value))
+			return a.Fraction + max(0, t)*(b.Fraction-a.Fraction)
+		}
+	}
+	return 1
+}
+
+// exponential is the distance of gaps from exponential ones of the same mean.
+func exponential(gaps []float64) (worst float64) {
+	slices.Sort(gaps)
+	n, mean := float64(len(gaps)), 0.0
+	for _, g := range gaps {
+		mean += g / n
+	}
+	for i, g := range gaps {
+		p := 1 - math.Exp(-g/mean)
+		worst = max(worst, math.Abs(p-float64(i)/n), math.Abs(p-float64(i+1)/n))
+	}
+	return worst
+}
+
+// uneven reports whether counts differ by more than chance: chi-square lies five standard
+// deviations above its mean.
+func uneven(counts []float64) bool {
+	mean, chi, k := 0.0, 0.0, float64(len(counts)-1)
+	for _, c := range counts {
+		mean += c / float64(len(counts))
+	}
+	for _, c := range counts {
+		chi += (c - mean) * (c - mean) / mean
+	}
+	return chi > k+5*math.Sqrt(2*k)
+}
+
+func within(p float64) float64 { return min(max(p, 0), 1) }
+
+// round rounds to so many decimals.
+func round(v float64, decimals int) float64 {
+	p := math.Pow10(decimals)
+	return math.Round(v*p) / p
+}
+
+// round3 rounds to three digits.
+func round3(v float64) random.Size {
+	if v < 1000 {
+		return random.Size(max(1, math.Round(v)))
+	}
+	p := math.Pow10(int(math.Log10(v)) - 2)
+	return random.Size(math.Round(v/p) * p)
+}

@@ -1,0 +1,187 @@
+package fit
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/replay"
+)
+
+// Sample is what was measured of mail, of a trace or of both. Its zero value is empty.
+type Sample struct {
+	messages  int
+	bodies    []int64 // bytes of text
+	html      int     // messages with text and HTML
+	htmlOnly  int     // messages with HTML and no text
+	malformed int
+	files     []int64 // of messages that have any
+	fileSizes []int64
+	shown     []int64 // recipients that a header names
+	dates     []time.Time
+	folders   []int64 // of each user
+	counts    []int64 // messages of each folder
+
+	operations int
+	mix        workloads.Mix
+	times      []float64 // of operations, in seconds
+	users      map[string]*account
+	sizes      []int64 // of messages that were delivered
+	recipients []int64 // of deliveries
+	about      [workloads.NumOps][]int64
+}
+
+// account is a user of a trace.
+type account struct {
+	asked   float64
+	folders map[string]float64 // how often each was asked for; the inbox is ""
+}
+
+// Message adds a message.
+func (s *Sample) Message(m *mail.Message) {
+	s.messages++
+	if m.Malformed != "" {
+		s.malformed++
+	}
+	s.bodies = append(s.bodies, m.Body.Content.Size())
+	htmlBody := m.Body.Type == "text/html"
+	if htmlBody {
+		s.htmlOnly++
+	}
+	files, alternative := int64(0), false
+	for i := range m.Attachments {
+		p := &m.Attachments[i]
+		if p.Type == "text/html" && !htmlBody && !alternative && strings.HasPrefix(p.Name, "part-") {
+			alternative = true // it has no name of its own: the text again
+			continue
+		}
+		files++
+		s.fileSizes = append(s.fileSizes, p.Content.Size())
+	}
+	if alternative {
+		s.html++
+	}
+	if files > 0 {
+		s.files = append(s.files, files)
+	}
+	s.shown = append(s.shown, int64(max(1, len(m.To)+len(m.Cc)+len(m.Bcc))))
+	if !m.Date.IsZero() {
+		s.dates = append(s.dates, m.Date)
+	}
+}
+
+// User adds a user with the numbers of messages in the folders.
+func (s *Sample) User(counts ...int64) {
+	s.folders = append(s.folders, int64(len(counts)))
+	s.counts = append(s.counts, counts...)
+}
+
+// wholeAccount are operations that are not about one folder. A delivery goes to the inbox.
+var wholeAccount = [workloads.NumOps]bool{
+	workloads.Deliver: true, workloads.Folders: true, workloads.Login: true, workloads.Purge: true, workloads.Recount: true,
+}
+
+// Operation adds a line of a trace.
+func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
+	s.operations++
+	s.mix[op]++
+	s.times = append(s.times, float64(l.Time))
+	s.user(l.User).asked++
+	if !wholeAccount[op] {
+		s.user(l.User).folders[folder(l.Folder)]++
+	}
+	if l.To != "" {
+		s.user(l.User).folders[folder(l.To)] += 0 // it is there
+	}
+	if l.Messages > 0 {
+		s.about[op] = append(s.about[op], int64(l.Messages))
+	}
+	if op == workloads.Deliver {
+		s.recipients = append(s.recipients, int64(max(1, len(l.Recipients))))
+		for _, r := range l.Recipients {
+			s.user(r)
+		}
+		if l.Size > 0 {
+			s.sizes = append(s.sizes, l.Size)
+		}
+	}
+}
+
+func (s *Sample) user(name string) *account {
+	if s.users == nil {
+		s.users = map[string]*account{}
+	}
+	a := s.users[name]
+	if a == nil {
+		a = &account{folders: map[string]float64{"": 0}}
+		s.users[strings.Clone(name)] = a
+	}
+	return a
+}
+
+// folder is the key of a folder's name. The inbox has many spellings.
+func folder(name string) string {
+	if strings.EqualFold(name, "inbox") {
+		return ""
+	}
+	return strings.Clone(name)
+}
+
+// split divides whole messages into text and files, as a replay makes messages of a size:
+// up to 64 KiB all is text; of a larger one 8 KiB are text, and the rest is one file.
+func split(sizes []int64) (bodies, files []int64) {
+	for _, size := range sizes {
+		body := max(1, size-header)
+		if size > largeMessage {
+			body = largeBody
+			files = append(files, (size-header-largeBody)*3/4)
+		}
+		bodies = append(bodies, body)
+	}
+	return bodies, files
+}
+
+// Header is about how many bytes the header of a generated message and the fields of its
+// parts have.
+const (
+	header       = 900
+	largeMessage = 64 << 10
+	largeBody    = 8 << 10
+)
+
+// theta is the exponent of Zipf's law that fits how often keys are asked for: in each group
+// the key of rank 1 comes first. Distance is how far all ranks together are from that law.
+func theta(groups [][]float64) (theta, distance float64) {
+	draws, logs, all := map[int]float64{}, 0.0, 0.0
+	for _, g := range groups {
+		for k, n := range g {
+			draws[len(g)] += n
+			logs += n * math.Log(float64(k+1))
+			all += n
+		}
+	}
+	theta = round(exponent(draws, logs), 2)
+	upTo := map[int][]float64{}
+	widest := 0
+	for n := range draws {
+		upTo[n] = zipfShares(theta, n)
+		widest = max(widest, n)
+	}
+	seen, expected := 0.0, 0.0
+	for k := range widest {
+		for n, count := range draws {
+			if k < n {
+				expected += count * (upTo[n][k+1] - upTo[n][k])
+			}
+		}
+		for _, g := range groups {
+			if k < len(g) {
+				seen += g[k]
+			}
+		}
+		distance = max(distance, math.Abs(seen-expected)/all)
+	}
+	return theta, distance
+}

@@ -1,0 +1,294 @@
+package fit
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// writer writes the workload.
+type writer struct {
+	strings.Builder
+	s *Sample
+}
+
+// Workload is the workload that fits the sample, which has messages or operations.
+func (s *Sample) Workload() string {
+	w := &writer{s: s}
+	w.text("# D is the Kolmogorov-Smirnov distance: at no size do the shares of the sample and of")
+	w.text("# the distribution differ by more. Up to %g a distribution fits, if its mean is near, too.", near)
+	what := amount(s.messages, "message")
+	switch {
+	case s.messages > 0 && s.operations > 0:
+		what += " and " + amount(s.operations, "operation")
+	case s.operations > 0:
+		what = amount(s.operations, "operation")
+	}
+	w.text("version: 1\nname: fitted\ndoc: Fitted to %s", what)
+	files := w.mail()
+	folders := w.population()
+	w.keys()
+	w.phases(files, folders)
+	return w.String()
+}
+
+func (w *writer) text(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+// dist writes the distribution that fits, with how well. Of no values it writes usual,
+// which was not measured.
+func (w *writer) dist(indent, key string, values []int64, usual string) random.Dist {
+	if len(values) == 0 {
+		w.text("%s# %s: not measured", indent, key)
+		w.text("%s%s: %s", indent, key, usual)
+		return nil
+	}
+	d := w.fit(indent, key, values)
+	w.text("%s%s: %s", indent, key, d)
+	return d
+}
+
+// fit writes how well distributions fit the values, and returns the one to take.
+func (w *writer) fit(indent, key string, values []int64) random.Dist {
+	s := sorted(values)
+	all := choose(s)
+	best := &all[0]
+	if best.name == "constant" {
+		w.text("%s# %s: the same in %s", indent, key, amount(len(s), "value"))
+		return best.dist
+	}
+	var words []string
+	for _, c := range all {
+		words = append(words, fmt.Sprintf("%s %.3f", c.name, c.distance))
+	}
+	w.text("%s# %s: %s from %d to %d, mean %.4g; of the distribution %.4g", indent, key,
+		amount(len(s), "value"), s.low(), s.high(), s.mean(), best.dist.Mean())
+	w.text("%s#   D: %s", indent, strings.Join(words, ", "))
+	if len(s) < few {
+		w.text("%s#   %s are few: another distribution may be the right one", indent, amount(len(s), "value"))
+	}
+	if best.distance > limit(len(s)) {
+		w.text("%s#   does not fit: the nearest distribution that there is has D %.3f", indent, best.distance)
+	}
+	if off := best.off(s); math.Abs(off) > nearMean {
+		w.text("%s#   does not fit: its mean is off by %.0f%%", indent, 100*off)
+	}
+	zero := 0
+	for _, v := range values {
+		if v < 1 {
+			zero++
+		}
+	}
+	if zero > 0 {
+		w.text("%s#   does not fit: %d of the values are 0, and drawn as 1", indent, zero)
+	}
+	return best.dist
+}
+
+// mail writes what messages are like, and reports whether any have files.
+func (w *writer) mail() bool {
+	s := w.s
+	w.text("mail:")
+	bodies, sizes, with := s.bodies, s.fileSizes, len(s.files)
+	if s.messages == 0 && len(s.sizes) > 0 {
+		w.text("  # A trace tells the size of the whole message. It is divided as a replay does: up to 64KiB")
+		w.text("  # all but the header (%d bytes) is text; of a larger message 8KiB are, and the rest is a file.", header)
+		bodies, sizes = split(s.sizes)
+		with = len(sizes)
+	}
+	w.dist("  ", "body", bodies, "{lognormal: {median: 6KB, p99: 200KB}}")
+	if s.messages > 0 {
+		w.text("  # html: %d of %s have text and HTML", s.html, amount(s.messages, "message"))
+		if s.htmlOnly > 0 {
+			w.text("  #   does not fit: %s have HTML and no text; their HTML counts as body", amount(s.htmlOnly, "message"))
+		}
+		w.text("  html: %s", share(s.html, s.messages))
+	}
+	if with > 0 {
+		w.text("  attachments:")
+		w.text("    # share: %d of %s", with, amount(len(bodies), "message"))
+		w.text("    share: %s", share(with, len(bodies)))
+		if s.messages > 0 {
+			w.dist("    ", "count", clip(s.files, 100), "")
+		}
+		w.dist("    ", "size", sizes, "")
+	}
+	if s.malformed > 0 {
+		w.text("  # %s could be parsed only in part, and count as they were read", amount(s.malformed, "message"))
+	}
+	recipients := s.recipients
+	if len(recipients) == 0 && len(s.shown) > 0 {
+		w.text("  # recipients are those that headers name: a list counts as one, and blind copies are not seen")
+		recipients = s.shown
+	}
+	recipients = clip(recipients, workloads.MaxRecipients)
+	w.dist("  ", "recipients", recipients, "1")
+	if users := max(len(s.folders), len(s.users)); len(recipients) > 0 && slices.Max(recipients) > int64(users) {
+		w.text("  #   does not fit: a delivery goes to no more mailboxes than there are users, and they are %d", users)
+	}
+	return with > 0
+}
+
+// population writes who has how much mail, and reports whether users have several folders.
+func (w *writer) population() bool {
+	s := w.s
+	users, folders := len(s.folders), s.folders
+	w.text("population:")
+	if s.operations > 0 {
+		users, folders = len(s.users), nil
+		for _, a := range s.users {
+			folders = append(folders, int64(len(a.folders)))
+		}
+		w.text("  # users and folders are those of the trace; what nobody used is not in it")
+	}
+	w.text("  users: %d", users)
+	folders = clip(folders, 1000)
+	moves := s.mix.Has(workloads.Move) || s.mix.Has(workloads.Label)
+	if moves && len(folders) > 0 && slices.Max(folders) < 2 {
+		w.text("  # The trace names one folder a user, and moves to others: 2 is the least that it needs")
+		w.text("  folders: 2")
+	} else {
+		w.dist("  ", "folders", folders, "1")
+	}
+	w.dist("  ", "messages", s.counts, "100")
+	return moves || len(folders) > 0 && slices.Max(folders) > 1
+}
+
+// keys writes how popular users and folders of a trace are.
+func (w *writer) keys() {
+	if w.s.operations == 0 {
+		return
+	}
+	var users []float64
+	var folders [][]float64
+	for _, a := range w.s.users {
+		users = append(users, a.asked)
+		own := []float64{0}
+		for name, n := range a.folders {
+			if name == "" {
+				own[0] = n
+			} else {
+				own = append(own, n)
+			}
+		}
+		slices.SortFunc(own[1:], func(a, b float64) int { return cmp.Compare(b, a) })
+		folders = append(folders, own)
+	}
+	slices.SortFunc(users, func(a, b float64) int { return cmp.Compare(b, a) })
+	slices.SortFunc(folders, slices.Compare) // sums are rounded the same each time
+	w.text("keys:")
+	if len(users) > 1 && uneven(users) {
+		w.choice("users", "zipf", [][]float64{users})
+	} else {
+		w.text("  # users: none is asked for more often than chance allows\n  users: uniform")
+	}
+	w.choice("folders", "latest", folders)
+	w.text("  # messages: not measured; a trace does not say which")
+}
+
+// choice writes Zipf's law over ranks, with how well it fits.
+func (w *writer) choice(key, name string, ranks [][]float64) {
+	n := 0.0
+	for _, g := range ranks {
+		for _, count := range g {
+			n += count
+		}
+	}
+	if n == 0 {
+		w.text("  # %s: not measured", key)
+		return
+	}
+	t, distance := theta(ranks)
+	w.text("  # %s: %.0f operations, D %.3f", key, n, distance)
+	if distance > near {
+		w.text("  #   does not fit: their popularity is not that of Zipf's law")
+	}
+	if t <= 0.02 {
+		w.text("  %s: uniform", key)
+		return
+	}
+	w.text("  %s: {%s: {theta: %s}}", key, name, number(t))
+}
+
+// needs returns what an operation lacks that the mix has, or "".
+func (w *writer) needs(op workloads.Op, files, folders bool) string {
+	switch {
+	case op == workloads.Attachment && !files:
+		return "no message has a file"
+	case op == workloads.Restore && !w.s.mix.Has(workloads.Delete):
+		return "nothing is deleted"
+	case (op == workloads.Move || op == workloads.Label) && !folders:
+		return "users have one folder"
+	}
+	return ""
+}
+
+// phases writes the phases: the mix at its rate for a minute.
+func (w *writer) phases(files, folders bool) {
+	s := w.s
+	w.text("phases:\n  - load: {}\n  - settle: {}\n  - warmup: {duration: 10s}\n  - measure:\n      duration: 60s")
+	if s.operations > 0 {
+		w.arrivals()
+	} else {
+		w.mailArrivals()
+	}
+	if s.operations == 0 {
+		w.text("      # mix: not measured: mail tells of deliveries alone. Add what its readers do (list: 50, open: 25, …),")
+		w.text("      # or fit a trace with it: --trace")
+		w.text("      mix: {deliver: 1}")
+		return
+	}
+	w.text("      # mix: %s; each is drawn for itself, whatever came before", amount(s.operations, "operation"))
+	var lines []string
+	for i, count := range s.mix {
+		op := workloads.Op(i)
+		if count == 0 {
+			continue
+		}
+		if lack := w.needs(op, files, folders); lack != "" {
+			w.text("      #   does not fit: %s (%.0f) is left out, as %s", op, count, lack)
+			continue
+		}
+		lines = append(lines, op.String())
+	}
+	if len(lines) == 0 {
+		w.text("      #   does not fit: nothing is left; deliveries take its place\n      mix: {deliver: 1}")
+		return
+	}
+	w.text("      mix:")
+	for _, name := range lines {
+		op, _ := workloads.ParseOp(name)
+		weight := number(round(100*s.mix.Share(op), 4))
+		if about := clip(s.about[op], workloads.MaxMessages); len(about) > 0 && slices.Max(about) > 1 {
+			w.text("        %s:\n          weight: %s", name, weight)
+			w.dist("          ", "messages", about, "")
+			continue
+		}
+		w.text("        %s: %s", name, weight)
+	}
+}
+
+// clip cuts values to the most that the language takes.
+func clip(values []int64, most int64) []int64 {
+	values = slices.Clone(values)
+	for i := range values {
+		values[i] = min(values[i], most)
+	}
+	return values
+}
+
+func share(n, of int) string { return number(round(float64(n)/float64(of), 4)) }
+
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+func amount(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
+}
