@@ -45,7 +45,7 @@ func TestTwoRunsOnOneDataDir(t *testing.T) {
 	again.close()
 }
 
-func TestForeignFolderIsLeftAlone(t *testing.T) {
+func TestForeignFolderIsNotUsed(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "thesis.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
