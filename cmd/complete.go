@@ -4,13 +4,20 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // modelNames returns the names of all models and variants.
 func (r registry) modelNames() []string {
 	var names []string
-	for _, m := range r.withVariants() {
-		names = append(names, m.Name)
+	for _, m := range r.models {
+		names = append(append(names, m.Name), schemas.BundledVariants(m.Name)...)
+		for _, v := range r.variants {
+			if schemas.BaseOf(v.Name) == m.Name {
+				names = append(names, v.Name)
+			}
+		}
 	}
 	return names
 }

@@ -20,7 +20,7 @@ import (
 // registry is what a command line can choose from.
 type registry struct {
 	models   []models.Model
-	variants []models.Model // of them; "all" models are without them
+	variants []models.Model // of them, beside the bundled; "all" models are without any
 	engines  []drivers.Engine
 	coming   []drivers.Engine // they write schemas, and have no driver yet
 	floor    drivers.Engine   // the harness floor is measured on it
@@ -41,13 +41,6 @@ func bundled(more ...models.Model) registry {
 		coming:  []drivers.Engine{oraclenosql.Engine()},
 		floor:   null.Engine(),
 	}
-	for _, m := range r.models {
-		variants, err := m.Variants()
-		if err != nil {
-			panic(err) // a fault of an embedded file, which tests find
-		}
-		r.variants = append(r.variants, variants...)
-	}
 	for _, m := range more {
 		if schemas.BaseOf(m.Name) == "" {
 			r.models = append(r.models, m)
@@ -58,11 +51,16 @@ func bundled(more ...models.Model) registry {
 	return r
 }
 
-// withVariants returns each model, followed by its variants.
+// withVariants returns each model, followed by its variants. It reads the schemas of all
+// bundled variants, which takes tens of milliseconds.
 func (r registry) withVariants() []models.Model {
 	var all []models.Model
 	for _, m := range r.models {
-		all = append(all, m)
+		bundled, err := m.Variants()
+		if err != nil {
+			panic(err) // a fault of an embedded file, which tests find
+		}
+		all = append(append(all, m), bundled...)
 		for _, v := range r.variants {
 			if schemas.BaseOf(v.Name) == m.Name {
 				all = append(all, v)
@@ -96,7 +94,10 @@ func (r registry) pickNamed(names []string) ([]models.Model, error) {
 	if len(names) == 1 && names[0] == "all" {
 		return r.models, nil
 	}
-	known, names := r.withVariants(), slices.Clone(names)
+	known, names := r.models, slices.Clone(names)
+	if slices.ContainsFunc(names, func(name string) bool { return !r.isModel(name) }) {
+		known = r.withVariants()
+	}
 	for i, name := range names {
 		if !isFile(name) {
 			continue
@@ -109,6 +110,11 @@ func (r registry) pickNamed(names []string) ([]models.Model, error) {
 		known = append(slices.DeleteFunc(known, func(m models.Model) bool { return m.Name == v.Name }), v)
 	}
 	return pick("model", names, known, func(m models.Model) string { return m.Name })
+}
+
+// isModel reports whether a model that is no variant has the name.
+func (r registry) isModel(name string) bool {
+	return slices.ContainsFunc(r.models, func(m models.Model) bool { return m.Name == name })
 }
 
 // inSchemas are the engines that a schema may name.
