@@ -38,7 +38,7 @@ func NewGenerator(w *workloads.Workload) *Generator {
 		seed:    w.Seed,
 		people:  people,
 		senders: random.Keys{Theta: random.DefaultTheta}.Chooser(people),
-		pools:   newPools(w.Seed),
+		pools:   poolsOf(w.Seed),
 	}
 }
 

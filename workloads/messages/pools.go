@@ -3,6 +3,7 @@ package messages
 import (
 	"encoding/base64"
 	"fmt"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/workloads/random"
@@ -41,6 +42,24 @@ type lines struct {
 }
 
 func (l *lines) end() { l.start = append(l.start, len(l.text)) }
+
+// latest are the pools made last. They take 100 ms of a processor to make, and one run
+// needs them several times.
+var latest struct {
+	sync.Mutex
+	seed  uint64
+	pools *pools
+}
+
+// poolsOf returns the pools of a seed. Nobody may change them.
+func poolsOf(seed uint64) *pools {
+	latest.Lock()
+	defer latest.Unlock()
+	if latest.pools == nil || latest.seed != seed {
+		latest.seed, latest.pools = seed, newPools(seed)
+	}
+	return latest.pools
+}
 
 // newPools makes the pools, which depend on nothing but the seed.
 func newPools(seed uint64) *pools {
