@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/random"
@@ -101,24 +102,51 @@ func TestClientPausesInVirtualTime(t *testing.T) {
 
 // In real time a store that stands still for 1 s in 5 gives what arithmetic says within
 // 5%: of 5000 operations the 1000 that were due meanwhile waited for the end. The
-// slowest tells how long the store really stood still.
+// slowest tells how long the store really stood still. On a busy machine the client
+// delays operations too: the test waits for a quiet one. It fails if three runs are wrong
+// in which nothing else took processors, or so wrong that no noise explains it.
 func TestStallInRealTimeAlone(t *testing.T) {
 	t.Parallel()
-	s := situation{Rate: 1000, Length: 5 * second, Store: store{Freeze: second}}
-	d := s.run(t).Evidence.Delays.Response
-	if d.Max < int64(950*ms) {
-		t.Fatalf("the slowest operation took %v", time.Duration(d.Max))
-	}
-	for _, p := range []struct {
-		name string
-		got  int64
-		want time.Duration
-	}{{"p90", d.P90, time.Duration(d.Max) - 500*ms}, {"p99", d.P99, time.Duration(d.Max) - 50*ms}} {
-		t.Logf("%s: %v, by arithmetic %v", p.name, time.Duration(p.got), p.want)
-		if off := float64(p.got)/float64(p.want) - 1; math.Abs(off) > 0.05 {
-			t.Errorf("%s: %v, by arithmetic %v", p.name, time.Duration(p.got), p.want)
+	s := situation{Rate: 1000, Length: 5 * second, Workers: 64, Store: store{Freeze: second}} // most find no free worker
+	wrong := 0
+	for deadline := time.Now().Add(time.Minute); ; {
+		c := s.run(t)
+		off := stallOff(&c.Evidence.Delays.Response)
+		t.Logf("%.1f%% off; others %.2f, steal %.2f, hiccups %v", 100*off, c.Client.OthersShare, c.Client.StealShare,
+			time.Duration(c.Evidence.Hiccups.Total))
+		if off <= 0.05 {
+			return
+		}
+		if undisturbed(c) || off > 0.5 {
+			wrong++
+		}
+		if wrong == 3 {
+			t.Fatalf("%+v", c.Evidence.Delays.Response)
+		}
+		if !time.Now().Before(deadline) {
+			t.Skip("the machine was never quiet")
 		}
 	}
+}
+
+// stallOff is how far the response times of TestStallInRealTimeAlone are from
+// arithmetic. A stall that was shorter than asked for is one that others made shorter:
+// the process was stopped when it began.
+func stallOff(r *reports.Latency) (off float64) {
+	for _, p := range []struct{ got, want int64 }{
+		{r.Max, max(r.Max, int64(second))},
+		{r.P90, r.Max - int64(500*ms)},
+		{r.P99, r.Max - int64(50*ms)},
+	} {
+		off = max(off, math.Abs(float64(p.got)/float64(p.want)-1))
+	}
+	return off
+}
+
+// undisturbed reports whether other processes and machines took little of the processors,
+// and this one could always run.
+func undisturbed(c *reports.Cell) bool {
+	return c.Client.OthersShare+c.Client.StealShare < 0.1 && time.Duration(c.Evidence.Hiccups.Total) < 20*ms
 }
 
 // stalls is a store that answers at once but for the beginning of each period. Any
