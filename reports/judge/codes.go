@@ -61,7 +61,7 @@ func Codes() []Entry {
 		{CodeNothingMeasured, reports.Empty, "No operation was ok and none had an error: for example, the model offers none of the mix, or there was no message to work on."},
 		{CodeClientCPU, reports.Invalid, "The generator used nearly all of its processors, and the engine runs elsewhere."},
 		{CodeClientBusy, reports.Invalid, "Busy workers spent most of their time on making and recording operations."},
-		{CodeClientDelays, reports.Invalid, "The generator's own delays changed a p50, p90 or p99 by more than 10%, or too much to tell: see `delays`."},
+		{CodeClientDelays, reports.Invalid, "The generator's own delays changed a p50 or p99 that is printed by more than 10%, or too much to tell: see `delays`."},
 		{CodeFewWorkers, reports.Invalid, "All workers that there may be were busy, and more than 1% of the operations waited for one although calls took no longer than usual. Raise `--workers`."},
 		{CodeBehind, reports.Overloaded, "The achieved rate was less than 99% of the offered rate. A pause at the very end is no overload."},
 		{CodeDropped, reports.Overloaded, "Operations were due and never started, because they would have started later than --max-lag allows. It is a doubt too, which names the operations."},

@@ -10,8 +10,8 @@ import (
 const (
 	// delayMost is by how much the client's own delays may change a percentile.
 	delayMost = 0.1
-	// beyond is how many operations must be slower than a percentile for it to be judged,
-	// and how many must have been dropped.
+	// beyond is how many operations must be slower than a median for it to be judged, since
+	// one more or less changes that of a few; and how many must have been dropped.
 	beyond = 10
 	// stoppedMost is the share of a phase that the client may be stopped.
 	stoppedMost = 0.1
@@ -22,10 +22,10 @@ const (
 	lagMost = 0.2
 )
 
-// delays judges the client by what its own delays change. It is to blame if a percentile
-// that enough operations lie beyond is more than a tenth higher than it would have been.
-// The rate of a closed loop is a figure too: it is wrong if the process could not run for
-// a tenth of the phase.
+// delays judges the client by what its own delays change. It is to blame if a p50 or p99
+// that is printed is more than a tenth higher than it would have been. The rate of a closed
+// loop is a figure too: it is wrong if the process could not run for a tenth of the phase.
+// So is a phase with too few operations for a p99 to tell of that.
 func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 	if e.Delays == nil || e.Hiccups == nil {
 		return
@@ -41,7 +41,7 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 		}
 	}
 	changed := worst > 1+delayMost
-	few := e.Started < 10*beyond
+	few := e.Started < reports.EnoughFor(0.99)
 	if stopped := seconds(e.Hiccups.Total) / max(c.Seconds, 1e-9); stopped > stoppedMost && (c.Arrivals == "closed" || few) {
 		what, changed = "its process could not run for "+percent(stopped)+" of the phase", true
 	}
@@ -62,17 +62,17 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 }
 
 // effect is the percentile that the client's delays changed most, and by which factor.
+// The percentile counts from so many operations on.
 func effect(count int64, reported, undelayed reports.Latency) (worst float64, what string) {
 	for _, q := range []struct {
 		name            string
-		beyond          float64
+		enough          int64
 		reported, ideal int64
 	}{
-		{"p50", 0.5, reported.P50, undelayed.P50},
-		{"p90", 0.1, reported.P90, undelayed.P90},
-		{"p99", 0.01, reported.P99, undelayed.P99},
+		{"p50", 2 * beyond, reported.P50, undelayed.P50},
+		{"p99", reports.EnoughFor(0.99), reported.P99, undelayed.P99},
 	} {
-		if ratio := float64(q.reported) / max(1, float64(q.ideal)); float64(count)*q.beyond >= beyond && ratio > worst {
+		if ratio := float64(q.reported) / max(1, float64(q.ideal)); count >= q.enough && ratio > worst {
 			worst, what = ratio, "without its own delays the "+q.name+" would be "+duration(q.ideal)+" and not "+duration(q.reported)
 		}
 	}

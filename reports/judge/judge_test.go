@@ -72,21 +72,32 @@ var verdicts = []judged{
 		reports.Invalid, CodeClientDelays, nil, "client late: without its own delays the p99 would be 100ms and not 111ms of all operations; leave the machine alone",
 	},
 	{"its delays change p99 a little", func(c *reports.Cell) { delayed(c, 9) }, reports.OK, "", codes{CodeLateStarts}, "in the response times of 2.00% of the operations"},
-	{"its delays change a p99 that few operations lie beyond", func(c *reports.Cell) {
-		c.Evidence.Started = 999
+	{"its delays change a p99 that is hardly printed", func(c *reports.Cell) {
+		c.Evidence.Started = 299
+		delayed(c, 11)
+	}, reports.Invalid, CodeClientDelays, nil, "the p99 would be 100ms and not 111ms of all operations"},
+	{"its delays change a p99 that is not printed", func(c *reports.Cell) {
+		c.Evidence.Started = 298
 		delayed(c, 11)
 	}, reports.OK, "", codes{CodeLateStarts}, ""},
-	{"its delays change the p90 of few operations", func(c *reports.Cell) {
-		c.Evidence.Started = 100
-		delayed(c, 11)
+	{"its delays change a p90 alone", func(c *reports.Cell) {
+		delayed(c, 9)
 		c.Evidence.Delays.Response.P90 = 3 * ms
-	}, reports.Invalid, CodeClientDelays, nil, "the p90 would be 2ms and not 3ms of all operations"},
+	}, reports.OK, "", codes{CodeLateStarts}, ""},
+	{"its delays change the p50 of few operations", func(c *reports.Cell) {
+		c.Evidence.Started = 20
+		c.Evidence.Delays = &reports.Delays{Operations: 11, Response: reports.Latency{P50: 2 * ms}, Undelayed: reports.Latency{P50: ms}}
+	}, reports.Invalid, CodeClientDelays, nil, "the p50 would be 1ms and not 2ms of all operations"},
+	{"its delays change a p50 that one operation changes", func(c *reports.Cell) {
+		c.Evidence.Started = 19
+		c.Evidence.Delays = &reports.Delays{Operations: 2, Response: reports.Latency{P50: 2 * ms}, Undelayed: reports.Latency{P50: ms}}
+	}, reports.OK, "", codes{CodeLateStarts}, ""},
 	{"its delays change the p50 of one operation", func(c *reports.Cell) {
 		op(c, func(o *reports.Op) { o.Response.P50, o.Undelayed = 2*ms, &reports.Latency{P50: ms} })
 	}, reports.Invalid, CodeClientDelays, nil, "the p50 would be 1ms and not 2ms of open"},
 	{"it was stopped, which changed no percentile", func(c *reports.Cell) { c.Evidence.Hiccups.Total = 3100 * ms }, reports.OK, "", nil, ""},
 	{"it was stopped, and few operations tell of it", func(c *reports.Cell) {
-		c.Evidence.Hiccups.Total, c.Evidence.Started = 3100*ms, 99
+		c.Evidence.Hiccups.Total, c.Evidence.Started = 3100*ms, 298
 	}, reports.Invalid, CodeClientDelays, nil, "its process could not run for 10.3% of the phase"},
 	{"it was stopped, in a closed loop", func(c *reports.Cell) {
 		c.Arrivals, c.Evidence.Hiccups.Total = "closed", 3100*ms
