@@ -100,6 +100,7 @@ var layers = []struct {
 	{"workloads", []string{"schemas/strict", "workloads/random"}, nil},
 	{"cmd/mailbench", []string{"cmd"}, nil},
 	{"cmd/newmodel", nil, nil},
+	{"cmd/gitbuild", nil, nil},
 	{"cmd", []string{"*", "*/*", "*/*/*"}, nil},
 }
 

@@ -25,6 +25,8 @@ type compareFlags struct {
 
 	// Of runs that compare makes itself.
 	workload, base, new string
+	git                 []string // commits that the sides are built from
+	pkg                 string   // that is built
 	turns               int
 	output              string
 	quiet               bool
@@ -63,7 +65,13 @@ shell, with quotes and \, but no shell runs them: a program, such as
 bin/mailbench, or one with words before and behind it, such as
 "taskset -c 0-3 bin/mailbench run -m james". The word run is added where it is
 missing. Flags of run may also follow the workload, for both. Two
-configurations differ in more than the build, and take --force.`,
+configurations differ in more than the build, and take --force.
+
+--git builds both sides with go, from the git repository that you are in: the
+base from a commit, and the other from the working tree as it is, or from the
+commit of a second --git. The working tree and its branch stay as they are.
+Schemas and versions of engines belong to a commit: if they differ, a note
+says so.`,
 		Example: `  mailbench compare results/base results/new
   mailbench compare results/base results/new --fail-over 'list.p99:10%,calls'
   mailbench compare results/base results/new --fail-over 'james/*.p50:3%'
@@ -71,6 +79,8 @@ configurations differ in more than the build, and take --force.`,
   mailbench compare --run mine.yaml --base bin/mailbench-old --new bin/mailbench
   mailbench compare --run 'quick -m james' --base bin/old --new bin/new \
     --trials 20 -o results/ab
+  mailbench compare --run quick --git main
+  mailbench compare --run mine.yaml --git v0.1.0 --git v0.2.0 --fail-over calls
   mailbench compare --run quick --force --base 'bin/mailbench run -m james' \
     --new 'bin/mailbench run -m james --set engines.embedded.compression=zstd'`,
 		Args: cobra.ArbitraryArgs,
@@ -98,6 +108,8 @@ configurations differ in more than the build, and take --force.`,
 	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, in turns, and compare that; flags of run may\nfollow it, such as 'quick -m james'")
 	flags.StringVar(&f.base, baseSide, "", "`COMMAND` of the one build or configuration, with --run")
 	flags.StringVar(&f.new, newSide, "", "`COMMAND` of the other")
+	flags.StringArrayVar(&f.git, "git", nil, "build the base from `COMMIT`, with --run; a second --git builds the other")
+	flags.StringVar(&f.pkg, "package", "", "build `FOLDER`, which has the program (default ./cmd/mailbench, or the module's own)")
 	flags.Var(whole(&f.turns, 1, mostTrials), "trials", fmt.Sprintf("take `N` turns (1 to %d), one trial of each side", mostTrials))
 	flags.StringVarP(&f.output, "output", "o", "", "write the results of all turns below `DIR` (default results/compare-TIME)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
@@ -110,7 +122,7 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) error {
 		return usage(unknown("format", f.format, compareFormats))
 	}
 	if f.workload == "" {
-		for _, name := range []string{"run", baseSide, newSide, "trials", "output", "quiet"} {
+		for _, name := range []string{"run", baseSide, newSide, "git", "package", "trials", "output", "quiet"} {
 			if flags.Changed(name) {
 				return usagef("--%s is of runs that compare makes: say which workload with --run", name)
 			}
@@ -120,8 +132,14 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) error {
 	switch {
 	case len(args) > 0:
 		return usagef("--run makes the runs that are compared: leave %q out, or leave --run out", strings.Join(args, " "))
-	case f.base == "" || f.new == "":
-		return usagef("--run takes the commands of both sides, --base and --new")
+	case len(f.git) > 0 && f.base+f.new != "":
+		return usagef("--git builds the sides: leave --base and --new out, or leave --git out")
+	case len(f.git) > 2:
+		return usagef("--git was given %d times: once is the base, twice is both sides", len(f.git))
+	case f.pkg != "" && len(f.git) == 0:
+		return usagef("--package is what --git builds: say of which commit")
+	case len(f.git) == 0 && (f.base == "" || f.new == ""):
+		return usagef("--run takes the commands of both sides, --base and --new, or a commit to build the base from, --git")
 	}
 	return nil
 }
@@ -151,7 +169,7 @@ func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := compare.Runs(b, n, compare.Options{Gates: gates, Force: f.force})
+	c, err := compare.Runs(b, n, compare.Options{Gates: gates, Force: f.force, Commits: len(f.git) > 0})
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -42,9 +42,31 @@ const (
 	newSide  = "new"
 )
 
-// command is the command line of a side: the user's words, run if they do not say it, and
-// what all runs have in common.
-func command(flag, text string, workload []string) ([]string, error) {
+// commands are those of both sides. Each is the user's words, or the program that was built,
+// then run if they do not say it, and what all runs have in common.
+func (f *compareFlags) commands(built *builds) (map[string][]string, error) {
+	workload, err := shellWords(f.workload)
+	if err != nil {
+		return nil, usagef("--run %q: %w", f.workload, err)
+	}
+	all := map[string][]string{}
+	for side, text := range map[string]string{baseSide: f.base, newSide: f.new} {
+		line := []string{built.program(side)}
+		if built == nil {
+			if line, err = words(side, text); err != nil {
+				return nil, err
+			}
+		}
+		if !slices.Contains(line, "run") {
+			line = append(line, "run")
+		}
+		all[side] = slices.Concat(line, workload, []string{"--trials", "1", "--no-floor", "--no-fail", "--quiet"})
+	}
+	return all, nil
+}
+
+// words are those of a command that a flag names.
+func words(flag, text string) ([]string, error) {
 	line, err := shellWords(text)
 	switch {
 	case err != nil:
@@ -55,10 +77,7 @@ func command(flag, text string, workload []string) ([]string, error) {
 	if _, err := exec.LookPath(line[0]); err != nil {
 		return nil, usagef("--%s %q: %w", flag, text, err)
 	}
-	if !slices.Contains(line, "run") {
-		line = append(line, "run")
-	}
-	return slices.Concat(line, workload, []string{"--trials", "1", "--no-floor", "--no-fail", "--quiet"}), nil
+	return line, nil
 }
 
 // round runs all turns of a round whose results go below dir. It calls compared after
@@ -201,7 +220,7 @@ func (t *turns) unfinished(dir string, turn int, err error) error {
 
 // inTurns makes the runs and compares them. A regression that one round finds is looked for
 // in another: what both find is one.
-func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) error {
+func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) (err error) {
 	if _, err := f.gates(); err != nil {
 		return err
 	}
@@ -209,18 +228,18 @@ func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) error {
 	if t.dir == "" {
 		t.dir = filepath.Join(resultsDir, "compare-"+time.Now().Format("20060102-150405.000"))
 	}
-	workload, err := shellWords(f.workload)
-	if err != nil {
-		return usagef("--run %q: %w", f.workload, err)
-	}
-	t.commands = map[string][]string{}
-	for side, text := range map[string]string{baseSide: f.base, newSide: f.new} {
-		if t.commands[side], err = command(side, text, workload); err != nil {
-			return err
-		}
-	}
 	if entries, err := os.ReadDir(t.dir); err == nil && len(entries) > 0 {
 		return usagef("%s is not empty: remove it, or choose another folder with -o", t.dir)
+	}
+	var built *builds
+	if len(f.git) > 0 {
+		if built, err = f.build(ctx, errs); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, built.remove()) }()
+	}
+	if t.commands, err = f.commands(built); err != nil {
+		return err
 	}
 	first, err := f.round(ctx, t, t.dir, "")
 	if err != nil {

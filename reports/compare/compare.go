@@ -99,6 +99,9 @@ type Options struct {
 	Gates []Gate
 	// Force compares runs that differ in more than the build, and trials that are not ok.
 	Force bool
+	// Commits says that the sides are commits of one program, run in the same way. What a
+	// commit holds, its schemas and its engines, is then noted if it differs.
+	Commits bool
 
 	arrangements int // that are tried; 0: mostArranged
 }
@@ -116,12 +119,16 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 			}
 		}
 	}
-	if c.Forced = differences(base, new); len(c.Forced) > 0 && !o.Force {
+	var held []string
+	if c.Forced, held = differences(base, new, o.Commits); len(c.Forced) > 0 && !o.Force {
 		return nil, &Incomparable{c.Forced}
 	}
 	all, alone := pairs(base, new, o.Force)
 	if len(all) == 0 {
 		return nil, &Incomparable{append([]string{"no model, engine and phase was measured in both"}, alone...)}
+	}
+	for _, d := range held {
+		c.Notes = append(c.Notes, "the commits differ in "+d)
 	}
 	c.Notes = append(c.Notes, alone...)
 	c.Interleaved = interleaved(all)

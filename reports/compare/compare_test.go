@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -274,6 +275,17 @@ func TestRefused(t *testing.T) {
 		}
 		if c, err := Runs(base, fresh, Options{Gates: gates, Force: true}); err == nil && (len(c.Forced) == 0 || c.Forced[0] != want) {
 			t.Errorf("by force: it says %q, want %q", c.Forced, want)
+		}
+		// What a commit holds is noted where commits are compared. All else is refused.
+		held := strings.Contains(want, "schema") || strings.HasSuffix(strings.Split(want, ":")[0], " of embedded") && !strings.HasPrefix(want, "durability")
+		c, err := Runs(base, fresh, Options{Gates: gates, Commits: true})
+		if noted := err == nil && slices.Equal(c.Notes, []string{"the commits differ in " + want}); noted != held || held != (err == nil) {
+			t.Errorf("of commits: %v, and held by a commit is %v: %s", err, held, want)
+		}
+		// All runs of a side are of one commit.
+		twice := Side{base.Name, []*reports.Run{base.Runs[0], fresh.Runs[0]}}
+		if _, err := Runs(twice, base, Options{Gates: gates, Commits: true}); err == nil && held {
+			t.Errorf("of commits: runs of one side differ in %s", want)
 		}
 	}
 }

@@ -20,12 +20,12 @@ func (e *Incomparable) Error() string {
 	return "the runs cannot be compared: " + strings.Join(e.Differences, "; ") + " (--force compares them all the same)"
 }
 
-// differences are what the runs differ in beside the build. All runs of both sides are
-// compared with the first of the base.
-func differences(base, new Side) []string {
-	var all []string
+// differences are what the runs differ in beside the build. If the sides are commits, what
+// commits hold is held instead. All runs of both sides are compared with the first of the
+// base.
+func differences(base, new Side, commits bool) (all, held []string) {
 	first := base.Runs[0]
-	for _, s := range []Side{base, new} {
+	for side, s := range []Side{base, new} {
 		for i, r := range s.Runs {
 			name := s.Name
 			if len(s.Runs) > 1 {
@@ -35,15 +35,23 @@ func differences(base, new Side) []string {
 				all = append(all, name+" was interrupted")
 			}
 			for _, d := range differ(first, r) {
-				all = append(all, d.text(base.Name, name))
+				switch {
+				case !commits || !d.held || side == 0: // all runs of a side are of one commit
+					all = append(all, d.text(base.Name, name))
+				case i == 0:
+					held = append(held, d.text(base.Name, s.Name))
+				}
 			}
 		}
 	}
-	return slices.Compact(all)
+	return slices.Compact(all), held
 }
 
 // difference is a property in which two runs differ.
-type difference struct{ what, base, new string }
+type difference struct {
+	what, base, new string
+	held            bool // a commit holds it
+}
 
 func (d difference) text(base, new string) string {
 	if d.base == "" && d.new == "" {
@@ -57,7 +65,7 @@ func differ(a, b *reports.Run) []difference {
 	var all []difference
 	add := func(what, base, new string) {
 		if base != new {
-			all = append(all, difference{what, units.OneLine(base), units.OneLine(new)})
+			all = append(all, difference{what: what, base: units.OneLine(base), new: units.OneLine(new)})
 		}
 	}
 	add("workload", a.Workload.Name, b.Workload.Name)
@@ -74,7 +82,9 @@ func differ(a, b *reports.Run) []difference {
 		for _, t := range b.Schemas {
 			if s.Model == t.Model && s.SHA256 != t.SHA256 {
 				line, was, is := firstLine(s.Text, t.Text)
-				add(fmt.Sprintf("line %d of the schema of %s", line, s.Model), was, is)
+				if what := fmt.Sprintf("line %d of the schema of %s", line, s.Model); was != is {
+					all = append(all, difference{what, units.OneLine(was), units.OneLine(is), true})
+				}
 			}
 		}
 	}
@@ -163,7 +173,8 @@ func engines(a, b *reports.Run) []difference {
 		}
 		for _, name := range slices.Sorted(maps.Keys(merged(was[engine], is[engine]))) {
 			if x, y := was[engine][name], is[engine][name]; x != y {
-				all = append(all, difference{name + " of " + engine, units.OneLine(x), units.OneLine(y)})
+				what, held := name+" of "+engine, name != "durability"
+				all = append(all, difference{what, units.OneLine(x), units.OneLine(y), held})
 			}
 		}
 	}

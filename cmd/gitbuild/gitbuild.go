@@ -1,0 +1,176 @@
+// Package gitbuild builds a Go program from commits of the git repository that it is in.
+package gitbuild
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Source is a Go module in a git repository.
+type Source struct {
+	top    string // folder of the working tree
+	module string // folder of the module, from top
+	flags  string // the variable GOFLAGS
+}
+
+// Find finds the module and the repository that a folder is in.
+func Find(ctx context.Context, dir string) (*Source, error) {
+	for _, tool := range []string{"git", "go"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return nil, fmt.Errorf("there is no %s on PATH: install it, or build both sides and name them with --base and --new", tool)
+		}
+	}
+	top, err := output(ctx, dir, "git", "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, fmt.Errorf("find the git repository: %w; run this in the repository of the program", err)
+	}
+	told, err := output(ctx, dir, "go", "env", "GOMOD", "GOFLAGS")
+	if err != nil {
+		return nil, fmt.Errorf("find the Go module: %w", err)
+	}
+	mod, flags, _ := strings.Cut(told, "\n")
+	if mod == "" || mod == os.DevNull {
+		return nil, fmt.Errorf("find the Go module: there is no go.mod in %s or above it; run this in the folder of the module", dir)
+	}
+	// git resolves links, go does not.
+	if mod, err = filepath.EvalSymlinks(mod); err != nil {
+		return nil, fmt.Errorf("find the Go module: %w", err)
+	}
+	module, err := filepath.Rel(top, filepath.Dir(mod))
+	if err != nil || !filepath.IsLocal(module) {
+		return nil, fmt.Errorf("the Go module %s is not in the git repository %s: run this in the repository of the program", mod, top)
+	}
+	// With paths of folders in them, what was built in one is of no use in the next. Flags of
+	// the user's come later, and count.
+	return &Source{top, module, "GOFLAGS=-trimpath " + flags}, nil
+}
+
+// Commit is the full name of the commit that a revision such as main or HEAD~1 names.
+func (s *Source) Commit(ctx context.Context, revision string) (string, error) {
+	name := func(revision string) (string, error) {
+		return output(ctx, s.top, "git", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	}
+	commit, err := name(revision)
+	if err == nil || ctx.Err() != nil {
+		return commit, err
+	}
+	if _, err := name("origin/" + revision); err == nil {
+		return "", fmt.Errorf("there is no commit %q in %s; did you mean %q?", revision, s.top, "origin/"+revision)
+	}
+	why := "fetch it first"
+	if shallow, err := output(ctx, s.top, "git", "rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
+		why = "the clone is shallow: git fetch --unshallow (in GitHub Actions: fetch-depth: 0)"
+	}
+	return "", fmt.Errorf("there is no commit %q in %s: %s", revision, s.top, why)
+}
+
+// Build builds a package of the module from a commit and writes the program to a file.
+// The commit is checked out beside that file meanwhile, and the repository is left as it
+// was. Without a commit the working tree is built as it is.
+func (s *Source) Build(ctx context.Context, commit, pkg, file string) (err error) {
+	top := s.top
+	if commit != "" {
+		top = file + "-tree"
+		// A commit's hooks are its own: nobody asked to run them.
+		if _, err := output(ctx, s.top, "git", "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--quiet", "--detach", top, commit); err != nil {
+			return errors.Join(fmt.Errorf("check out %.12s: %w", commit, err), s.removeTree(ctx, top))
+		}
+		defer func() { err = errors.Join(err, s.removeTree(ctx, top)) }()
+	}
+	dir := filepath.Join(top, s.module)
+	if pkg == "" {
+		pkg = program(dir)
+	}
+	if _, err := run(ctx, dir, []string{s.flags}, "go", "build", "-o", file, pkg); err != nil {
+		return fmt.Errorf("go build %s: %w", pkg, err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode()&0o111 == 0 {
+		return fmt.Errorf("go build %s: that is no program; name the folder of its package main with --package", pkg)
+	}
+	return nil
+}
+
+// program is the package that is built unless one is named: mailbench itself, or the
+// module's own main, as "mailbench models new" writes it.
+func program(dir string) string {
+	if _, err := os.Stat(filepath.Join(dir, "cmd", "mailbench")); err == nil {
+		return "./cmd/mailbench"
+	}
+	return "."
+}
+
+// removeTree removes a worktree, also one that is not whole, and after an interrupt too.
+func (s *Source) removeTree(ctx context.Context, tree string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if _, err := output(ctx, s.top, "git", "worktree", "remove", "--force", tree); err == nil {
+		return nil
+	}
+	if err := os.RemoveAll(tree); err != nil {
+		return fmt.Errorf("remove the worktree: %w; then run: git worktree prune", err)
+	}
+	if _, err := output(ctx, s.top, "git", "worktree", "prune"); err != nil {
+		return fmt.Errorf("remove the worktree: %w", err)
+	}
+	return nil
+}
+
+// hooked are what git sets for its hooks. They would point commands in another worktree at
+// this one.
+var hooked = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"}
+
+// output runs a command in a folder and returns what it prints.
+func output(ctx context.Context, dir string, line ...string) (string, error) {
+	return run(ctx, dir, nil, line...)
+}
+
+// run runs a command in a folder, with these variables beside those of this process, and
+// returns what it prints. Its error has the first lines of what it says.
+func run(ctx context.Context, dir string, env []string, line ...string) (string, error) {
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
+	cmd.Env = slices.DeleteFunc(cmd.Environ(), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return slices.Contains(hooked, name)
+	})
+	cmd.Env = append(cmd.Env, env...)
+	// What it has started ends with it, and it cleans up behind itself.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = 10 * time.Second
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return "", errors.New(cmp.Or(firstLines(errs.String()), err.Error()))
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// mostLines of a compiler say enough.
+const mostLines = 10
+
+// firstLines are those of a message. The first stays on the line that it follows, unless
+// there are several.
+func firstLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) == 1 {
+		return strings.TrimPrefix(lines[0], "fatal: ")
+	}
+	if more := len(lines) - mostLines; more > 0 {
+		lines = append(lines[:mostLines], fmt.Sprintf("and %d lines more", more))
+	}
+	return "\n  " + strings.Join(lines, "\n  ")
+}
