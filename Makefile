@@ -17,7 +17,7 @@ help: ## list the targets
 
 .PHONY: test
 test: ## run all tests, what is concurrent under the race detector too, with real engines where Java and Maven are
-	GO='$(GO)' .ci/test -timeout 10m
+	GO='$(GO)' .ci/test -timeout 15m
 
 .PHONY: test-fast
 test-fast: ## run the tests that need no server, without the race detector (under 2 minutes)
