@@ -125,7 +125,22 @@ type Evidence struct {
 	// mean of its operations' medians. Lags are the mean lags of the same windows.
 	Windows []float64 `json:"windows_ns,omitempty"`
 	Lags    []int64   `json:"lags_ns,omitempty"`
+	Trend   *Trend    `json:"trend,omitempty"` // of Windows, if there are enough
 }
+
+// Trend is the line through the service times of a phase's windows, from the first to the
+// last, in nanoseconds. Change is by how much it rises, as a share of From, and lies
+// between Low and High with 99% confidence. A share of TrendMost is that or more.
+type Trend struct {
+	From   float64 `json:"from_ns"`
+	To     float64 `json:"to_ns"`
+	Change float64 `json:"change"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+}
+
+// TrendMost is the largest change that is told.
+const TrendMost = 1000
 
 // Hiccups are times in which the load generator's process could not run. A thread
 // sleeps 1 ms at a time; it has a hiccup when it wakes more than 1 ms late.

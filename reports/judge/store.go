@@ -1,7 +1,7 @@
 package judge
 
 import (
-	"math"
+	"fmt"
 	"slices"
 	"time"
 
@@ -9,11 +9,8 @@ import (
 )
 
 const (
-	// SteadyWithin is how far the medians of two halves of a phase may be apart,
-	// as a part of the first.
+	// SteadyWithin is how much service times may change in a warm-up that is over, as a share.
 	SteadyWithin = 0.2
-	// leastWindows is how many windows it takes to tell drift from noise.
-	leastWindows = 6
 	// debtGrows is by how many bytes the compaction debt may grow during a phase:
 	// the size of one memtable. debtShare is the same as a share of the data.
 	debtGrows, debtShare = 64 << 20, 0.1
@@ -25,8 +22,9 @@ const (
 
 // store says what a reader should know about the store.
 func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
-	if first, last, ok := Halves(e.Windows); ok && Apart(first, last) > SteadyWithin {
-		j.doubt(CodeDrifting, "not steady: the service time went from %v in the first half to %v in the second", rounded(first), rounded(last))
+	if t, ok := Trend(e.Windows); ok && Drifts(t) {
+		j.doubt(CodeDrifting, "not steady: the service time went from %v to %v (%s; with 99%% confidence between %s and %s)",
+			duration(int64(t.From)), duration(int64(t.To)), change(t.Change), change(t.Low), change(t.High))
 	}
 	if !e.Settled {
 		j.doubt(CodeNotSettled, "not settled: the engine had not come to rest in the time allowed, or does not tell whether it had")
@@ -103,25 +101,16 @@ func (j *Judgement) each(c *reports.Cell, code reports.Code, text string, count 
 	}
 }
 
-// Halves are the medians of the first and second half of the windows; false if
-// there are too few to tell drift from noise.
-func Halves(windows []float64) (first, second float64, ok bool) {
-	n := len(windows)
-	if n < leastWindows {
-		return 0, 0, false
-	}
-	return Median(windows[:n/2]), Median(windows[n-n/2:]), true
-}
-
 // Median returns the middle value, the upper one of two.
 func Median(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	return s[len(s)/2]
 }
 
-// Apart is the difference of two times as a share of the first.
-func Apart(a, b float64) float64 { return math.Abs(b-a) / a }
-
-func rounded(ns float64) time.Duration {
-	return time.Duration(ns).Round(10 * time.Nanosecond)
+// change writes a share by which something changed.
+func change(share float64) string {
+	if share >= reports.TrendMost {
+		return "any more"
+	}
+	return fmt.Sprintf("%+.0f%%", 100*share)
 }

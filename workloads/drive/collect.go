@@ -57,10 +57,15 @@ func (p *phase) take(from, to time.Time, last bool) error {
 	return nil
 }
 
-// tickEvery is how long a window is: a second, or a tenth of a short phase.
+// tickEvery is how long a window is: a second, or a tenth of a short phase. Those of a
+// warm-up are shorter, so that it can end before its time.
 func (p *phase) tickEvery() time.Duration {
+	parts := time.Duration(10)
+	if p.Phase.Kind == workloads.Warmup {
+		parts = 25
+	}
 	if d := p.Phase.Duration; d > 0 {
-		return min(time.Second, max(100*time.Millisecond, d/10))
+		return min(time.Second, max(100*time.Millisecond, d/parts))
 	}
 	return time.Second / 2
 }

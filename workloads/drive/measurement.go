@@ -69,6 +69,9 @@ func (p *phase) evidence() reports.Evidence {
 		Own: int64(s.own), Service: int64(s.service), Missed: p.missed, Messages: p.Total,
 		Windows: p.windows, Lags: p.lags,
 	}
+	if t, ok := judge.Trend(p.windows); ok {
+		e.Trend = &t
+	}
 	if p.hiccups != nil { // a phase that began
 		hiccups, delays := p.hiccups.report(), p.delays()
 		e.Hiccups, e.Delays = &hiccups, &delays

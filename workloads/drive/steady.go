@@ -20,29 +20,29 @@ func windowScore(ops []latency.Op, weights []float64) (float64, bool) {
 	return sum / weight, weight > 0
 }
 
-// warm reports whether the last windows agree: as many as steadyWindows, each
-// within judge.SteadyWithin of their median.
-func warm(windows []float64) bool {
-	if len(windows) < steadyWindows {
-		return false
-	}
-	last := windows[len(windows)-steadyWindows:]
-	m := judge.Median(last)
-	for _, w := range last {
-		if judge.Apart(m, w) > judge.SteadyWithin {
-			return false
-		}
-	}
-	return true
+// warmWindows is how many of a warm-up's last windows are looked at, at least, before it
+// ends.
+const warmWindows = 10
+
+// lately is the later half of the windows, but no fewer than warmWindows if there are as
+// many: what came before is what a warm-up is for.
+func lately(windows []float64) []float64 {
+	return windows[min(len(windows)/2, max(0, len(windows)-warmWindows)):]
 }
 
-// steadyWindows is how many windows of a warm-up must agree.
-const steadyWindows = 3
+// warm reports whether a warm-up may end before its time: all that the trend of the last
+// windows may be is small.
+func warm(windows []float64) bool {
+	if len(windows) < warmWindows {
+		return false
+	}
+	t, ok := judge.Trend(lately(windows))
+	return ok && judge.Steady(t)
+}
 
-// steady reports whether a warm-up that has ended left nothing moving: its last
-// windows agree, or its later half does not differ from the one before (windows
-// with few operations scatter more than they agree on).
+// steady reports whether a warm-up that has ended left nothing moving: its last windows
+// show no trend. Fewer windows than that takes tell nothing.
 func steady(windows []float64) bool {
-	first, second, ok := judge.Halves(windows)
-	return warm(windows) || ok && judge.Apart(first, second) <= judge.SteadyWithin
+	t, ok := judge.Trend(lately(windows))
+	return ok && !judge.Drifts(t)
 }
