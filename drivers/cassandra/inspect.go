@@ -118,6 +118,9 @@ func (k *liveKeyspace) schema(name string) *schemas.Schema {
 				outer = &schemas.Table{Name: in.Table, Partition: inner.Partition, Clustering: clustering}
 				tables[in.Table] = outer
 			}
+			if within(outer, inner) { // two comments contradict each other
+				break
+			}
 			inner.Parent, inner = outer, outer
 		}
 	}
@@ -125,6 +128,14 @@ func (k *liveKeyspace) schema(name string) *schemas.Schema {
 		Name: name, File: "keyspace " + k.name,
 		Tables: slices.Collect(maps.Values(tables)),
 	})
+}
+
+// within reports whether a table is another or nested in it.
+func within(t, other *schemas.Table) bool {
+	for t != nil && t != other {
+		t = t.Parent
+	}
+	return t != nil
 }
 
 // table returns the table by its name in the schema. It is not yet nested in others.

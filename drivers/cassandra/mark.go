@@ -87,10 +87,31 @@ func (m mark) comment() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// readMark reads a table's comment; ok is false if mailbench did not write it.
+// readMark reads a table's comment; ok is false if mailbench did not write it, or
+// somebody has changed it so that it makes no sense.
 func readMark(comment string) (m mark, ok bool) {
 	text, ok := strings.CutPrefix(comment, markPrefix)
-	return m, ok && json.Unmarshal([]byte(text), &m) == nil && m.Schema != "" && m.Table != ""
+	if !ok || json.Unmarshal([]byte(text), &m) != nil || !m.sound() {
+		return mark{}, false
+	}
+	return m, true
+}
+
+// sound reports whether the mark can be that of a table.
+func (m mark) sound() bool {
+	names := map[string]bool{"": true, m.Table: true}
+	for _, in := range m.In {
+		if names[in.Table] || in.Key < 1 {
+			return false
+		}
+		names[in.Table] = true
+	}
+	for _, columns := range m.Indexes {
+		if len(columns) == 0 {
+			return false
+		}
+	}
+	return m.Schema != "" && m.Table != ""
 }
 
 // keptIndex reports whether Cassandra can keep an index of the table. A Cassandra
