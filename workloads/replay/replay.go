@@ -36,6 +36,10 @@ type operation struct {
 // mostOperations bounds what a trace takes in memory, to some 700 MB.
 const mostOperations = 20_000_000
 
+// longest bounds how long a trace may be, and its replay, to ten years: a time.Duration
+// ends at 292.
+const longest = 10 * 365 * 24 * time.Hour
+
 // Open reads a trace.
 func Open(ctx context.Context, name string) (*Trace, error) {
 	f, err := os.Open(name)
@@ -76,6 +80,9 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 		if len(t.all) == mostOperations {
 			return fmt.Errorf("more than %d operations; divide the trace", mostOperations)
 		}
+		if float64(l.Time-first) > longest.Seconds() {
+			return fmt.Errorf("its time is more than %d days behind the first; divide the trace", longest/(24*time.Hour))
+		}
 		if len(l.Recipients) > workloads.MaxRecipients {
 			return fmt.Errorf("%d recipients; expected at most %d", len(l.Recipients), workloads.MaxRecipients)
 		}
@@ -110,6 +117,10 @@ func (t *Trace) Prepare(w *workloads.Workload, p *workloads.Phase) error {
 	}
 	if t.counts.Has(workloads.Restore) && !t.counts.Has(workloads.Delete) {
 		return fmt.Errorf("trace %s restores messages and deletes none", t.name)
+	}
+	if days := t.all[len(t.all)-1].due.Hours() / 24 / p.Replay.Speed; days > longest.Hours()/24 {
+		return fmt.Errorf("trace %s at speed %g takes %.0f days, expected at most %d; raise the speed",
+			t.name, p.Replay.Speed, days, longest/(24*time.Hour))
 	}
 	p.Replay.Source, p.Mix = t, t.counts
 	n := uint64(len(t.all))

@@ -138,3 +138,19 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// A trace of centuries is refused, and so is one that a low speed makes so long.
+func TestTooLong(t *testing.T) {
+	ages := `{"time": 0, "user": "a", "op": "list"}` + "\n" + `{"time": 1e10, "user": "a", "op": "list"}`
+	if _, err := Open(t.Context(), workload(t, ages, "").Phases[1].Replay.Trace); err == nil || !strings.Contains(err.Error(), ":2: its time is more than 3650 days") {
+		t.Errorf("error %v", err)
+	}
+	w := workload(t, strings.ReplaceAll(ages, "1e10", "1e8"), ", speed: 0.001")
+	tr, err := Open(t.Context(), w.Phases[1].Replay.Trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.Prepare(w, &w.Phases[1]); err == nil || !strings.Contains(err.Error(), "at speed 0.001 takes 1157407 days") {
+		t.Errorf("error %v", err)
+	}
+}
