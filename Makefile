@@ -32,7 +32,7 @@ lint: cross ## vet for all systems, staticcheck, gofumpt, import layers, go.mod,
 	$(GO) test -run Layers .
 	$(GO) mod tidy -diff
 	$(GO) mod verify
-	bash -n .ci/run .ci/readme .ci/test .ci/bench
+	bash -n .ci/run .ci/readme .ci/test .ci/bench .ci/fuzz
 
 # go vet compiles all code and all tests. Without cgo no cross compiler is needed.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64
@@ -71,6 +71,18 @@ KILLS ?= 200
 kills: ## kill runs at random moments and audit what they leave (KILLS=200)
 	MAILBENCH_KILLS=$(KILLS) $(GO) test -run '^TestKills$$' -count 1 -v -timeout 2h ./cmd
 
+# Hours, on clusters that it boots. Each round is written to FAULTS; what is there is not done again.
+# FAULT picks some of it (cassandra/node, hbase/hang, embedded). Disks are filled and slowed, and
+# connections cut, by root only.
+FAULTS ?= bin/faults.jsonl
+FAULT ?= .
+MOST ?= 200
+.PHONY: faults
+faults: ## kill, stop, fill, slow and cut off engines under load, and print what was lost (FAULT=regexp, MOST=200 of each)
+	@mkdir -p $(dir $(FAULTS))
+	MAILBENCH_FAULTS=$(abspath $(FAULTS)) MAILBENCH_FAULT_MOST=$(MOST) MAILBENCH_TEST_ENGINES=1 \
+		$(GO) test -run '^TestFaults$$/$(FAULT)' -count 1 -v -timeout 12h ./cmd
+
 COMPARISONS ?= 1000
 .PHONY: compare-check
 compare-check: ## simulate comparisons: rates of false alarms and of slow-downs found (COMPARISONS=1000)
@@ -94,14 +106,16 @@ test-auth: ## run the tests of logins and TLS, on a Cassandra that it starts (ab
 jars: ## fetch the jars of Cassandra and HBase with mvn and write the list of their SHA-256 anew
 	$(GO) test ./drivers/launch -count=1 -run '^TestJarLists$$' -update-jars
 
-.PHONY: fuzz
-fuzz: ## run every fuzz test (FUZZTIME=30s each)
-	@for package in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' || true); do \
-			echo "$$package $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s "$$package"; \
-		done; \
-	done
+# Some 20 tests, one after another, each on FUZZPARALLEL processors. One that fails ends
+# nobody else's time; its input is in testdata/fuzz of its package.
+FUZZPARALLEL ?= 2
+FUZZ ?= .
+.PHONY: fuzz fuzz-long
+fuzz: ## run every fuzz test (FUZZTIME=30s each, FUZZ=regexp of their names)
+fuzz-long: FUZZTIME = 1h
+fuzz-long: ## run every fuzz test for long, and print what came of it as a table (FUZZTIME=1h each)
+fuzz fuzz-long:
+	GO='$(GO)' .ci/fuzz $(FUZZTIME) $(FUZZPARALLEL) '$(FUZZ)'
 
 .PHONY: ci
 ci: ## what CI runs: tests, linters, the README's commands

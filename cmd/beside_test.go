@@ -91,18 +91,31 @@ func (p *beside) done(phase string) bool {
 	return strings.Contains(p.printed("stderr"), ": "+phase+" done")
 }
 
+// finish waits for its end and returns its exit status.
+func (p *beside) finish() int {
+	p.t.Helper()
+	select {
+	case status := <-p.status:
+		return status
+	case <-time.After(5 * time.Minute):
+		p.t.Fatalf("it does not end:\n%s", p.printed("stderr"))
+		return -1
+	}
+}
+
 // end waits for its end and returns what it found. The status must be the one
 // that is wanted.
 func (p *beside) end(want int) *reports.Run {
 	p.t.Helper()
-	select {
-	case status := <-p.status:
-		if status != want {
-			p.t.Fatalf("exit status %d, want %d:\n%s\n%s", status, want, p.printed("stdout"), p.printed("stderr"))
-		}
-	case <-time.After(5 * time.Minute):
-		p.t.Fatalf("it does not end:\n%s", p.printed("stderr"))
+	if status := p.finish(); status != want {
+		p.t.Fatalf("exit status %d, want %d:\n%s\n%s", status, want, p.printed("stdout"), p.printed("stderr"))
 	}
+	return p.found()
+}
+
+// found is what it has saved.
+func (p *beside) found() *reports.Run {
+	p.t.Helper()
 	if err := fitsSchema(filepath.Join(p.path("out"), reports.RunFile)); err != nil {
 		p.t.Fatal(err)
 	}

@@ -62,10 +62,18 @@ func killAndAudit(t *testing.T, model string) *reports.Audit {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(data)
-	p := runBeside(t, killsWorkload, "-m", model, "--data", data, "--durability", "process", "--no-floor", "--quiet")
+	killRun(t, data, model, "embedded", "--durability", "process")
+	return auditOnly(t, data, model, exitOK)
+}
+
+// killRun kills a run at a random moment.
+func killRun(t *testing.T, data, model, engine string, args ...string) {
+	t.Helper()
+	args = append([]string{killsWorkload, "-m", model, "-e", engine, "--data", data, "--no-floor", "--quiet"}, args...)
+	p := runBeside(t, args...)
 	// The load makes about 220 records; the mix writes some 2,000 a second.
 	records, delay := rand.Int64N(1500), time.Duration(rand.Int64N(int64(20*time.Millisecond)))
-	ledger := filepath.Join(data, model+"-embedded", "ledger")
+	ledger := filepath.Join(data, model+"-"+engine, "ledger")
 	p.await("the ledger to grow", func() bool {
 		f, err := os.Stat(ledger)
 		return err == nil && f.Size() >= 64*records
@@ -74,11 +82,10 @@ func killAndAudit(t *testing.T, model string) *reports.Audit {
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if status := <-p.status; status != -1 {
+	if status := p.finish(); status != -1 {
 		t.Fatalf("a run that was killed ended with status %d", status)
 	}
 	t.Logf("killed %v after its ledger had %d records", delay, records)
-	return auditOnly(t, data, model, exitOK)
 }
 
 func auditOnly(t *testing.T, data, model string, want int) *reports.Audit {
