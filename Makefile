@@ -88,6 +88,18 @@ COMPARISONS ?= 1000
 compare-check: ## simulate comparisons: rates of false alarms and of slow-downs found (COMPARISONS=1000)
 	$(GO) test ./reports/compare -run TestRatesAgreeWithTheory -count 1 -v -timeout 2h -comparisons $(COMPARISONS)
 
+# Needs Python 3.9 or newer and pip, and fetches about 100 MB. OTAVA is the version that docs/history.md speaks of.
+OTAVA ?= 0.8.0
+HISTORIES ?= 1000
+.PHONY: otava-check history-check
+otava-check: ## let Apache Otava, in a temporary Python environment, find a known change in what history --otava writes
+	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; \
+	python3 -m venv "$$work" && "$$work/bin/pip" install --quiet --disable-pip-version-check 'apache-otava==$(OTAVA)'; \
+	MAILBENCH_OTAVA="$$work/bin/otava" $(GO) test ./reports/history -run '^TestOtavaItself$$' -count 1 -v
+
+history-check: ## simulate histories: rates of false alarms and of changes found (HISTORIES=1000)
+	$(GO) test ./reports/history -run '^TestRates$$' -count 1 -v -timeout 2h -histories $(HISTORIES)
+
 FILES ?= $(HOME)/.cache/mailbench/engines
 
 .PHONY: forecast-check

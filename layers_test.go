@@ -45,6 +45,7 @@ var layers = []struct {
 	{"models/*", []string{"schemas", "drivers", "models", "models/mail"}, []string{"models/*", "drivers/*", "drivers/launch/live"}},
 	{"reports/latency", nil, []string{"drivers/launch/live"}},
 	{"reports/compare", []string{"reports", "reports/units"}, nil},
+	{"reports/history", []string{"reports", "reports/compare", "reports/units"}, nil},
 	{"reports/judge", []string{"reports", "reports/units"}, nil},
 	{"reports/search", []string{"reports", "reports/judge", "reports/units"}, nil},
 	{"workloads/crash", nil, nil},
@@ -69,7 +70,7 @@ var layers = []struct {
 	{"reports/scratch", nil, nil},
 	{"reports/units", nil, nil},
 	{"reports/glossary", nil, nil},
-	{"reports/page", []string{"schemas", "schemas/diagram", "reports", "reports/glossary", "reports/units"}, []string{"schemas/*", "reports/*", "workloads"}},
+	{"reports/page", []string{"schemas", "schemas/diagram", "reports", "reports/glossary", "reports/history", "reports/units"}, []string{"schemas/*", "reports/*", "workloads"}},
 	{"reports", []string{"reports/latency", "reports/scratch", "reports/units", "schemas"}, []string{"reports/judge"}},
 	{
 		"workloads/run",

@@ -73,6 +73,11 @@ func knownFigure(pattern string) bool {
 	return slices.ContainsFunc(figureNames(), func(name string) bool { return match(pattern, name) })
 }
 
+// Holds reports whether the gate is of that figure of an operation in a phase.
+func (g *Gate) Holds(model, engine, phase, op, figure string) bool {
+	return g.holds(key{model, engine, phase}, op, figure)
+}
+
 // holds reports whether the gate is of that figure.
 func (g *Gate) holds(k key, op, figure string) bool {
 	return match(g.model, k.model) && match(g.engine, k.engine) && match(g.op, op) && match(g.figure, figure)

@@ -60,12 +60,16 @@ func browserPages(t *testing.T) map[string]string {
 		}
 	}
 	bad := makeHostile(t, sample(t))
-	urls := map[string]string{}
+	texts := map[string]string{"history": writeHistory(t, s, bad, s, bad)}
 	for name, sources := range map[string][]Source{
 		"five models": {s}, "one model": {one}, "several runs": {s, one, s}, "nothing": {{Run: &reports.Run{}}}, "hostile": {bad}, "hostile runs": {bad, bad},
 	} {
+		texts[name] = write(t, sources...)
+	}
+	urls := map[string]string{}
+	for name, text := range texts {
 		file := filepath.Join(t.TempDir(), "page.html")
-		if err := os.WriteFile(file, []byte(write(t, sources...)), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		urls[name] = (&url.URL{Scheme: "file", Path: filepath.ToSlash(file)}).String()
@@ -85,7 +89,7 @@ func TestPagesInABrowser(t *testing.T) {
 		faults, err = inspect(b, pages)
 		return err
 	}
-	const tries, patience = 2, 90 * time.Second
+	const tries, patience = 2, 3 * time.Minute
 	for try := 1; ; try++ {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		err := withBrowser(ctx, path, filepath.Join(t.TempDir(), "profile"), inspect)

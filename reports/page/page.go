@@ -42,6 +42,7 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	"upper":    func(v reports.Verdict) string { return strings.ToUpper(string(v)) },
 	"join":     func(s []string) string { return strings.Join(s, ", ") },
 	"command":  commandLine,
+	"count":    func(index int) int { return index + 1 },
 	"facts":    sortedFacts,
 	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
 	"diagrams": func() template.CSS { return template.CSS(diagram.Style()) },
@@ -60,17 +61,19 @@ func Ours(head []byte) bool {
 
 // Write writes a page of one run, or of several.
 func Write(w io.Writer, sources ...Source) error {
-	var text strings.Builder
-	var err error
 	switch len(sources) {
 	case 0:
 		return fmt.Errorf("make page: there is no run to show")
 	case 1:
-		err = templates.ExecuteTemplate(&text, "run", newRunView(&sources[0]))
-	default:
-		err = templates.ExecuteTemplate(&text, "several", newSeveralView(sources))
+		return execute(w, "run", newRunView(&sources[0]))
 	}
-	if err != nil {
+	return execute(w, "several", newSeveralView(sources))
+}
+
+// execute writes the page that a template makes.
+func execute(w io.Writer, name string, view any) error {
+	var text strings.Builder
+	if err := templates.ExecuteTemplate(&text, name, view); err != nil {
 		return fmt.Errorf("make page: %w", err)
 	}
 	clean := strings.Map(func(r rune) rune {

@@ -106,7 +106,7 @@ func makeHostile(t testing.TB, s Source) Source {
 
 func TestHostileTextsAreEscaped(t *testing.T) {
 	one := makeHostile(t, sample(t))
-	for name, page := range map[string]string{"one run": write(t, one), "several runs": write(t, one, one)} {
+	for name, page := range map[string]string{"one run": write(t, one), "several runs": write(t, one, one), "history": writeHistory(t, one, one)} {
 		if strings.Count(page, "&lt;script&gt;") < 20 {
 			t.Errorf("%s: the hostile texts are not on the page", name)
 		}
@@ -121,7 +121,9 @@ func TestHostileTextsAreEscaped(t *testing.T) {
 
 // The page asks for nothing from elsewhere and runs nothing.
 func TestPageIsSelfContained(t *testing.T) {
-	for name, page := range map[string]string{"one run": write(t, sample(t)), "several runs": write(t, sample(t), sample(t))} {
+	for name, page := range map[string]string{
+		"one run": write(t, sample(t)), "several runs": write(t, sample(t), sample(t)), "history": writeHistory(t, sample(t), sample(t)),
+	} {
 		refused := regexp.MustCompile(`(?i)\s(src|action|on[a-z]+)\s*=|href="[^#]|url\([^#]|@import|<script|<link|<iframe|https?:`)
 		if m := refused.FindString(strings.ReplaceAll(page, `xmlns="http://www.w3.org/2000/svg"`, "")); m != "" {
 			t.Errorf("%s: the page contains %q", name, m)

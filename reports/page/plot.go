@@ -21,6 +21,8 @@ type chart struct {
 	Marks          []mark
 	Lines          []line
 	Pairs          []pair
+	Dots           []dot
+	Said           []string // below it
 }
 
 // Drawn is the height of the area of the lines.
@@ -53,6 +55,14 @@ type pair struct {
 	Y, From, To float64
 	Series      int
 	Name        string
+}
+
+// dot is one value of a line. A ring is one that did not hold.
+type dot struct {
+	X, Y   float64
+	Series int
+	Name   string
+	Ring   bool
 }
 
 // Sizes of a chart: small, so that its letters can be read on a telephone.

@@ -1,0 +1,190 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/history"
+	"github.com/mailbench/mailbench/reports/page"
+)
+
+// historyFlags are the flags of history as they were given.
+type historyFlags struct {
+	metrics       []string
+	file, otava   string
+	asJSON, force bool
+}
+
+func newHistory() *cobra.Command {
+	var f historyFlags
+	c := &cobra.Command{
+		Use:   "history DIR",
+		Short: "Show a folder of results as a series, and where figures changed",
+		Long: `Show the results in and below a folder as a series, the oldest run first: what
+ran, and at which run which figure changed. Runs that cannot be compared, since
+workload, machine, engine or settings differ, are series of their own. A folder
+that cannot be read is skipped, with the reason in one line. Nothing in DIR is
+changed.
+
+Calls, rows and bytes are counted: they are compared from run to run, and a
+change is told with the run at which it came. Times vary: a change of p50, p99,
+p99.9 or rate is told where few other orders of the runs would part them as
+well, and if it matters (5%, 10%, 20%, 5%). That takes runs: the text says how
+many. docs/history.md says how sure it is.
+
+--metric draws the trend of a figure, as [MODEL/[ENGINE/]][OP.]FIGURE with * for
+any name. Figures are p50, p99, p99.9, rate, errors, calls, rows and bytes. Only
+these are then looked through for changes, which takes fewer runs.
+
+-o writes one HTML page with the trends as pictures. --otava writes what Apache
+Otava, which finds changes in series of benchmarks, reads: a CSV file for each
+phase of a model on an engine, and otava.yaml.`,
+		Example: `  mailbench history results
+  mailbench history results --metric list.p99
+  mailbench history results --metric 'james/*.calls' --json
+  mailbench history results -o history.html
+  mailbench history results --otava otava
+  cd otava && otava analyze --config-file otava.yaml james.embedded.measure`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("history takes one folder that holds folders of results; see %q", cmd.CommandPath()+" --help")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.OutOrStdout(), args[0]) },
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringSliceVar(&f.metrics, "metric", nil, "draw the trend of these `FIGURES`, such as list.p99 or 'james/*.p50'")
+	completeFlags(c, map[string][]string{"metric": metricNames()})
+	flags.StringVarP(&f.file, "out", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
+	flags.StringVar(&f.otava, "otava", "", "write the files that Apache Otava reads into the folder `OUTDIR`")
+	flags.BoolVar(&f.force, "force", false, "overwrite a file that mailbench has not written")
+	bindJSON(c, &f.asJSON)
+	return c
+}
+
+// run reads the folder and writes what was asked for.
+func (f *historyFlags) run(out io.Writer, dir string) error {
+	if f.asJSON && f.file == "-" {
+		return usagef("--json and -o - both write to standard output: leave one out")
+	}
+	h, err := f.read(dir)
+	if err != nil {
+		return err
+	}
+	if f.otava != "" {
+		if err := writeOtava(f.otava, h); err != nil {
+			return err
+		}
+	}
+	if f.file != "" {
+		if err := f.page(out, h); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.asJSON:
+		return printJSON(out, h)
+	case f.file == "-":
+		return nil
+	}
+	t := historyText{out: out, width: width(out)}
+	for _, name := range []string{f.file, f.otava} {
+		if name != "" {
+			t.wrote = append(t.wrote, name)
+		}
+	}
+	return t.write(h, len(f.metrics) > 0)
+}
+
+// read makes the history of a folder. A figure that no run has is an error.
+func (f *historyFlags) read(dir string) (*history.History, error) {
+	var asked history.Asked
+	if len(f.metrics) > 0 {
+		var err error
+		if asked, err = compare.ParseGates(strings.Join(f.metrics, ",")); err != nil {
+			return nil, usagef("--metric %w", err)
+		}
+	}
+	runs, skipped, err := history.Read(dir)
+	if err != nil {
+		return nil, missing(err)
+	}
+	h := history.Make(dir, runs, skipped, asked)
+	if len(runs) == 0 {
+		err := fmt.Errorf("%s holds no results of whole runs", dir)
+		if len(skipped) > 0 {
+			err = fmt.Errorf("%w; of %d folders the first: %s: %s", err, len(skipped), skipped[0].Folder, skipped[0].Why)
+		}
+		return nil, usage(err)
+	}
+	for _, s := range h.Series {
+		if len(s.Figures) > 0 {
+			return h, nil
+		}
+	}
+	if len(asked) > 0 {
+		return nil, usagef("--metric %s: no run in %s has such a figure of a phase that is ok", strings.Join(f.metrics, ","), dir)
+	}
+	return h, nil
+}
+
+// page writes the page of a history.
+func (f *historyFlags) page(out io.Writer, h *history.History) error {
+	var text bytes.Buffer
+	if err := page.History(&text, h, len(f.metrics) > 0); err != nil {
+		return err
+	}
+	if f.file == "-" {
+		_, err := out.Write(text.Bytes())
+		return err
+	}
+	return writePage(f.file, text.Bytes(), f.force)
+}
+
+// writeOtava writes the files for Otava. The folder must be new or empty, or hold files of an earlier time.
+func writeOtava(dir string, h *history.History) error {
+	files, err := h.Otava()
+	if err != nil {
+		return err
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		head, err := os.ReadFile(filepath.Join(dir, history.OtavaConfig))
+		if err != nil || !bytes.HasPrefix(head, []byte(history.OtavaHead)) {
+			return usagef("--otava %s: the folder is not empty, and mailbench has not written what it holds; name another", dir)
+		}
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return missing(fmt.Errorf("write files for Otava: %w", err))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return missing(fmt.Errorf("write files for Otava: %w", err))
+	}
+	for _, file := range files {
+		if err := os.WriteFile(filepath.Join(dir, file.Name), file.Text, 0o644); err != nil {
+			return fmt.Errorf("write files for Otava: %w", err)
+		}
+	}
+	return nil
+}
+
+// metricNames are the names of figures.
+func metricNames() []string {
+	var names []string
+	for _, m := range compare.Measures() {
+		names = append(names, m.Name)
+	}
+	return names
+}

@@ -1,0 +1,246 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mailbench/mailbench/reports/history"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// historyText writes a history for people, in lines of at most width columns.
+type historyText struct {
+	out   io.Writer
+	width int
+	wrote []string // files and folders that were written
+	b     strings.Builder
+}
+
+// barsMost is how many trends are drawn as bars, with a line for each run. More are drawn
+// with a line for each trend.
+const barsMost = 4
+
+func (t *historyText) write(h *history.History, asked bool) error {
+	n := 0
+	for i := range h.Series {
+		n += len(h.Series[i].Runs)
+	}
+	t.line("", fmt.Sprintf("%s: %s in %d series, %s skipped", h.Folder, plural(n, "run"), len(h.Series), plural(len(h.Skipped), "folder")))
+	for i := range h.Series {
+		t.series(&h.Series[i], len(h.Series), asked)
+	}
+	if len(h.Skipped) > 0 {
+		t.line("", "")
+		t.line("", "SKIPPED")
+		for _, s := range h.Skipped {
+			t.line("  ", s.Folder+": "+s.Why)
+		}
+	}
+	if len(t.wrote) > 0 {
+		t.line("", "")
+		t.line("", "written: "+strings.Join(t.wrote, ", "))
+	}
+	_, err := io.WriteString(t.out, t.b.String())
+	return err
+}
+
+// line writes words behind an indent, and further lines a little further in.
+func (t *historyText) line(indent, words string) {
+	if words == "" {
+		t.b.WriteString("\n")
+		return
+	}
+	for i, l := range lines(units.OneLine(words), max(20, t.width-len(indent)-2)) {
+		if i == 1 {
+			indent += "  "
+		}
+		t.b.WriteString(indent + l + "\n")
+	}
+}
+
+func (t *historyText) series(s *history.Series, of int, asked bool) {
+	t.line("", "")
+	title := fmt.Sprintf("SERIES %d of %d  workload %s, %s", s.Number, of, s.Runs[0].Workload, plural(len(s.Runs), "run"))
+	if of == 1 {
+		title = fmt.Sprintf("RUNS  workload %s", s.Runs[0].Workload)
+	}
+	t.line("", title)
+	if len(s.Differs) > 0 {
+		said := "not comparable with series 1: " + s.Differs[0]
+		if more := len(s.Differs) - 1; more > 0 {
+			said += fmt.Sprintf(" (and %d more)", more)
+		}
+		t.line("  ", said)
+	}
+	rows := [][]string{{"  run", "started", "mailbench", "cells", "folder"}}
+	for i := range s.Runs {
+		r := &s.Runs[i]
+		rows = append(rows, []string{
+			fmt.Sprintf("%5d", i+1), minute(r.Started), units.OneLine(r.Build()), r.Verdicts(), units.OneLine(r.Folder),
+		})
+	}
+	t.b.WriteString(columns(rows, t.width))
+	t.changes(s)
+	if asked {
+		t.trends(s)
+	}
+}
+
+// minute is a time without seconds, as people read it.
+func minute(started string) string {
+	at, err := time.Parse(time.RFC3339, started)
+	if err != nil {
+		return units.OneLine(started)
+	}
+	return at.UTC().Format("2006-01-02 15:04")
+}
+
+// changes says what changed at which run, and how much could be told.
+func (t *historyText) changes(s *history.Series) {
+	if len(s.Runs) < 2 {
+		return
+	}
+	t.line("", "")
+	some := false
+	for i := range s.Runs {
+		for f, c := range s.Changed {
+			if c.Run != i {
+				continue
+			}
+			if !some {
+				t.line("", "CHANGED")
+			}
+			some = true
+			t.line("  ", fmt.Sprintf("run %d (%s): %s", i+1, s.Runs[i].Build(), changeText(f, c)))
+		}
+	}
+	if !some {
+		t.line("", "CHANGED  nothing that can be told")
+	}
+	if said := s.Untested(); said != "" {
+		t.line("  ", said)
+	}
+}
+
+// changeText says what changed, from what to what.
+func changeText(f *history.Figure, c *history.Change) string {
+	text := f.Measure.Text
+	return fmt.Sprintf("%s %s -> %s, %s", f, text(c.Before), text(c.After), c.Why())
+}
+
+// trends draws the figures.
+func (t *historyText) trends(s *history.Series) {
+	for i := range s.Figures {
+		if f := &s.Figures[i]; len(s.Figures) <= barsMost {
+			t.bars(s, f)
+		} else {
+			t.spark(f)
+		}
+	}
+}
+
+// blocks are the eighths of a character, from the left and from below.
+var (
+	leftBlocks  = []rune("▏▎▍▌▋▊▉█")
+	lowerBlocks = []rune("▁▂▃▄▅▆▇█")
+)
+
+// bars draws a figure with a bar for each run, from 0 up.
+func (t *historyText) bars(s *history.Series, f *history.Figure) {
+	t.line("", "")
+	t.line("", f.String()+", bars from 0")
+	most := 0.0
+	for _, v := range f.Values {
+		if v != nil {
+			most = max(most, *v)
+		}
+	}
+	build := 0
+	for i := range s.Runs {
+		build = max(build, utf8.RuneCountInString(units.OneLine(s.Runs[i].Build())))
+	}
+	if t.width < 60 {
+		build = 0 // the list of runs has it
+	}
+	for i, v := range f.Values {
+		for j := range f.Changes {
+			if c := &f.Changes[j]; c.Run == i {
+				t.line("       ", fmt.Sprintf("--- %s -> %s, %s", f.Measure.Text(c.Before), f.Measure.Text(c.After), c.Why()))
+			}
+		}
+		head := fmt.Sprintf("%5d  ", i+1)
+		if build > 0 {
+			head += fmt.Sprintf("%-*s  ", build, units.OneLine(s.Runs[i].Build()))
+		}
+		text, bar := "-", ""
+		if v != nil {
+			text = f.Measure.Text(*v)
+			if most > 0 {
+				bar = "  " + barOf(*v/most, max(8, t.width-utf8.RuneCountInString(head)-11))
+			}
+		}
+		t.b.WriteString(fmt.Sprintf("%s%8s%s\n", head, text, bar))
+	}
+}
+
+// barOf is so much of a width.
+func barOf(part float64, width int) string {
+	eighths := int(part*float64(8*width) + 0.5)
+	bar := strings.Repeat(string(leftBlocks[7]), eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		bar += string(leftBlocks[rest-1])
+	}
+	return bar
+}
+
+// spark draws a figure on one line: its name, a character for each run from 0 up, | where
+// it changed, the first and the last value.
+func (t *historyText) spark(f *history.Figure) {
+	most, first, last := 0.0, "-", "-"
+	for _, v := range f.Values {
+		if v != nil {
+			most = max(most, *v)
+			if last = f.Measure.Text(*v); first == "-" {
+				first = last
+			}
+		}
+	}
+	values := fmt.Sprintf("%8s -> %-8s ", first, last)
+	room := max(8, t.width-len("  ")-utf8.RuneCountInString(values)-1)
+	from := max(0, len(f.Values)+len(f.Changes)-room)
+	var line strings.Builder
+	for i, v := range f.Values {
+		for _, c := range f.Changes {
+			if c.Run == i && i > from {
+				line.WriteByte('|')
+			}
+		}
+		switch {
+		case i < from:
+		case v == nil:
+			line.WriteByte(' ')
+		case most <= 0:
+			line.WriteRune(lowerBlocks[0])
+		default:
+			line.WriteRune(lowerBlocks[max(0, int(*v/most*8+0.5)-1)])
+		}
+	}
+	name := f.String()
+	if from > 0 {
+		name += fmt.Sprintf(" (the last %d runs)", len(f.Values)-from)
+	}
+	t.line("", name)
+	t.b.WriteString("  " + values + line.String() + "\n")
+}
+
+// plural is a number of things.
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}

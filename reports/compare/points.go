@@ -1,0 +1,105 @@
+package compare
+
+import (
+	"math"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+// Measure says how a figure is read.
+type Measure struct {
+	Name           string
+	Timed          bool // the clock says it; the others are counted
+	HigherIsBetter bool
+	Limit          float64 // the smallest difference that matters, as a part of the base's value
+	Text           func(v float64) string
+}
+
+// Measures are the figures that runs are compared by, in the order in which they are shown.
+func Measures() []Measure {
+	var all []Measure
+	for _, f := range figures {
+		all = append(all, Measure{f.name, f.timed(), f.higherIsBetter(), f.limit, f.text})
+	}
+	return all
+}
+
+// Point is one figure of one operation in one run: the median over trials of a time or a
+// rate, the mean of what was counted. Times are nanoseconds.
+type Point struct {
+	Model, Engine, Phase, Op string
+	Figure                   string
+	Value                    float64
+}
+
+// Points are the figures of a run, those of its first phase first. Phases that are not ok have none,
+// trials that are invalid have no times.
+func Points(r *reports.Run) []Point {
+	trials, order := Side{Runs: []*reports.Run{r}}.trials()
+	var all []Point
+	for _, k := range order {
+		p := &pair{key: k, base: trials[k], new: trials[k]}
+		if p.check(false); p.why != "" {
+			continue
+		}
+		for _, op := range p.ops() {
+			for _, f := range figures {
+				if v := f.value(p.base, op); !math.IsNaN(v) {
+					all = append(all, Point{k.model, k.engine, k.phase, op, f.name, v})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// value is the figure of an operation over trials, or NaN.
+func (f *figure) value(trials []trial, op string) float64 {
+	if !f.timed() {
+		return pooled(trials, op, f).mean
+	}
+	var logs []float64
+	for _, t := range trials {
+		if o, ok := t.cell.Ops[op]; ok && !t.out {
+			logs = append(logs, f.time(t.cell, &o))
+		}
+	}
+	return math.Exp(median(logs))
+}
+
+// Counted are the counted figures of a phase that differ between two runs by more than
+// chance, however little that is; for errors, by as much as matters.
+func Counted(base, new *reports.Run, model, engine, phase string) []Figure {
+	k := key{model, engine, phase}
+	b, _ := Side{Runs: []*reports.Run{base}}.trials()
+	n, _ := Side{Runs: []*reports.Run{new}}.trials()
+	p := &pair{key: k, base: b[k], new: n[k]}
+	if len(p.base) == 0 || len(p.new) == 0 {
+		return nil
+	}
+	if p.check(false); p.why != "" {
+		return nil
+	}
+	var differ []Figure
+	for _, op := range p.ops() {
+		for _, is := range figures {
+			if is.timed() {
+				continue
+			}
+			f := Figure{Op: op, Name: is.name, is: is}
+			if is.name == "errors" {
+				f.Limit = is.limit
+			}
+			if p.compareCount(&f); f.Verdict == Worse || f.Verdict == Better {
+				differ = append(differ, f)
+			}
+		}
+	}
+	return differ
+}
+
+// Differences are what two runs differ in beside the build.
+func Differences(base, new Side) []string {
+	all, _ := differences(base, new, false)
+	return all
+}

@@ -1,0 +1,206 @@
+package history
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+
+	"github.com/mailbench/mailbench/reports/compare"
+)
+
+const (
+	// falseAlarms is the part of series in which chance alone may be called a change, of
+	// all timed figures together, if nothing but chance parts the runs.
+	falseAlarms = 0.05
+	// window is how many runs, the last of a series, are searched. The time that takes
+	// grows with its square.
+	window = 100
+	// fewest is the least number of runs beside a change.
+	fewest = 2
+	// exceeding is how many orders by chance may part the runs as much as theirs does.
+	exceeding = 3
+)
+
+// timed finds where timed figures changed.
+func (s *Series) timed() {
+	var long []*Figure
+	total := 0
+	for i := range s.Figures {
+		if s.Figures[i].Measure.Timed {
+			total++
+		}
+	}
+	if total == 0 {
+		return
+	}
+	level := falseAlarms / float64(total)
+	s.Least = leastRuns(level)
+	for i := range s.Figures {
+		if f := &s.Figures[i]; f.Measure.Timed && len(f.known()) >= s.Least {
+			long = append(long, f)
+		}
+	}
+	s.Tested = len(long)
+	for _, f := range long {
+		f.search(level)
+	}
+}
+
+// leastRuns is from how many runs on so few orders part them as well as the best that a
+// change can be found.
+func leastRuns(level float64) int {
+	orders := 1.0 // in which n runs can be parted into halves
+	for n := 2; ; n++ {
+		orders *= float64(n) / float64((n+1)/2)
+		if n >= 2*fewest && 2/orders <= level/(exceeding+1) { // halves may change places
+			return n
+		}
+	}
+}
+
+// known are the indexes of the last runs that have the figure.
+func (f *Figure) known() []int {
+	var at []int
+	for i, v := range f.Values {
+		if v != nil && *v > 0 {
+			at = append(at, i)
+		}
+	}
+	return at[max(0, len(at)-window):]
+}
+
+// search finds the changes of the figure. A change that chance makes seldom enough is told
+// if it matters: neighbours that differ by less are put together, the most alike first, so
+// that small steps add up.
+func (f *Figure) search(level float64) {
+	at := f.known()
+	logs := make([]float64, len(at))
+	for i, n := range at {
+		logs[i] = math.Log(*f.Values[n])
+	}
+	steps := divide(logs, 0, level, rand.New(rand.NewPCG(1, uint64(len(logs)))))
+	sort.Slice(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
+	matters := math.Log1p(f.Measure.Limit)
+	for len(steps) > 0 {
+		least, by := 0, math.Inf(1)
+		for i := range steps {
+			before, after := around(logs, steps, i)
+			if d := math.Abs(after - before); d < by {
+				least, by = i, d
+			}
+		}
+		if by >= matters {
+			break
+		}
+		steps = slices.Delete(steps, least, least+1)
+	}
+	for i, step := range steps {
+		before, after := around(logs, steps, i)
+		says := compare.Better
+		if after > before != f.Measure.HigherIsBetter {
+			says = compare.Worse
+		}
+		f.Changes = append(f.Changes, Change{Run: at[step.at], Before: math.Exp(before), After: math.Exp(after), Says: says, P: step.p})
+	}
+}
+
+// step is a place that parts a series, and how often chance does that.
+type step struct {
+	at int
+	p  float64
+}
+
+// around are the medians before and after a step, up to the next ones.
+func around(logs []float64, steps []step, i int) (before, after float64) {
+	from, to := 0, len(logs)
+	if i > 0 {
+		from = steps[i-1].at
+	}
+	if i+1 < len(steps) {
+		to = steps[i+1].at
+	}
+	return middle(logs[from:steps[i].at]), middle(logs[steps[i].at:to])
+}
+
+func middle(values []float64) float64 {
+	s := slices.Sorted(slices.Values(values))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// divide is the search of Matteson and James (E-divisive, JASA 2014): the place that parts
+// the values best is a step if few random orders of them have a place that parts them as
+// well; then both sides are searched in the same way.
+func divide(values []float64, from int, level float64, random *rand.Rand) []step {
+	if len(values) < 2*fewest {
+		return nil
+	}
+	d := distancesOf(values)
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	at, best := d.parted(order)
+	orders := int(math.Ceil((exceeding + 1) / level))
+	as := 0
+	for range orders {
+		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		if _, q := d.parted(order); q >= best {
+			if as++; as > exceeding {
+				return nil
+			}
+		}
+	}
+	p := float64(as+1) / float64(orders+1)
+	if p > level {
+		return nil
+	}
+	steps := divide(values[:at], from, level, random)
+	steps = append(steps, step{from + at, p})
+	return append(steps, divide(values[at:], from+at, level, random)...)
+}
+
+// distances are those of all pairs of values.
+type distances struct {
+	n    int
+	of   []float64 // n × n
+	sums []float64 // (n+1) × (n+1): of the rectangle from the first value in an order
+}
+
+func distancesOf(values []float64) *distances {
+	n := len(values)
+	d := &distances{n: n, of: make([]float64, n*n), sums: make([]float64, (n+1)*(n+1))}
+	for i, a := range values {
+		for j, b := range values {
+			d.of[i*n+j] = math.Abs(a - b)
+		}
+	}
+	return d
+}
+
+// parted is the place that parts the values in that order best, and how well. The right side
+// may end before the last value does, so that what came and went is found too.
+func (d *distances) parted(order []int) (at int, best float64) {
+	w := d.n + 1
+	for i, a := range order {
+		row := 0.0
+		for j, b := range order {
+			row += d.of[a*d.n+b]
+			d.sums[(i+1)*w+j+1] = d.sums[i*w+j+1] + row
+		}
+	}
+	best = math.Inf(-1)
+	for end := 2 * fewest; end <= d.n; end++ {
+		for i := fewest; i <= end-fewest; i++ {
+			left, both := d.sums[i*w+i], d.sums[i*w+end]
+			m, n := float64(i), float64(end-i)
+			right := d.sums[end*w+end] - 2*both + left
+			across := both - left
+			q := m * n / (m + n) * (2*across/(m*n) - left/(m*(m-1)) - right/(n*(n-1)))
+			if q > best {
+				at, best = i, q
+			}
+		}
+	}
+	return at, best
+}

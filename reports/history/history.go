@@ -1,0 +1,275 @@
+// Package history tells how the figures of runs went over time: a folder of results is a
+// series of runs, or several where runs cannot be compared. What was counted is compared from run to
+// run; where times changed is found by a test over the order of the runs.
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/compare"
+)
+
+// Format is the version of the JSON of a History. Within a version fields are only added.
+const Format = "mailbench.history/1"
+
+// History is what a folder of results amounts to.
+type History struct {
+	Format  string    `json:"format"`
+	Folder  string    `json:"folder"`
+	Series  []Series  `json:"series"` // that of the first run first
+	Skipped []Skipped `json:"skipped"`
+}
+
+// Skipped is a folder that is in no series.
+type Skipped struct {
+	Folder string `json:"folder"`
+	Why    string `json:"why"` // one line
+}
+
+// Series are runs that differ in nothing but the build, the oldest first.
+type Series struct {
+	Number int `json:"number"` // from 1
+	// Differs is what sets the series apart from the first.
+	Differs []string `json:"differs,omitempty"`
+	Runs    []Run    `json:"runs"`
+	Figures []Figure `json:"figures"` // that were asked for
+	// Tested is how many of the timed figures were long enough to look for changes. Least is how
+	// many runs that takes.
+	Tested int `json:"tested"`
+	Least  int `json:"least_runs"`
+}
+
+// Run is one run of a series.
+type Run struct {
+	Folder   string          `json:"folder"` // below the one that was read
+	Started  string          `json:"started"`
+	Version  string          `json:"version"`
+	Commit   string          `json:"commit,omitempty"`
+	Dirty    bool            `json:"dirty,omitempty"`
+	Workload string          `json:"workload"`
+	Cells    int             `json:"cells"`   // that were measured
+	Verdict  reports.Verdict `json:"verdict"` // the worst of them; empty: nothing was measured
+	NotOK    int             `json:"not_ok"`  // how many of Cells are not ok
+
+	run *reports.Run
+}
+
+// Figure is one figure of one operation from run to run.
+type Figure struct {
+	Model  string `json:"model"`
+	Engine string `json:"engine"`
+	Phase  string `json:"phase"`
+	Op     string `json:"op"`
+	Name   string `json:"figure"`
+	// Values has one for each run of the series, null where the run has none. Times are
+	// nanoseconds.
+	Values  []*float64 `json:"values"`
+	Changes []Change   `json:"changes"`
+
+	Measure compare.Measure `json:"-"`
+}
+
+// Change is where a figure became another. Before and After are the means of what was
+// counted, of times the medians of the runs up to the change before and after it.
+type Change struct {
+	Run    int             `json:"run"` // the first with the new value: an index of Runs
+	Before float64         `json:"before"`
+	After  float64         `json:"after"`
+	Says   compare.Verdict `json:"verdict"` // worse or better
+	Exact  bool            `json:"exact,omitempty"`
+	// P is how often chance alone parts runs in another order as much as these are. Of
+	// what was counted it is left out.
+	P float64 `json:"p,omitempty"`
+}
+
+// Where names the phase, model and engine of the figure.
+func (f *Figure) Where() string { return f.Model + "/" + f.Engine + "/" + f.Phase }
+
+// String names the figure, such as james/embedded/measure list.p99.
+func (f *Figure) String() string { return f.Where() + " " + f.Op + "." + f.Name }
+
+// Asked says which figures are wanted. None: all.
+type Asked []compare.Gate
+
+func (a Asked) holds(p *compare.Point) bool {
+	return len(a) == 0 || slices.ContainsFunc(a, func(g compare.Gate) bool {
+		return g.Holds(p.Model, p.Engine, p.Phase, p.Op, p.Figure)
+	})
+}
+
+// Make makes the history of runs: into series, and in them the figures that were asked for.
+func Make(folder string, runs []Run, skipped []Skipped, asked Asked) *History {
+	h := &History{Format: Format, Folder: folder, Series: []Series{}, Skipped: append([]Skipped{}, skipped...)}
+	slices.SortStableFunc(runs, func(a, b Run) int {
+		return cmp.Or(cmp.Compare(a.Started, b.Started), cmp.Compare(a.Folder, b.Folder))
+	})
+	for _, r := range runs {
+		h.add(r)
+	}
+	for i := range h.Series {
+		h.Series[i].figures(asked)
+		h.Series[i].counted()
+		h.Series[i].timed()
+	}
+	return h
+}
+
+// add puts a run into the series that it can be compared with.
+func (h *History) add(r Run) {
+	side := func(r *Run) compare.Side { return compare.Side{Name: r.Folder, Runs: []*reports.Run{r.run}} }
+	var differs []string
+	for i := range h.Series {
+		s := &h.Series[i]
+		d := compare.Differences(side(&s.Runs[0]), side(&r))
+		if len(d) == 0 {
+			s.Runs = append(s.Runs, r)
+			return
+		}
+		if i == 0 {
+			differs = d
+		}
+	}
+	h.Series = append(h.Series, Series{Number: len(h.Series) + 1, Differs: differs, Runs: []Run{r}, Figures: []Figure{}})
+}
+
+// figures lists the figures that some run has, in the order in which runs have them.
+func (s *Series) figures(asked Asked) {
+	measures := map[string]compare.Measure{}
+	for _, m := range compare.Measures() {
+		measures[m.Name] = m
+	}
+	at := map[compare.Point]int{}
+	for i := range s.Runs {
+		for _, p := range compare.Points(s.Runs[i].run) {
+			if !asked.holds(&p) {
+				continue
+			}
+			value := p.Value
+			p.Value = 0 // what is left names the figure
+			n, known := at[p]
+			if !known {
+				n = len(s.Figures)
+				at[p] = n
+				s.Figures = append(s.Figures, Figure{
+					Model: p.Model, Engine: p.Engine, Phase: p.Phase, Op: p.Op, Name: p.Figure,
+					Values: make([]*float64, len(s.Runs)), Changes: []Change{}, Measure: measures[p.Figure],
+				})
+			}
+			s.Figures[n].Values[i] = &value
+		}
+	}
+}
+
+// counted finds the runs at which what was counted changed. Each run is compared with the one
+// at which the figure changed last, so that small steps add up.
+func (s *Series) counted() {
+	type key struct{ model, engine, phase string }
+	of := map[key][]*Figure{}
+	for i := range s.Figures {
+		if f := &s.Figures[i]; !f.Measure.Timed {
+			k := key{f.Model, f.Engine, f.Phase}
+			of[k] = append(of[k], f)
+		}
+	}
+	for k, figures := range of {
+		was := make([]int, len(figures)) // the run at which each changed last
+		for n := range was {
+			was[n] = -1
+		}
+		for i := range s.Runs {
+			differ := map[int][]compare.Figure{} // from what was in a run
+			for n, f := range figures {
+				if f.Values[i] == nil {
+					continue
+				}
+				from := was[n]
+				if from < 0 {
+					was[n] = i
+					continue
+				}
+				if _, known := differ[from]; !known {
+					differ[from] = compare.Counted(s.Runs[from].run, s.Runs[i].run, k.model, k.engine, k.phase)
+				}
+				for _, c := range differ[from] {
+					if f.Op == c.Op && f.Name == c.Name {
+						f.Changes = append(f.Changes, Change{Run: i, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact})
+						was[n] = i
+					}
+				}
+			}
+		}
+	}
+}
+
+// Changed are the figures that changed, with each change.
+func (s *Series) Changed(yield func(f *Figure, c *Change) bool) {
+	for i := range s.Figures {
+		for j := range s.Figures[i].Changes {
+			if !yield(&s.Figures[i], &s.Figures[i].Changes[j]) {
+				return
+			}
+		}
+	}
+}
+
+// Build names the version of a run, with its commit.
+func (r *Run) Build() string {
+	const enough = 10 // of a commit
+	s := r.Version
+	if r.Commit != "" {
+		s += " " + r.Commit[:min(enough, len(r.Commit))]
+	}
+	if r.Dirty {
+		s += "+"
+	}
+	return s
+}
+
+// Verdicts says how many cells there are, or how many are not ok and what the worst of them is.
+func (r *Run) Verdicts() string {
+	switch {
+	case r.Cells == 0:
+		return "none measured"
+	case r.NotOK == 0:
+		return fmt.Sprintf("%d %s", r.Cells, reports.OK)
+	}
+	return fmt.Sprintf("%d/%d %s", r.NotOK, r.Cells, r.Verdict)
+}
+
+// Worse reports whether the figure became worse.
+func (c *Change) Worse() bool { return c.Says == compare.Worse }
+
+// Why says what the change rests on.
+func (c *Change) Why() string {
+	switch {
+	case c.Exact:
+		return string(c.Says) + ", exact"
+	case c.P == 0:
+		return string(c.Says) + ", more than chance"
+	case c.Before > 0:
+		return fmt.Sprintf("%s, %+.0f%%, p≤%.1g", c.Says, 100*(c.After/c.Before-1), c.P)
+	}
+	return fmt.Sprintf("%s, p≤%.1g", c.Says, c.P)
+}
+
+// Untested says how many of the timed figures were too short to look for changes; empty if
+// all were long enough.
+func (s *Series) Untested() string {
+	timed := 0
+	for i := range s.Figures {
+		if s.Figures[i].Measure.Timed {
+			timed++
+		}
+	}
+	const rule = "A change of times takes %d runs that have the figure, where %d timed figures are looked at"
+	switch {
+	case timed == s.Tested:
+		return ""
+	case s.Tested == 0:
+		return fmt.Sprintf(rule+": cannot tell (--metric looks at fewer, which takes fewer runs)", s.Least, timed)
+	}
+	return fmt.Sprintf(rule+": of %d of them it cannot be told", s.Least, timed, timed-s.Tested)
+}

@@ -1,0 +1,174 @@
+package history
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/compare"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// Listing takes longer from one night on: that is found, and nothing else.
+func TestTimesChange(t *testing.T) {
+	h := historyOf(t, nights(t, 30), nil)
+	if len(h.Series) != 1 || len(h.Series[0].Runs) != 30 || len(h.Skipped) != 0 {
+		t.Fatalf("%d series, skipped %v", len(h.Series), h.Skipped)
+	}
+	want := fmt.Sprintf("james/embedded/measure list.p50 run %d worse\njames/embedded/measure list.p99 run %[1]d worse", slowedAt)
+	if got := changes(&h.Series[0]); got != want {
+		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// Few runs tell no times, and the series says how many it takes; one figure takes fewer.
+func TestFewRuns(t *testing.T) {
+	few := historyOf(t, nights(t, 6), nil).Series[0]
+	if few.Tested != 0 || few.Least <= 6 || !strings.Contains(few.Untested(), fmt.Sprintf("takes %d runs", few.Least)) {
+		t.Errorf("tested %d, least %d: %q", few.Tested, few.Least, few.Untested())
+	}
+	gates, err := compare.ParseGates("list.p99")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := historyOf(t, nights(t, 6), gates).Series[0]
+	if len(one.Figures) != 1 || one.Figures[0].String() != "james/embedded/measure list.p99" || one.Least >= few.Least {
+		t.Errorf("%d figures, %d runs at least; of all figures %d", len(one.Figures), one.Least, few.Least)
+	}
+}
+
+// What was counted is told from one run to the next, and small steps add up.
+func TestCountsChange(t *testing.T) {
+	dir := t.TempDir()
+	for night := range 7 {
+		r := nightly(night)
+		if night >= 2 {
+			change(r, "list", func(o *reports.Op) { o.Store.Calls = 3 })
+		}
+		if night >= 5 {
+			change(r, "list", func(o *reports.Op) { o.Store.Calls = 2 })
+		}
+		// 7 bytes more each night are within chance, until they are 28: six standard errors.
+		change(r, "open", func(o *reports.Op) { o.Store.BytesRead += 7 * float64(night) })
+		put(t, dir, fmt.Sprint(night), r)
+	}
+	h := historyOf(t, dir, nil)
+	want := `james/embedded/measure list.calls run 2 worse exact
+james/embedded/measure list.calls run 5 better exact
+james/embedded/measure open.bytes run 4 worse`
+	if got := changes(&h.Series[0]); got != want {
+		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// Runs that cannot be compared are apart, and each folder that cannot be used has one line. Nothing is written.
+func TestApartAndSkipped(t *testing.T) {
+	dir := t.TempDir()
+	for night := range 4 {
+		r := nightly(night)
+		if night%2 == 1 {
+			r.Seed = 9
+		}
+		put(t, dir, fmt.Sprintf("2026/%d", night), r)
+	}
+	put(t, dir, "2026/0-again", nightly(0))
+	interrupted, shard := nightly(5), nightly(6)
+	interrupted.Interrupted, shard.Shard = true, reports.Shard{Index: 1, Of: 2}
+	put(t, dir, "interrupted", interrupted)
+	put(t, dir, "shard", shard)
+	put(t, dir, "running.partial", nightly(7))
+	putText(t, dir, "damaged", `{"format": "mailbench.run/2", "cells": [`)
+	putText(t, dir, "older", `{"format": "mailbench.run/1"}`)
+	putText(t, dir, "newer", `{"format": "mailbench.run/9"}`)
+	putText(t, dir, "other", `{"format": "k6"}`)
+	for _, name := range []string{"notes/of/mine", ".git/objects"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := files(t, dir)
+	h := historyOf(t, dir, nil)
+	if len(h.Series) != 2 || len(h.Series[0].Runs) != 2 || len(h.Series[1].Runs) != 2 {
+		t.Fatalf("series: %+v", h.Series)
+	}
+	if got := strings.Join(h.Series[1].Differs, "; "); !strings.HasPrefix(got, "seed: 1 in 2026/0, 9 in 2026/1") {
+		t.Errorf("series 2 differs in %q", got)
+	}
+	want := map[string]string{
+		"2026/0-again": "is a copy of the run in 2026/0", "interrupted": "was interrupted", "shard": "is shard 1 of 2",
+		"running.partial": "is not finished", "damaged": "is damaged: it is not whole JSON", "older": "was written by an older mailbench",
+		"newer": "was written by a newer mailbench", "other": "is not of mailbench", "notes": "is not a run directory",
+	}
+	for _, s := range h.Skipped {
+		if !strings.Contains(s.Why, want[s.Folder]) || want[s.Folder] == "" || strings.Contains(s.Why, "\n") {
+			t.Errorf("skipped %s: %q", s.Folder, s.Why)
+		}
+		delete(want, s.Folder)
+	}
+	if len(want) > 0 {
+		t.Errorf("not skipped: %v", want)
+	}
+	if after := files(t, dir); after != before {
+		t.Errorf("the folder changed:\n%s", after)
+	}
+}
+
+// files lists what is in a folder.
+func files(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		fmt.Fprintln(&all, path, info.Size(), info.ModTime())
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// The files for Otava are as they were when Otava read them (make otava-check). A figure
+// that a run lacks has a test of its own.
+func TestOtavaFiles(t *testing.T) {
+	dir := t.TempDir()
+	for night := range 3 {
+		r := nightly(night)
+		if night == 1 {
+			change(r, "open", func(o *reports.Op) { o.Count = 200 }) // too few for p99
+			r.Environment.Dirty = true
+		}
+		put(t, dir, fmt.Sprint("night ", night), r)
+	}
+	files, err := historyOf(t, dir, nil).Otava()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	for _, f := range files {
+		fmt.Fprintf(&got, "-- %s --\n%s", f.Name, f.Text)
+	}
+	const name = "testdata/otava.txt"
+	if *update {
+		if err := os.WriteFile(name, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("differs from %s (go test -update rewrites it):\n%s", name, got.Bytes())
+	}
+}

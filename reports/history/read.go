@@ -1,0 +1,156 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// deepest is how far below the folder results are looked for.
+const deepest = 4
+
+// Read reads the results in and below a folder, and changes nothing. A folder that cannot
+// be in a series is skipped, with the reason.
+func Read(dir string) (runs []Run, skipped []Skipped, err error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read results: %w", err)
+	}
+	if !info.IsDir() {
+		return nil, nil, fmt.Errorf("read results: %s is no folder", dir)
+	}
+	r := reader{root: dir, seen: map[seen]string{}}
+	r.visit(dir, 0)
+	return r.runs, r.skipped, nil
+}
+
+type reader struct {
+	root    string
+	runs    []Run
+	skipped []Skipped
+	seen    map[seen]string // the folder of each run
+}
+
+// seen tells a run from others. A copy of it would count twice.
+type seen struct {
+	machine, workload, started, ended string
+	seconds                           float64
+	seed                              uint64
+}
+
+// visit reads a folder that holds results, or the folders in it. It reports whether there
+// was anything of mailbench.
+func (r *reader) visit(dir string, depth int) bool {
+	_, err := os.Lstat(filepath.Join(dir, reports.RunFile))
+	if err == nil || unfinished(dir) {
+		r.open(dir)
+		return true
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		r.skip(dir, err)
+		return true
+	}
+	before, found := len(r.skipped), false
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if strings.HasPrefix(e.Name(), ".") || !isFolder(path, e) || depth == deepest {
+			continue
+		}
+		found = r.visit(path, depth+1) || found
+	}
+	if !found && depth > 0 {
+		// One line for the folder, not one for each in it.
+		r.skipped = r.skipped[:before]
+		_, err := reports.Open(dir)
+		r.skip(dir, err)
+	}
+	return found
+}
+
+// unfinished reports whether a folder has the name of one that a run is writing.
+func unfinished(dir string) bool {
+	match, err := filepath.Match(reports.PartialPattern, filepath.Base(dir))
+	return match && err == nil
+}
+
+// isFolder follows a link to a folder.
+func isFolder(path string, e os.DirEntry) bool {
+	if e.Type()&os.ModeSymlink == 0 {
+		return e.IsDir()
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// skip notes why a folder is in no series. The reason continues the folder's name.
+func (r *reader) skip(dir string, err error) {
+	why := strings.TrimPrefix(err.Error(), "read results: ")
+	for _, name := range []string{filepath.Join(dir, reports.RunFile), dir} {
+		why = strings.TrimPrefix(why, name+" ")
+	}
+	r.skipped = append(r.skipped, Skipped{r.name(dir), units.OneLine(why)})
+}
+
+func (r *reader) name(dir string) string {
+	name, err := filepath.Rel(r.root, dir)
+	if err != nil {
+		return dir
+	}
+	return name
+}
+
+// open reads one run.
+func (r *reader) open(dir string) {
+	run, err := reports.Open(dir)
+	switch {
+	case err != nil:
+	case run.Interrupted:
+		err = errors.New("was interrupted: it has what was measured until then")
+	case unfinished(dir):
+		err = errors.New("is not finished: it has what was measured so far")
+	case run.Shard.Of > 1:
+		err = fmt.Errorf("is shard %d of %d: only whole runs compare", run.Shard.Index, run.Shard.Of)
+	}
+	if err == nil {
+		this := seen{run.Machine.ID, run.Workload.SHA256, run.Started, run.Ended, run.Seconds, run.Seed}
+		if other, ok := r.seen[this]; ok {
+			err = fmt.Errorf("is a copy of the run in %s", other)
+		}
+		r.seen[this] = r.name(dir)
+	}
+	if err != nil {
+		r.skip(dir, err)
+		return
+	}
+	r.runs = append(r.runs, newRun(r.name(dir), run))
+}
+
+// worst orders verdicts, the worst first.
+var worst = []reports.Verdict{reports.Failed, reports.Empty, reports.Invalid, reports.Overloaded, reports.OK}
+
+func newRun(name string, r *reports.Run) Run {
+	e := &r.Environment
+	one := Run{Folder: name, Started: r.Started, Version: e.Version, Commit: e.Commit, Dirty: e.Dirty, Workload: r.Workload.Name, run: r}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		c.Timeline = nil // much memory, and nothing of it is shown
+		if c.Kind != reports.KindMeasure {
+			continue
+		}
+		one.Cells++
+		if c.Verdict != reports.OK {
+			one.NotOK++
+		}
+		if one.Verdict == "" || slices.Index(worst, c.Verdict) < slices.Index(worst, one.Verdict) {
+			one.Verdict = c.Verdict
+		}
+	}
+	return one
+}

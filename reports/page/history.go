@@ -1,0 +1,182 @@
+package page
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/mailbench/mailbench/reports/glossary"
+	"github.com/mailbench/mailbench/reports/history"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// historyView shows series of runs: what ran, what changed at which run, and trends.
+type historyView struct {
+	*history.History
+	Runs       int
+	Parts      []historyPart
+	Operations []glossary.Term
+	Columns    []glossary.Term
+}
+
+// historyPart is one series.
+type historyPart struct {
+	*history.Series
+	ID, Title string
+	Changed   []historyChange
+	Untested  string
+	Legend    []line
+	Charts    []chart
+}
+
+type historyChange struct {
+	Run         string
+	Figure      string
+	Before, New string
+	Worse       bool
+	Why         string
+}
+
+// History writes the page of a history. If figures were asked for, all of them are drawn,
+// else p50 and p99 and what changed.
+func History(w io.Writer, h *history.History, asked bool) error {
+	v := &historyView{History: h, Operations: glossary.Operations(), Columns: glossary.Columns()}
+	for i := range h.Series {
+		s := &h.Series[i]
+		v.Runs += len(s.Runs)
+		p := historyPart{Series: s, ID: anchor("series", i), Title: "Runs of workload " + s.Runs[0].Workload, Untested: s.Untested()}
+		if len(h.Series) > 1 {
+			p.Title = fmt.Sprintf("Series %d: runs of workload %s", s.Number, s.Runs[0].Workload)
+		}
+		for f, c := range s.Changed {
+			p.Changed = append(p.Changed, historyChange{
+				strconv.Itoa(c.Run + 1), f.String(), f.Measure.Text(c.Before), f.Measure.Text(c.After), c.Worse(), c.Why(),
+			})
+		}
+		if len(s.Runs) > 1 {
+			p.draw(asked)
+		}
+		v.Parts = append(v.Parts, p)
+	}
+	return execute(w, "history", v)
+}
+
+// draw makes a chart of each figure of an operation, with a line for each model and engine.
+func (p *historyPart) draw(asked bool) {
+	type key struct{ phase, op, figure string }
+	var order []key
+	of := map[key][]*history.Figure{}
+	several := false
+	for i := range p.Figures {
+		f := &p.Figures[i]
+		if drawn := asked || f.Name == "p50" || f.Name == "p99" || len(f.Changes) > 0; !drawn {
+			continue
+		}
+		k := key{f.Phase, f.Op, f.Name}
+		if of[k] == nil {
+			order = append(order, k)
+		}
+		of[k] = append(of[k], f)
+		several = several || f.Engine != p.Figures[0].Engine
+	}
+	phases := slices.ContainsFunc(order, func(k key) bool { return k.phase != order[0].phase })
+	var colours palette
+	for _, k := range order {
+		title := k.op + " " + k.figure
+		if phases {
+			title += ", " + k.phase
+		}
+		p.Charts = append(p.Charts, newTrendChart(title, of[k], len(p.Runs), func(f *history.Figure) string {
+			if several {
+				return f.Model + "/" + f.Engine
+			}
+			return f.Model
+		}, colours.series))
+	}
+	p.Legend = colours.legend()
+}
+
+// newTrendChart draws figures from run to run, from 0 up, with a mark where one changed.
+func newTrendChart(title string, figures []*history.Figure, runs int, name func(*history.Figure) string, series func(string) int) chart {
+	ch := newChart(title, "run", chartHeight)
+	x := func(run int) float64 {
+		return ch.Left + (float64(run)+0.5)/float64(runs)*(ch.Right-ch.Left)
+	}
+	most := 0.0
+	for _, f := range figures {
+		for _, v := range f.Values {
+			if v != nil {
+				most = max(most, *v)
+			}
+		}
+	}
+	y := newLinearScale(most, ch.Bottom, ch.Top)
+	ch.Y = y.ticks(figures[0].Measure.Text)
+	step := 1
+	for runs/step > 8 {
+		step = nextStep(step)
+	}
+	for n := step; n <= runs; n += step {
+		ch.X = append(ch.X, tick{x(n - 1), strconv.Itoa(n)})
+	}
+	ch.Summary = "Trend of " + title + "."
+	for _, f := range figures {
+		var points polyline
+		n := name(f)
+		for i, v := range f.Values {
+			if v == nil {
+				points.lift()
+				continue
+			}
+			points.add(x(i), y.at(*v))
+			ch.Dots = append(ch.Dots, dot{x(i), y.at(*v), series(n), fmt.Sprintf("%s, run %d: %s", n, i+1, f.Measure.Text(*v)), false})
+		}
+		ch.Lines = append(ch.Lines, line{n, series(n), points.drawn()})
+		for _, c := range f.Changes {
+			ch.Marks = append(ch.Marks, mark{(x(c.Run-1) + x(c.Run)) / 2, ""})
+			said := fmt.Sprintf("%s from run %d on: %s -> %s, %s.", n, c.Run+1, f.Measure.Text(c.Before), f.Measure.Text(c.After), c.Why())
+			ch.Said = append(ch.Said, said)
+			ch.Summary += " " + said
+		}
+	}
+	return ch
+}
+
+// nextStep is 1, 2, 5, 10, 20, 50 and so on.
+func nextStep(step int) int {
+	for n := step; ; n /= 10 {
+		switch n {
+		case 1, 5:
+			return 2 * step
+		case 2:
+			return 5 * step / 2
+		}
+	}
+}
+
+// linearScale is an axis from 0 to a round number.
+type linearScale struct{ step, top, from, to float64 }
+
+// newLinearScale holds all values up to most. 0 lies at from.
+func newLinearScale(most, from, to float64) linearScale {
+	if most <= 0 {
+		most = 1
+	}
+	step := math.Pow(10, math.Floor(math.Log10(most)))
+	for most/step < 3 {
+		step /= 2
+	}
+	return linearScale{step, math.Ceil(most/step) * step, from, to}
+}
+
+func (s linearScale) at(v float64) float64 { return s.from + v/s.top*(s.to-s.from) }
+
+func (s linearScale) ticks(text func(float64) string) []tick {
+	ts := []tick{{s.at(0), "0"}}
+	for v := s.step; v <= s.top*1.001; v += s.step {
+		ts = append(ts, tick{s.at(v), units.OneLine(text(v))})
+	}
+	return ts
+}

@@ -1,0 +1,69 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/history"
+)
+
+// writeHistory is the page of runs, of which each began a day after the one before. Every
+// second asked for one call more to list.
+func writeHistory(t testing.TB, sources ...Source) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range sources {
+		r := *sources[i].Run
+		r.Started = fmt.Sprintf("2026-11-%02dT04:00:00Z", i+1)
+		r.Interrupted, r.Shard = false, reports.Shard{Index: 1, Of: 1}
+		r.Cells = append([]reports.Cell(nil), r.Cells...)
+		for n := range r.Cells {
+			ops := map[string]reports.Op{}
+			for name, o := range r.Cells[n].Ops {
+				o.Store.Calls += float64(i % 2)
+				ops[name] = o
+			}
+			r.Cells[n].Ops, r.Cells[n].Verdict = ops, reports.OK
+		}
+		text, err := json.Marshal(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(filepath.Join(dir, fmt.Sprint("run ", i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("run ", i), reports.RunFile), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "notes <script>"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	runs, skipped, err := history.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := History(&b, history.Make("results", runs, skipped, nil), false); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The page of a history says what changed, draws it, and names what was skipped.
+func TestHistoryPage(t *testing.T) {
+	got := writeHistory(t, sample(t), sample(t), sample(t))
+	for _, want := range []string{
+		"<h1>3 runs of results</h1>", "<h3>What changed</h3>", "james/embedded/measure list.calls", "worse, exact",
+		"<figcaption>list p50, ", "<figcaption>list calls, ", "<polyline", "notes &lt;script&gt;: is not a run directory",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
