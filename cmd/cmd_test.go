@@ -53,7 +53,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status": status, "refused": refused, "signal": signalled, "await": await,
 			"smalldisk": smallDisk, "unread": unread,
-			"bytes": writeBytes, "pack": pack, "results": results, "same": same,
+			"private": onlyOurs, "bytes": writeBytes, "pack": pack, "results": results, "same": same,
 		},
 	})
 }
@@ -110,6 +110,23 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s has characters that a terminal acts on: %q", stream, text)
 		}
 	}
+}
+
+// private DIR checks that nobody but their user can read or write a folder and what is in it.
+func onlyOurs(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: private DIR")
+	}
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			err = fmt.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	}))
 }
 
 // refused N ARG... is status, of a command that writes nothing and says why in

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/private"
 )
 
 // markName is a file that says the folder is mailbench's; nothing is touched in a folder
@@ -25,19 +26,15 @@ var mark = []byte("mailbench data, engine embedded, layout 2\n")
 // claim makes the folder mailbench's if it is absent or empty, and checks that
 // it is otherwise.
 func claim(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := private.Make(dir); err != nil {
 		return fmt.Errorf("create the data directory: %w", err)
 	}
-	name := filepath.Join(dir, markName)
-	found, err := os.ReadFile(name)
-	switch {
-	case err == nil && bytes.Equal(found, mark):
-		return nil
-	case err == nil:
-		return fmt.Errorf("%s was written by another version of mailbench (%q); use another directory or remove it",
-			dir, found)
-	case !errors.Is(err, os.ErrNotExist):
+	ours, err := marked(dir)
+	if err != nil {
 		return err
+	}
+	if ours {
+		return private.Restrict(dir)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -47,25 +44,39 @@ func claim(dir string) error {
 		return fmt.Errorf("%s holds files that are not mailbench's, %s among them; name an empty directory: %w",
 			dir, entries[0].Name(), drivers.ErrForeign)
 	}
-	return writeWhole(name, mark)
+	return private.WriteFile(filepath.Join(dir, markName), mark)
 }
 
 // claimed checks that the folder is mailbench's already.
 func claimed(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, markName)); err != nil {
+	err := private.Check(dir)
+	if err == nil {
+		_, err = os.Lstat(filepath.Join(dir, markName))
+	}
+	if err != nil {
 		return fmt.Errorf("%s holds no data of mailbench: %w", dir, err)
 	}
-	return claim(dir)
+	_, err = marked(dir)
+	return err
 }
 
-// writeWhole writes a file that is whole or not there.
-func writeWhole(name string, data []byte) error {
-	tmp := name + ".tmp"
-	if err := os.WriteFile(tmp, data, 0o644); err != nil {
-		os.Remove(tmp)
-		return err
+// marked reports whether mailbench has claimed the folder. Pebble follows links (it would
+// empty what LOCK points to), so that a folder with one is refused.
+func marked(dir string) (bool, error) {
+	if err := private.PlainFiles(dir); err != nil {
+		return false, err
 	}
-	return os.Rename(tmp, name)
+	found, err := private.ReadFile(filepath.Join(dir, markName))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !bytes.Equal(found, mark):
+		return false, fmt.Errorf("%s was written by another version of mailbench (%q); use another directory or remove it",
+			dir, found)
+	}
+	return true, nil
 }
 
 // lock takes the folder's lock, which the operating system releases if the
@@ -73,7 +84,7 @@ func writeWhole(name string, data []byte) error {
 func lock(dir string) (*pebble.Lock, error) {
 	l, err := pebble.LockDirectory(dir, vfs.Default)
 	if err == nil {
-		return l, nil
+		return l, os.Chmod(filepath.Join(dir, "LOCK"), 0o600)
 	}
 	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) || strings.Contains(err.Error(), "lock held") {
 		return nil, fmt.Errorf("data directory %s is %w; wait for that run to end or name another directory",

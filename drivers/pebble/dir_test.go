@@ -263,3 +263,49 @@ func TestClosed(t *testing.T) {
 		t.Errorf("second close: %v", err)
 	}
 }
+
+// TestPrivate: nobody else can read the files of a store, and Pebble never writes through a
+// link that somebody left: it would empty what LOCK points to.
+func TestPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	for range 2 { // the second time what is there is read, too
+		if err := tryOpen(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"LOCK", markName, "link.sst"} {
+		link := filepath.Join(dir, name)
+		if err := os.RemoveAll(link); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(victim, link); err != nil {
+			t.Fatal(err)
+		}
+		if err := tryOpen(dir); err == nil || !strings.Contains(err.Error(), name+" is a link and mailbench does not use it") {
+			t.Errorf("a store whose %s is a link: %v", name, err)
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err := os.ReadFile(victim); string(b) != "mine" || err != nil {
+		t.Errorf("the file outside holds %q, %v", b, err)
+	}
+}

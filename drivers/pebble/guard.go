@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync/atomic"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// guardFS is between Pebble and its files. It does three things that
+// guardFS is between Pebble and its files. It does four things that
 // Pebble has no option for.
 //
 // After the first write that fails (the disk is full or broken), it writes nothing
@@ -24,6 +25,8 @@ import (
 // that waits for the sync then waits only for the write(2).
 //
 // It counts the bytes written: Pebble's metrics count flushed blobs twice.
+//
+// It makes files that only their user can read.
 type guardFS struct {
 	vfs.FS
 	unsyncedLog bool
@@ -74,7 +77,16 @@ func (g *guardFS) file(name string, open func() (vfs.File, error)) (vfs.File, er
 
 // Create implements vfs.FS.
 func (g *guardFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return g.file(name, func() (vfs.File, error) { return g.FS.Create(name, c) })
+	return g.file(name, func() (vfs.File, error) {
+		f, err := g.FS.Create(name, c)
+		if err != nil || f.Fd() == vfs.InvalidFd { // a file in memory has no mode
+			return f, err
+		}
+		if err := os.Chmod(name, 0o600); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		return f, nil
+	})
 }
 
 // OpenReadWrite implements vfs.FS.

@@ -112,7 +112,7 @@ func (s *shards) write(d *digest, b []byte) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.f == nil {
-		f, err := os.Create(s.name(i))
+		f, err := os.OpenFile(s.name(i), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 		if err != nil {
 			return fmt.Errorf("write records: %w", err)
 		}

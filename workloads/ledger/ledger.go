@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/private"
 )
 
 // Ledger is a file of fixed-size records of what a store acknowledged, in an
@@ -118,7 +119,7 @@ func (r *Record) parse(b []byte) bool {
 // whole is what a killed process was writing; it is cut off. Nothing is appended to a ledger
 // whose end is damaged.
 func Open(name string) (*Ledger, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := private.OpenFile(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
@@ -209,7 +210,7 @@ func (l *Ledger) Close() error { return l.file.Close() }
 // not whole is what a killed process was writing: torn says so. One that is not
 // whole before the last means that the file itself is damaged.
 func read(name string, yield func(*Record)) (torn bool, err error) {
-	f, err := os.Open(name)
+	f, err := private.OpenFile(name, os.O_RDONLY)
 	if err != nil {
 		return false, fmt.Errorf("read ledger: %w", err)
 	}

@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/private"
 	"github.com/mailbench/mailbench/reports/scratch"
 )
 
-// A data folder holds one folder for each model and engine:
+// A data folder and all in it are their user's only (package private). It holds one
+// folder for each model and engine:
 //
 //	DIR/mailbench-data              the mark: mailbench may write here
 //	DIR/lock                        held while a run uses the folder
@@ -49,11 +51,14 @@ func openDataDir(path string) (*dataDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := private.Make(path); err != nil {
 		return nil, fmt.Errorf("make data folder: %w", err)
 	}
 	if err := mark(path); err != nil {
 		return nil, err
+	}
+	if err := private.Restrict(path); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	unlock, err := lock(filepath.Join(path, lockFile))
 	if err != nil {
@@ -65,7 +70,7 @@ func openDataDir(path string) (*dataDir, error) {
 // mark claims a folder that is empty and accepts one that was claimed before.
 func mark(path string) error {
 	name := filepath.Join(path, markFile)
-	if _, err := os.Stat(name); err == nil {
+	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
 		return nil
 	}
 	files, err := os.ReadDir(path)
@@ -80,7 +85,12 @@ func mark(path string) error {
 		}
 	}
 	const text = "Data of mailbench runs. Remove the whole folder when it is no longer needed.\n"
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+	f, err := private.OpenFile(name, os.O_WRONLY|os.O_CREATE)
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("mark data folder: %w", err)
 	}
 	return nil

@@ -9,11 +9,12 @@ import (
 	"os"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/private"
 )
 
 // lock makes a file that must not be there. After a crash it stays.
 func lock(name string) (unlock func() error, err error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := private.OpenFile(name, os.O_CREATE|os.O_EXCL)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("%w (or remove %s if no run is going on)", drivers.ErrLocked, name)
 	}

@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/private"
 )
 
 // lock takes a file's lock, which ends with the process at the latest.
 func lock(name string) (unlock func() error, err error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := private.OpenFile(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}

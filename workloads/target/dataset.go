@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/mailbench/mailbench/private"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
@@ -50,9 +50,13 @@ type Dataset struct {
 // StoreDir is where the embedded engine's files are, in the folder of a data set.
 func StoreDir(dir string) string { return filepath.Join(dir, storeFolder) }
 
-// ReadDataset returns nil if the folder holds none.
+// ReadDataset returns nil if the folder holds none. It refuses a folder that is not private.
 func ReadDataset(dir string) (*Dataset, error) {
-	b, err := os.ReadFile(filepath.Join(dir, datasetFile))
+	err := private.Check(dir)
+	var b []byte
+	if err == nil {
+		b, err = private.ReadFile(filepath.Join(dir, datasetFile))
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -72,11 +76,7 @@ func (d *Dataset) write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("write data set: %w", err)
 	}
-	name := filepath.Join(dir, datasetFile)
-	if err := os.WriteFile(name+".new", append(b, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write data set: %w", err)
-	}
-	if err := os.Rename(name+".new", name); err != nil {
+	if err := private.WriteFile(filepath.Join(dir, datasetFile), append(b, '\n')); err != nil {
 		return fmt.Errorf("write data set: %w", err)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/private"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/ledger"
@@ -39,7 +40,7 @@ func Open(ctx context.Context, c Config) (_ *Target, err error) {
 	if t.Schema, err = c.Model.Schema(); err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", c.Model.Name, err)
 	}
-	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+	if err := private.Make(c.Dir); err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
 	if err := t.openDataset(); err != nil {

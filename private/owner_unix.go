@@ -1,0 +1,29 @@
+//go:build unix
+
+package private
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// checkOwner refuses a folder of another user.
+func checkOwner(path string, info fs.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if own := os.Geteuid(); ok && int(stat.Uid) != own {
+		return fmt.Errorf("%s belongs to user %d, this process runs as user %d, and %w: name a folder of your own, or a new one",
+			path, stat.Uid, own, ErrRefused)
+	}
+	return nil
+}
+
+// checkMode refuses a folder that others may write to. What is in it may be theirs.
+func checkMode(path string, info fs.FileInfo) error {
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fmt.Errorf("others may write to %s (its mode is %04o) and %w: if all in it is yours, chmod 700 it; or name a new folder",
+			path, mode, ErrRefused)
+	}
+	return nil
+}

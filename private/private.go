@@ -1,0 +1,232 @@
+// Package private has folders and files for mail, which nobody but their user may read or
+// write: 0700 and 0600, whatever the umask is. A folder that somebody else owns or may write
+// to can hold anything: links to files that mailbench would overwrite, an engine's
+// configuration, a store made to harm. It is refused. A link is never followed, since it may
+// have come with somebody else's archive.
+//
+// What is checked is the folder itself and not those above it, and not access lists beside
+// the mode. Systems other than Unix have no check of owner and mode.
+package private
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+const (
+	folderMode fs.FileMode = 0o700
+	fileMode   fs.FileMode = 0o600
+)
+
+// ErrRefused is the error for a folder or a file that is not safe to use.
+var ErrRefused = errors.New("mailbench does not use it")
+
+// Make makes a folder, and those above it that are missing, or checks the one that is
+// there. It takes the rights of others from one that is empty.
+func Make(path string) error {
+	if err := os.MkdirAll(path, folderMode); err != nil {
+		return err
+	}
+	root, info, err := openFolder(path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := checkOwner(path, info); err != nil {
+		return err
+	}
+	if empty, err := isEmpty(root); err != nil || !empty {
+		return errors.Join(err, checkMode(path, info))
+	}
+	if err := restrict(root, info); err != nil {
+		return err
+	}
+	// What came while others could still write is theirs.
+	if empty, err := isEmpty(root); err != nil || !empty {
+		return errors.Join(err, checkMode(path, info))
+	}
+	return nil
+}
+
+// Check checks a folder that is there, and changes nothing.
+func Check(path string) error {
+	root, info, err := openFolder(path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return errors.Join(checkOwner(path, info), checkMode(path, info))
+}
+
+// CheckOwner checks that a folder is one of this user's, and no link to one.
+func CheckOwner(path string) error {
+	root, info, err := openFolder(path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return checkOwner(path, info)
+}
+
+// Restrict takes the rights of others from a folder that has passed Make and is mailbench's,
+// and may have been made before folders were private.
+func Restrict(path string) error {
+	root, info, err := openFolder(path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return restrict(root, info)
+}
+
+// OpenFile is os.OpenFile for a plain file, which it makes for its user only. It does not
+// follow a link.
+func OpenFile(name string, flag int) (*os.File, error) {
+	dir, file := filepath.Split(filepath.Clean(name))
+	root, err := openRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if err := checkPlain(root, file); err != nil {
+		return nil, err
+	}
+	return root.OpenFile(file, flag, fileMode)
+}
+
+// ReadFile is os.ReadFile for a plain file.
+func ReadFile(name string) ([]byte, error) {
+	dir, file := filepath.Split(filepath.Clean(name))
+	root, err := openRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if err := checkPlain(root, file); err != nil {
+		return nil, err
+	}
+	return root.ReadFile(file)
+}
+
+// WriteFile replaces a file whole: at any time the old one is there or the new one.
+func WriteFile(name string, data []byte) error {
+	dir, file := filepath.Split(filepath.Clean(name))
+	root, err := openRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := checkPlain(root, file); err != nil {
+		return err
+	}
+	temp := file + ".new"
+	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
+		return err
+	}
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = root.Rename(temp, file)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(temp))
+	}
+	return nil
+}
+
+// PlainFiles checks that a folder holds plain files and folders only, for a library that
+// opens files in it by itself.
+func PlainFiles(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() && !e.IsDir() {
+			return notPlain(filepath.Join(path, e.Name()), e.Type())
+		}
+	}
+	return nil
+}
+
+// openFolder opens a folder that is no link. The information is of the folder that was opened.
+func openFolder(path string) (*os.Root, fs.FileInfo, error) {
+	before, err := os.Lstat(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if before.Mode().Type() == fs.ModeSymlink {
+		to, err := os.Readlink(path)
+		return nil, nil, errors.Join(err, fmt.Errorf("%s is a link to %s and %w: name the folder itself", path, to, ErrRefused))
+	}
+	if !before.IsDir() { // a pipe would hang
+		return nil, nil, fmt.Errorf("%s is no folder: %w", path, syscall.ENOTDIR)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := root.Stat(".")
+	if err == nil && !os.SameFile(before, info) {
+		err = fmt.Errorf("%s was another folder a moment ago and %w", path, ErrRefused)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, root.Close())
+	}
+	return root, info, nil
+}
+
+// openRoot opens the folder of a file; "" is the working folder.
+func openRoot(dir string) (*os.Root, error) {
+	if dir == "" {
+		dir = "."
+	}
+	return os.OpenRoot(dir)
+}
+
+// checkPlain refuses a name that is there and no plain file.
+func checkPlain(root *os.Root, name string) error {
+	info, err := root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = notPlain(filepath.Join(root.Name(), name), info.Mode().Type())
+	}
+	return err
+}
+
+func notPlain(name string, t fs.FileMode) error {
+	what := "no plain file"
+	if t == fs.ModeSymlink {
+		what = "a link"
+	}
+	return fmt.Errorf("%s is %s and %w: find out who made it, and remove it", name, what, ErrRefused)
+}
+
+func restrict(root *os.Root, info fs.FileInfo) error {
+	if info.Mode().Perm()&^folderMode == 0 {
+		return nil
+	}
+	return root.Chmod(".", folderMode)
+}
+
+func isEmpty(root *os.Root) (bool, error) {
+	f, err := root.Open(".")
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if _, err = f.Readdirnames(1); errors.Is(err, io.EOF) {
+		return true, nil
+	}
+	return false, err
+}
