@@ -14,13 +14,14 @@ import (
 	"io/fs"
 	"math/big"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/private"
 )
 
 // Files of the folder authDir.
@@ -68,19 +69,19 @@ func (in *Instance) certificate() (*certificate, error) {
 	if !in.state.Auth {
 		return nil, nil
 	}
-	if err := os.MkdirAll(filepath.Join(in.dir, authDir), 0o700); err != nil {
+	if err := private.Make(filepath.Join(in.dir, authDir)); err != nil {
 		return nil, err
 	}
-	key, err := os.ReadFile(in.authPath(keyFile))
+	key, err := private.ReadFile(in.authPath(keyFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = in.writeCertificate(); err == nil {
-			key, err = os.ReadFile(in.authPath(keyFile))
+			key, err = private.ReadFile(in.authPath(keyFile))
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	authority, err := os.ReadFile(in.authPath(authorityFile))
+	authority, err := private.ReadFile(in.authPath(authorityFile))
 	return &certificate{string(key), string(authority)}, err
 }
 
@@ -117,18 +118,18 @@ func (in *Instance) writeCertificate() error {
 		return err
 	}
 	block := func(typ string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der}) }
-	if err := os.WriteFile(in.authPath(authorityFile), block("CERTIFICATE", signed), 0o600); err != nil {
+	if err := private.WriteFile(in.authPath(authorityFile), block("CERTIFICATE", signed)); err != nil {
 		return err
 	}
-	return os.WriteFile(in.authPath(keyFile), slices.Concat(block("PRIVATE KEY", der), block("CERTIFICATE", served)), 0o600)
+	return private.WriteFile(in.authPath(keyFile), slices.Concat(block("PRIVATE KEY", der), block("CERTIFICATE", served)))
 }
 
 // password returns the password of a file, which is made if it is absent.
 func (in *Instance) password(file string) (string, error) {
-	b, err := os.ReadFile(in.authPath(file))
+	b, err := private.ReadFile(in.authPath(file))
 	if errors.Is(err, fs.ErrNotExist) {
 		b = []byte(rand.Text() + "\n")
-		err = os.WriteFile(in.authPath(file), b, 0o600)
+		err = private.WriteFile(in.authPath(file), b)
 	}
 	return strings.TrimSpace(string(b)), err
 }
@@ -136,7 +137,7 @@ func (in *Instance) password(file string) (string, error) {
 // secure gives a node its roles, if they are not there, and returns the login of the
 // superuser. It refuses a node on which somebody else has made a role before.
 func (in *Instance) secure(ctx context.Context, address string) (*login, error) {
-	authority, err := os.ReadFile(in.authPath(authorityFile))
+	authority, err := private.ReadFile(in.authPath(authorityFile))
 	if err != nil {
 		return nil, err
 	}

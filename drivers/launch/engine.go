@@ -9,6 +9,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/mailbench/mailbench/private"
 )
 
 // engine is what launch must know about an engine.
@@ -85,7 +87,7 @@ var templates = template.Must(template.ParseFS(configFiles, "config/*"))
 // writeConfig renders an embedded template to a file of the folder.
 func writeConfig(dir, name, tmpl string, data any) (string, error) {
 	path := filepath.Join(dir, name)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) // it may hold a key
+	f, err := private.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC) // it may hold a key
 	if err != nil {
 		return "", err
 	}

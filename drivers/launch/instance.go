@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mailbench/mailbench/private"
 )
 
 // Instance is an engine that was started: a folder and its processes.
@@ -56,6 +58,9 @@ func up(ctx context.Context, e engine, c Config) (*Instance, error) {
 	if err := in.plan(c); err != nil {
 		return nil, err
 	}
+	if err := private.Restrict(in.dir); err != nil {
+		return nil, err
+	}
 	if err := in.start(ctx, in.stopped()); err != nil {
 		return nil, err
 	}
@@ -85,7 +90,13 @@ func (in *Instance) reload() error {
 	if err == nil && in.state.Engine != in.name() {
 		return fmt.Errorf("%s holds %s, not %s", in.dir, in.state.Engine, in.name())
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if err := in.state.layOut(in.engine); err != nil {
+		return damaged(in.dir, err)
+	}
+	return nil
 }
 
 func (in *Instance) lock(ctx context.Context) (func(), error) {
@@ -200,8 +211,10 @@ func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
 func (in *Instance) spawn(n *Node, java, lib string) error {
 	dir := in.nodeDir(n)
 	tmp := filepath.Join(dir, "tmp") // native libraries are unpacked there
-	if err := os.MkdirAll(tmp, 0o755); err != nil {
-		return err
+	for _, folder := range []string{dir, tmp} {
+		if err := private.Make(folder); err != nil {
+			return err
+		}
 	}
 	c, err := in.engine.command(in, n)
 	if err != nil {

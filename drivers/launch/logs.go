@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/mailbench/mailbench/private"
 )
 
 // logPath returns the path of a node's log.
@@ -17,7 +19,7 @@ func (in *Instance) logPath(n *Node) string { return filepath.Join(in.nodeDir(n)
 // error.
 func (in *Instance) logTail(n *Node) string {
 	const lines, most = 5, 64 << 10 // bytes of the end that are looked at
-	f, err := os.Open(in.logPath(n))
+	f, err := private.OpenFile(in.logPath(n), os.O_RDONLY)
 	if err != nil {
 		return err.Error()
 	}
@@ -44,7 +46,7 @@ func (in *Instance) Log(ctx context.Context, w io.Writer, node string, follow bo
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(in.logPath(n))
+	f, err := private.OpenFile(in.logPath(n), os.O_RDONLY)
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}

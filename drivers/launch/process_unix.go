@@ -13,21 +13,23 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mailbench/mailbench/private"
 )
 
 // supported reports whether engines can be started on this system.
 func supported() error { return nil }
 
 // waitForWord is the shell that becomes the command once it has read a word. It ends if
-// there is nobody left who could say it.
-const waitForWord = `read -r word && exec "$0" "$@" </dev/null`
+// there is nobody left who could say it. What the command makes is its user's only.
+const waitForWord = `umask 077 && read -r word && exec "$0" "$@" </dev/null`
 
 // startProcess starts a command in a session of its own, so that no signal to
 // this one's terminal reaches it, with its output appended to a log. The command itself
 // begins after note has returned without error: if this process dies before it has
 // noted which process it started, no command runs that nobody knows.
 func startProcess(command *exec.Cmd, log string, note func(Process) error) (Process, error) {
-	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	out, err := private.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND)
 	if err != nil {
 		return Process{}, err
 	}
@@ -92,10 +94,10 @@ func (p Process) signal(sig os.Signal) error {
 func lock(ctx context.Context, dir string, wait func()) (unlock func(), err error) {
 	path := filepath.Join(dir, lockName)
 	for waited := false; ; waited = true {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := private.Make(dir); err != nil {
 			return nil, err
 		}
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+		f, err := private.OpenFile(path, os.O_CREATE|os.O_RDWR)
 		if err != nil {
 			return nil, fmt.Errorf("lock %s: %w", dir, err)
 		}

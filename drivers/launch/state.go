@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/mailbench/mailbench/private"
 )
 
 // Files of an instance's folder, beside one folder for each node.
@@ -52,8 +54,11 @@ type Process struct {
 
 // load reads the folder's state file. It returns ErrAbsent if there is none.
 func load(dir string) (*state, error) {
-	path := filepath.Join(dir, stateName)
-	data, err := os.ReadFile(path)
+	err := private.Check(dir)
+	var data []byte
+	if err == nil {
+		data, err = private.ReadFile(filepath.Join(dir, stateName))
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrAbsent
 	}
@@ -62,9 +67,37 @@ func load(dir string) (*state, error) {
 	}
 	var s state
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("%s is damaged (%w): end the engine's processes by hand and remove %s", path, err, dir)
+		return nil, damaged(dir, err)
 	}
 	return &s, nil
+}
+
+func damaged(dir string, err error) error {
+	return fmt.Errorf("%s is damaged (%w): end the engine's processes by hand and remove %s", filepath.Join(dir, stateName), err, dir)
+}
+
+// layOut computes the nodes of an instance from its size and its port, and keeps of the
+// state file only their processes. Names become folders that are written and removed.
+func (s *state) layOut(e engine) error {
+	c, f := Config{Nodes: s.Count, Port: s.Port, HeapBytes: s.HeapBytes, Auth: s.Auth}, e.facts()
+	if err := c.check(e); err != nil {
+		return err
+	}
+	if s.Count < f.MinNodes || s.Port <= 0 || s.HeapBytes <= 0 {
+		return fmt.Errorf("it has %d %ss, port %d, heaps of %d bytes", s.Count, f.Unit, s.Port, s.HeapBytes)
+	}
+	nodes := e.nodes(s.Port, s.Count)
+	if len(s.Nodes) != len(nodes) {
+		return fmt.Errorf("it has %d nodes, expected %d", len(s.Nodes), len(nodes))
+	}
+	for i := range nodes {
+		if found := s.Nodes[i].Name; found != nodes[i].Name {
+			return fmt.Errorf("it has a node %q, expected %q", found, nodes[i].Name)
+		}
+		nodes[i].Process = s.Nodes[i].Process
+	}
+	s.Nodes = nodes
+	return nil
 }
 
 // save writes the state file whole or not at all.
@@ -73,11 +106,10 @@ func (s *state) save(dir string) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, stateName)
-	if err := os.WriteFile(path+".new", append(data, '\n'), 0o600); err != nil {
+	if err := private.WriteFile(filepath.Join(dir, stateName), append(data, '\n')); err != nil {
 		return fmt.Errorf("save what was started: %w", err)
 	}
-	return os.Rename(path+".new", path)
+	return nil
 }
 
 // claim checks that the folder holds nothing but a lock, so that no engine writes
