@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/mailbench/mailbench/private"
 )
 
 // Mark is the file that says that mailbench made the folder and may remove it.
@@ -43,7 +45,7 @@ func Claim(path string) (*Folder, error) {
 		return f, nil
 	}
 	f.lock = lock
-	if err := os.WriteFile(filepath.Join(path, Mark), []byte("mailbench removes this folder when its run ends.\n"), 0o644); err != nil {
+	if err := private.WriteFile(filepath.Join(path, Mark), []byte("mailbench removes this folder when its run ends.\n")); err != nil {
 		return nil, errors.Join(fmt.Errorf("mark %s: %w", path, err), lock.Close())
 	}
 	return f, nil
@@ -71,15 +73,22 @@ func (f *Folder) Remove() error { return errors.Join(remove(f.path), f.Close()) 
 // remove takes away a folder with all that is in it, the mark at the end: if it is
 // interrupted, the rest can still be found.
 func remove(path string) error {
-	entries, err := os.ReadDir(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	root, err := os.OpenRoot(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		if e.Name() == Mark {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(path, e.Name())); err != nil {
+		if err := root.RemoveAll(e.Name()); err != nil {
 			return err
 		}
 	}
@@ -153,10 +162,10 @@ func Remove(path string) error {
 	return nil
 }
 
-// lockLeft locks a marked folder that no process has locked. A link to one is not
-// followed.
+// lockLeft locks a marked folder of this user that no process has locked. A link to one is
+// not followed. Somebody else could swap what is in their own folder while it is removed.
 func lockLeft(path string) (*os.File, error) {
-	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+	if err := private.CheckOwner(path); err != nil {
 		return nil, errForeign
 	}
 	lock, err := lockFolder(path)

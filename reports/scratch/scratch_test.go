@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -86,5 +87,28 @@ func TestFind(t *testing.T) {
 	}
 	if found, err := Find(at("nowhere"), "*"); err != nil || len(found) > 0 {
 		t.Errorf("in a folder that is not there: %v, %v", found, err)
+	}
+}
+
+// TestOthersAreLeft: in a folder for everybody, what another user made to look like a left
+// folder is not listed, and a pipe stops nobody.
+func TestOthersAreLeft(t *testing.T) {
+	dir := t.TempDir()
+	theirs := filepath.Join(dir, "a-theirs")
+	if err := errors.Join(os.Mkdir(theirs, 0o755), os.WriteFile(filepath.Join(theirs, Mark), nil, 0o644),
+		syscall.Mkfifo(filepath.Join(dir, "a-pipe"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := Find(dir, "a-*"); len(found) != 1 || err != nil {
+		t.Fatalf("found %v, %v; want the one with the mark", found, err)
+	}
+	if err := os.Chown(theirs, 12345, -1); err != nil {
+		t.Skipf("only root can give a folder to another user: %v", err)
+	}
+	if found, err := Find(dir, "a-*"); len(found) != 0 || err != nil {
+		t.Errorf("found %v, %v; want nothing of another user", found, err)
+	}
+	if err := Remove(theirs); !errors.Is(err, errForeign) {
+		t.Errorf("removing it: %v", err)
 	}
 }
