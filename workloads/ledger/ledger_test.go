@@ -279,3 +279,23 @@ func BenchmarkLedgerWrite(b *testing.B) {
 		}
 	}
 }
+
+// TestLinkIsNoLedger: a link that came with a folder of somebody else is not followed.
+func TestLinkIsNoLedger(t *testing.T) {
+	dir := t.TempDir()
+	victim := filepath.Join(dir, "victim")
+	name := filepath.Join(dir, "ledger")
+	if err := errors.Join(os.WriteFile(victim, []byte("mine"), 0o600), os.Symlink(victim, name)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(name)
+	_, herr := ReadHistory(name)
+	for _, err := range []error{err, herr} {
+		if err == nil || !strings.Contains(err.Error(), "is a link") {
+			t.Errorf("error %v, want that it is a link", err)
+		}
+	}
+	if b, err := os.ReadFile(victim); string(b) != "mine" || err != nil {
+		t.Errorf("the file outside holds %q, %v", b, err)
+	}
+}
