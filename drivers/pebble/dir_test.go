@@ -34,7 +34,7 @@ func oneLine(t *testing.T, err, want error) {
 func TestForeignDirectory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "precious")
-	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(file, []byte("x"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	oneLine(t, tryOpen(dir), drivers.ErrForeign)

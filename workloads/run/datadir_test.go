@@ -47,7 +47,7 @@ func TestTwoRunsOnOneDataDir(t *testing.T) {
 
 func TestForeignFolderIsNotUsed(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "thesis.txt"), nil, 0o644); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(filepath.Join(dir, "thesis.txt"), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := openDataDir(dir); !errors.Is(err, drivers.ErrForeign) {

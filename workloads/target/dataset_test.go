@@ -2,9 +2,11 @@ package target
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/private"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -23,7 +25,10 @@ func TestDatasetFits(t *testing.T) {
 		{"broken off", func(have, _ *Dataset) { have.Complete = false }, "not loaded to the end"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := filepath.Join(t.TempDir(), "dir")
+			if err := private.Make(dir); err != nil {
+				t.Fatal(err)
+			}
 			have, want := loaded, loaded
 			c.change(&have, &want)
 			if err := have.write(dir); err != nil {
@@ -39,8 +44,8 @@ func TestDatasetFits(t *testing.T) {
 			}
 		})
 	}
-	if d, err := ReadDataset(t.TempDir()); d != nil || err != nil {
-		t.Errorf("of an empty folder: %v, %v", d, err)
+	if d, err := ReadDataset(filepath.Join(t.TempDir(), "none")); d != nil || err != nil {
+		t.Errorf("of no folder: %v, %v", d, err)
 	}
 }
 
