@@ -121,7 +121,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done: operations, bytes, time and disk")
 	f.findMax.bind(flags)
-	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost")
+	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost, nor what waiting costs")
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
 	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics\nwhile it goes on; without HOST on loopback only")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")

@@ -79,10 +79,20 @@ func Floors(r *Run) string {
 		s := spans[m]
 		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", m, units.Duration(s.least.NS), s.least.Op, units.Duration(s.most.NS), s.most.Op))
 	}
+	for i := range r.Waiting {
+		parts = append(parts, r.Waiting[i].String())
+	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return "cost of mailbench itself: " + strings.Join(parts, ", ")
+}
+
+// String says what waiting costs.
+func (w *Waiting) String() string {
+	lag := Op{Count: w.Operations}
+	return fmt.Sprintf("waiting at %s/s (%s) %s CPU an operation and lag p50 %s, p99 %s",
+		units.Amount(w.Rate), strings.Join(w.Phases, ", "), units.Duration(w.CPU), lag.Percentile(w.Lag.P50, 0.5), lag.Percentile(w.Lag.P99, 0.99))
 }
 
 // FloorOf is the cost of a model's operation without an engine, if it was measured.

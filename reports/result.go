@@ -27,6 +27,7 @@ type Run struct {
 	Mail        *MailInfo         `json:"mail,omitempty"`
 	Searches    []Search          `json:"searches,omitempty"`
 	Floor       []Floor           `json:"floor,omitempty"`
+	Waiting     []Waiting         `json:"waiting,omitempty"`
 	Audits      []Audit           `json:"audits,omitempty"`
 	Left        []string          `json:"left,omitempty"` // what could not be removed, and how to remove it
 	Cells       []Cell            `json:"cells"`
@@ -133,4 +134,16 @@ type Floor struct {
 	NS     float64 `json:"ns"`              // nanoseconds an operation
 	Allocs float64 `json:"allocs"`          // of the bare harness
 	Error  string  `json:"error,omitempty"` // why it could not be measured
+}
+
+// Waiting is what an open loop costs over a mailbox that does nothing, at the rate and with
+// the workers of phases that were measured: mostly waking up.
+type Waiting struct {
+	Phases     []string `json:"phases"`
+	Rate       float64  `json:"rate"` // operations a second
+	Arrivals   string   `json:"arrivals"`
+	Workers    int      `json:"workers"`
+	Operations int64    `json:"operations"` // that were measured
+	CPU        float64  `json:"cpu_ns"`     // processor time an operation
+	Lag        Latency  `json:"lag"`        // how late they started
 }

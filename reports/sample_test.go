@@ -199,6 +199,10 @@ func sample() *Run {
 			{Model: "james", Op: "open", NS: 618, Allocs: 2},
 			{Model: "conversation", Error: "bind: no such table"},
 		},
+		Waiting: []Waiting{{
+			Phases: []string{"measure"}, Rate: 2000, Arrivals: "poisson", Workers: 32, Operations: 2011, CPU: 61_200,
+			Lag: Latency{P50: 71_000, P90: 90_000, P99: 310_000, P999: 900_000, Max: 1_200_000, Mean: 80_000},
+		}},
 		Audits: []Audit{
 			{Model: "james", Engine: "embedded", Delivered: 1000, Deleted: 90, Verified: 905, Lost: 4, Corrupt: 1, Notes: []string{"lost " + hostile}},
 			{Model: "conversation", Engine: "embedded", Delivered: 1000, Deleted: 90, Verified: 910, Purgeable: 12},

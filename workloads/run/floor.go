@@ -30,7 +30,7 @@ const (
 	floorMessages   = 16                    // of a model's mailbox, in each of two folders
 )
 
-// floor measures both, in about half a second a model.
+// floor measures both, in about half a second a model, and what waiting costs.
 func (r *runner) floor(ctx context.Context) {
 	if r.config.Null == nil || r.config.NoFloor || r.config.Audit == AuditOnly || ctx.Err() != nil {
 		return
@@ -43,6 +43,9 @@ func (r *runner) floor(ctx context.Context) {
 	}
 	bare, err := harnessFloor(ctx)
 	add("", []reports.Floor{bare}, err)
+	if err := crash.Guard(func() error { return r.waiting(ctx) }); err != nil {
+		add("", nil, err)
+	}
 	for _, m := range r.config.Models {
 		var floors []reports.Floor
 		err := crash.Guard(func() (err error) {
@@ -57,15 +60,7 @@ func (r *runner) floor(ctx context.Context) {
 // time, choice of operation and key, two readings of the clock, recording. The
 // schedule is always behind, so that nothing waits.
 func harnessFloor(ctx context.Context) (reports.Floor, error) {
-	w := &workloads.Workload{
-		Name: "floor", Seed: 1,
-		Mail: workloads.Mail{Recipients: random.Constant{Value: 1}},
-		Population: workloads.Population{
-			Users: 1000, Folders: random.Constant{Value: 1}, Messages: random.Constant{Value: 1},
-		},
-		Keys: workloads.Keys{Users: random.Keys{Theta: random.DefaultTheta}},
-	}
-	census, err := w.Census(ctx)
+	w, census, err := nothingWorkload(ctx)
 	if err != nil {
 		return reports.Floor{}, err
 	}
@@ -79,6 +74,20 @@ func harnessFloor(ctx context.Context) (reports.Floor, error) {
 	})
 	n := float64(max(1, m.Evidence.Started))
 	return reports.Floor{NS: 1e9 * m.Client.CPUSeconds / n, Allocs: float64(m.Mallocs / uint64(n))}, err
+}
+
+// nothingWorkload are users for a mailbox that does nothing.
+func nothingWorkload(ctx context.Context) (*workloads.Workload, *workloads.Census, error) {
+	w := &workloads.Workload{
+		Name: "floor", Seed: 1,
+		Mail: workloads.Mail{Recipients: random.Constant{Value: 1}},
+		Population: workloads.Population{
+			Users: 1000, Folders: random.Constant{Value: 1}, Messages: random.Constant{Value: 1},
+		},
+		Keys: workloads.Keys{Users: random.Keys{Theta: random.DefaultTheta}},
+	}
+	census, err := w.Census(ctx)
+	return w, census, err
 }
 
 // nothingTarget is a target whose mailbox does nothing.
