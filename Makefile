@@ -32,7 +32,7 @@ lint: cross ## vet for all systems, staticcheck, gofumpt, import layers, go.mod,
 	$(GO) test -run Layers .
 	$(GO) mod tidy -diff
 	$(GO) mod verify
-	bash -n .ci/run .ci/readme .ci/test .ci/bench .ci/fuzz
+	bash -n .ci/run .ci/readme .ci/test .ci/bench .ci/fuzz docs/ci/compare.sh
 
 # go vet compiles all code and all tests. Without cgo no cross compiler is needed.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64

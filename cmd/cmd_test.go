@@ -43,6 +43,11 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			// Where a real engine finds its jars, and mvn its settings.
+			root, err := filepath.Abs("..")
+			if err != nil {
+				return err
+			}
+			env.Setenv("ROOT", root)
 			env.Setenv("REAL_CACHE", cache)
 			env.Setenv("REAL_HOME", os.Getenv("HOME"))
 			env.Setenv("MODELS", strconv.Itoa(len(bundled().models)))
@@ -54,6 +59,7 @@ func TestScripts(t *testing.T) {
 			"status": status, "refused": refused, "signal": signalled, "await": await,
 			"smalldisk": smallDisk, "unread": unread,
 			"private": onlyOurs, "bytes": writeBytes, "pack": pack, "results": results, "same": same,
+			"steps": stepsOf,
 		},
 	})
 }
@@ -183,7 +189,7 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	var stderr bytes.Buffer
 	cmd := exec.Command("mailbench", args[4:]...)
 	cmd.Dir, cmd.Stderr = ts.MkAbs("."), &stderr
-	cmd.Env = append(os.Environ(), "TMPDIR="+ts.Getenv("TMPDIR"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+ts.Getenv("TMPDIR"), "GOFLAGS="+ts.Getenv("GOFLAGS"))
 	// A signal that is ignored here would be ignored there.
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, syscall.SIGHUP)

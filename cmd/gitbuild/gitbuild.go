@@ -75,8 +75,8 @@ func (s *Source) Commit(ctx context.Context, revision string) (string, error) {
 }
 
 // Build builds a package of the module from a commit and writes the program to a file.
-// The commit is checked out beside that file meanwhile, and the repository is left as it
-// was. Without a commit the working tree is built as it is.
+// The commit is checked out in the folder of that file meanwhile, and the repository is left
+// as it was. Without a commit the working tree is built as it is.
 func (s *Source) Build(ctx context.Context, commit, pkg, file string) (err error) {
 	top := s.top
 	if commit != "" {
@@ -91,7 +91,9 @@ func (s *Source) Build(ctx context.Context, commit, pkg, file string) (err error
 	if pkg == "" {
 		pkg = program(dir)
 	}
-	if _, err := run(ctx, dir, []string{s.flags}, "go", "build", "-o", file, pkg); err != nil {
+	// An interrupted go leaves its temporary folder behind: it goes with that of the file.
+	env := []string{s.flags, "GOTMPDIR=" + filepath.Dir(file)}
+	if _, err := run(ctx, dir, env, "go", "build", "-o", file, pkg); err != nil {
 		return fmt.Errorf("go build %s: %w", pkg, err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode()&0o111 == 0 {

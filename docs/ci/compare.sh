@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# compare.sh BASE [FLAG...] builds the commit BASE and this working tree, runs both in turns on
+# this machine, and prints how they compare. FLAGs are of "mailbench compare", such as
+# --format markdown. See docs/ci/README.md.
+#
+# Exit status: 0 if the store is asked for no more than before; 3 if it is asked for more; another if the
+# working tree does not build or does not run. What cannot be compared is told, and is no failure.
+#
+#   WORKLOAD  what is run, with flags of "mailbench run" (default: counted.yaml beside this script)
+#   PACKAGE   the folder of the program's package main (default: ./cmd/mailbench)
+set -euo pipefail
+
+base=${1:?usage: compare.sh BASE [FLAG of mailbench compare...]}
+shift
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+workload=${WORKLOAD:-"'$here/counted.yaml'"}
+package=${PACKAGE:-./cmd/mailbench}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if ! git rev-parse --verify --quiet "$base^{commit}" >/dev/null; then
+  echo "Nothing was compared: there is no commit $base here. It is the first one, or the clone is shallow (fetch-depth: 0)."
+  exit 0
+fi
+
+# A commit that costs more on purpose says what may, and by how much:
+#   Mailbench-allow: james/list.calls:100%
+gates=calls,rows,bytes,errors
+while read -r allowed; do
+  gates+=,$allowed
+done < <(git log --format='%(trailers:key=Mailbench-allow,valueonly)' "$base..HEAD" | sed '/^[[:space:]]*$/d')
+
+go build -o "$work/mailbench" "$package"
+status=0
+"$work/mailbench" compare --run "$workload" --git "$base" --package "$package" --fail-over "$gates" \
+  --trials 5 --output "$work/results" --quiet "$@" 2>"$work/errors" || status=$?
+cat "$work/errors" >&2
+why=$(sed -n 's/^mailbench: //p' "$work/errors")
+case "$status $why" in
+"0 "* | "3 "* | "130 "*) exit "$status" ;;
+*--fail-over*)
+  echo "Nothing was compared: $why"
+  exit "$status"
+  ;;
+esac
+
+# There is no comparison: the base is too old, or the commit changes what is run. A gate must not
+# stop that, but the working tree must run. xargs splits words as mailbench does.
+xargs "$work/mailbench" run --no-floor --no-fail --quiet --output "$work/alone" <<<"$workload" >/dev/null
+echo "Nothing was compared: ${why%: }. The working tree by itself runs."
