@@ -96,4 +96,3 @@ var shells = map[string][]string{"": {"-e"}, "bash": {"-eo", "pipefail"}}
 type fatal struct{ ts *testscript.TestScript }
 
 func (f fatal) Fatal(args ...any) { f.ts.Fatalf("%v", args) }
-

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,18 +75,15 @@ func (s *Source) Commit(ctx context.Context, revision string) (string, error) {
 	return "", fmt.Errorf("there is no commit %q in %s: %s", revision, s.top, why)
 }
 
-// Build builds a package of the module from a commit and writes the program to a file.
-// The commit is checked out in the folder of that file meanwhile, and the repository is left
-// as it was. Without a commit the working tree is built as it is.
-func (s *Source) Build(ctx context.Context, commit, pkg, file string) (err error) {
+// Build builds a package of the module from a commit and writes the program to a file in
+// an empty folder. Without a commit the working tree is built as it is.
+func (s *Source) Build(ctx context.Context, commit, pkg, file string) error {
 	top := s.top
 	if commit != "" {
 		top = file + "-tree"
-		// A commit's hooks are its own: nobody asked to run them.
-		if _, err := output(ctx, s.top, "git", "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--quiet", "--detach", top, commit); err != nil {
-			return errors.Join(fmt.Errorf("check out %.12s: %w", commit, err), s.removeTree(ctx, top))
+		if err := s.checkOut(ctx, commit, top); err != nil {
+			return fmt.Errorf("check out %.12s: %w", commit, err)
 		}
-		defer func() { err = errors.Join(err, s.removeTree(ctx, top)) }()
 	}
 	dir := filepath.Join(top, s.module)
 	if pkg == "" {
@@ -93,13 +91,57 @@ func (s *Source) Build(ctx context.Context, commit, pkg, file string) (err error
 	}
 	// An interrupted go leaves its temporary folder behind: it goes with that of the file.
 	env := []string{s.flags, "GOTMPDIR=" + filepath.Dir(file)}
-	if _, err := run(ctx, dir, env, "go", "build", "-o", file, pkg); err != nil {
+	if _, err := run(ctx, dir, env, "go", "build", "-buildvcs=auto", "-o", file, pkg); err != nil {
 		return fmt.Errorf("go build %s: %w", pkg, err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode()&0o111 == 0 {
 		return fmt.Errorf("go build %s: that is no program; name the folder of its package main with --package", pkg)
 	}
 	return nil
+}
+
+// checkOut makes a repository of its own for a commit, with the objects of this one. A
+// worktree of this one would have to be removed from it again, and go does not tell the
+// commit of what is built in one.
+func (s *Source) checkOut(ctx context.Context, commit, tree string) error {
+	if _, err := output(ctx, s.top, "git", "init", "--quiet", "--template=", tree); err != nil {
+		return err
+	}
+	objects, err := s.path(ctx, "objects")
+	if err != nil {
+		return err
+	}
+	if err := write(filepath.Join(tree, ".git", "objects", "info", "alternates"), []byte(objects+"\n")); err != nil {
+		return err
+	}
+	shallow, err := s.path(ctx, "shallow") // commits whose parents are not here
+	if err != nil {
+		return err
+	}
+	switch ends, err := os.ReadFile(shallow); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		if err := write(filepath.Join(tree, ".git", "shallow"), ends); err != nil {
+			return err
+		}
+	}
+	_, err = output(ctx, tree, "git", "-c", "core.hooksPath="+os.DevNull, "checkout", "--quiet", "--detach", commit)
+	return err
+}
+
+// path is where git keeps a file of the repository.
+func (s *Source) path(ctx context.Context, name string) (string, error) {
+	return output(ctx, s.top, "git", "rev-parse", "--path-format=absolute", "--git-path", name)
+}
+
+// write writes a file and makes the folder that it is in.
+func write(file string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
 }
 
 // program is the package that is built unless one is named: mailbench itself, or the
@@ -111,23 +153,7 @@ func program(dir string) string {
 	return "."
 }
 
-// removeTree removes a worktree, also one that is not whole, and after an interrupt too.
-func (s *Source) removeTree(ctx context.Context, tree string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	if _, err := output(ctx, s.top, "git", "worktree", "remove", "--force", tree); err == nil {
-		return nil
-	}
-	if err := os.RemoveAll(tree); err != nil {
-		return fmt.Errorf("remove the worktree: %w; then run: git worktree prune", err)
-	}
-	if _, err := output(ctx, s.top, "git", "worktree", "prune"); err != nil {
-		return fmt.Errorf("remove the worktree: %w", err)
-	}
-	return nil
-}
-
-// hooked are what git sets for its hooks. They would point commands in another worktree at
+// hooked are what git sets for its hooks. They would point commands in another repository at
 // this one.
 var hooked = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"}
 

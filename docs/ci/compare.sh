@@ -6,14 +6,15 @@
 # Exit status: 0 if the store is asked for no more than before; 3 if it is asked for more; another if the
 # working tree does not build or does not run. What cannot be compared is told, and is no failure.
 #
-#   WORKLOAD  what is run, with flags of "mailbench run" (default: counted.yaml beside this script)
+#   WORKLOAD  what is run, with flags of "mailbench run" (default: counted.yaml
+#             beside this script, in memory)
 #   PACKAGE   the folder of the program's package main (default: ./cmd/mailbench)
 set -euo pipefail
 
 base=${1:?usage: compare.sh BASE [FLAG of mailbench compare...]}
 shift
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-workload=${WORKLOAD:-"'$here/counted.yaml'"}
+workload=${WORKLOAD:-"'$here/counted.yaml' --durability memory"}
 package=${PACKAGE:-./cmd/mailbench}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
