@@ -87,6 +87,8 @@ type Evidence struct {
 	// NotOffered says why the model cannot hold the workload's population. It is
 	// empty if the model can.
 	NotOffered string `json:"not_offered,omitempty"`
+	// NoSpin says why workers waited for timers although the workload says pacing: spin.
+	NoSpin string `json:"no_spin,omitempty"`
 	// Missed is how many of a load's Messages could not be delivered.
 	Missed   int64 `json:"missed,omitempty"`
 	Messages int64 `json:"messages,omitempty"`
@@ -190,6 +192,7 @@ type ClientInfo struct {
 	GCSeconds   float64 `json:"gc_cpu_seconds"` // as the runtime estimates it
 	PeakRSS     int64   `json:"peak_rss_bytes"` // of the process so far; 0: not known
 	Limits      Limits  `json:"limits"`
+	Pacing      string  `json:"pacing,omitempty"` // spin: workers spun until operations were due; else they waited for timers
 }
 
 // Limits are the limits in force for the generator's process.

@@ -142,6 +142,7 @@ type Waiting struct {
 	Phases     []string `json:"phases"`
 	Rate       float64  `json:"rate"` // operations a second
 	Arrivals   string   `json:"arrivals"`
+	Pacing     string   `json:"pacing,omitempty"` // as in ClientInfo
 	Workers    int      `json:"workers"`
 	Operations int64    `json:"operations"` // that were measured
 	CPU        float64  `json:"cpu_ns"`     // processor time an operation

@@ -44,6 +44,7 @@ const (
 	formWeight
 	formExpect
 	formMissing
+	formPacing
 )
 
 // section is a mapping of the language.
@@ -101,6 +102,7 @@ var sections = []section{
 		{"streams", formStreams, "several streams at once, each with a pace and a mix or session of its own"},
 		{"replay", formReplay, "operations from a file, in place of rate and mix"},
 		{"workers", formWhole, "how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"},
+		{"pacing", formPacing, "how an open loop waits for due times: timer (default), or spin, which spins for the last 50 µs where four processors are free"},
 		{"missing", formMissing, "what becomes of operations of a mix that a model lacks: skip (default), or replace-rate, which draws another"},
 	}, streamKeys...)},
 	{"stream", "One of the streams that a phase runs at once. All have a rate, or all have clients.", append([]key{

@@ -117,6 +117,38 @@ phases:
 	}
 }
 
+func TestPacing(t *testing.T) {
+	const phases = `
+version: 1
+name: x
+population: {users: 1, messages: 1}
+phases:
+  - load: {}
+  - warmup: {duration: 1s}
+  - measure: {PACE, operations: 10, mix: {list: 1}}
+`
+	for pace, want := range map[string]string{
+		"rate: 9/s":                "",
+		"rate: 9/s, pacing: timer": "",
+		"rate: 9/s, pacing: spin":  "",
+		"rate: 9/s, pacing: spni":  `x.yaml:8:34: unknown pacing "spni" of phase measure; did you mean "spin"?`,
+		"clients: 9, pacing: spin": "x.yaml:8:27: phase measure has both pacing and clients; pacing is of an open loop (rate)",
+	} {
+		w, err := Parse("x.yaml", []byte(strings.Replace(phases, "PACE", pace, 1)))
+		switch {
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %s", pace, err, want)
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", pace, err)
+		case want == "":
+			spins := strings.HasSuffix(pace, "spin")
+			if warmup, measure := w.Phases[1].Pacing == BySpin, w.Phases[2].Pacing == BySpin; warmup != spins || measure != spins {
+				t.Errorf("%s: the warmup spins: %v, the measure phase: %v", pace, warmup, measure)
+			}
+		}
+	}
+}
+
 func TestBundled(t *testing.T) {
 	names := BundledNames()
 	for _, want := range []string{"quick", "delivery", "listing", "blobs", "counters", "fanout", "churn", "workday", "conversation", "beyond-cache"} {

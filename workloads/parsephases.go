@@ -88,6 +88,12 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 				d.Fail(e.Key, "%s has both workers and clients; workers are those of an open loop (rate)", where)
 			}
 		}
+		if e, ok := f["pacing"]; ok {
+			p.Pacing = Pacing(d.oneOf(e.Value, "pacing", where, pacingNames[:]))
+			if p.Arrivals == Closed {
+				d.Fail(e.Key, "%s has both pacing and clients; pacing is of an open loop (rate)", where)
+			}
+		}
 		if e, ok := f["missing"]; ok {
 			p.Missing = Missing(d.oneOf(e.Value, "missing", where, missingNames[:]))
 		}

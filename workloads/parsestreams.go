@@ -256,6 +256,7 @@ func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 		if w.Workers == 0 {
 			w.Workers = next.Workers
 		}
+		w.Pacing = max(w.Pacing, next.Pacing)
 	}
 }
 

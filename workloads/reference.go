@@ -92,7 +92,7 @@ trace is the n-th of the population.
 var formTexts = map[form]string{
 	formText: "text", formWhole: "number", formShare: "0 to 1", formTruth: "true, false", formTime: "time",
 	formSizes: "distribution", formTimes: "distribution", formRate: "rate, shape", formChoice: "choice",
-	formArrivals: "word", formMissing: "word", formVersion: "1", formName: "name", formWeight: "number",
+	formArrivals: "word", formMissing: "word", formPacing: "word", formVersion: "1", formName: "name", formWeight: "number",
 	formFlags: "words", formWidth: "time, 0 to 1", formMix: "operations", formSession: "steps", formStreams: "list",
 	formPhases: "list", formKeys: "see keys", formMail: "see mail", formAttachments: "see there",
 	formPopulation: "see there", formEngines: "settings", formReplay: "see replay", formExpect: "bounds",

@@ -89,6 +89,21 @@ var arrivalNames = [...]string{"constant", "poisson", "closed"}
 // String returns the word for it in workloads and results.
 func (a Arrivals) String() string { return arrivalNames[a] }
 
+// Pacing is how workers of an open loop wait until an operation is due.
+type Pacing uint8
+
+// Pacings.
+const (
+	ByTimer Pacing = iota
+	// BySpin spins for the last microseconds, where there are processors to spare.
+	BySpin
+)
+
+var pacingNames = [...]string{"timer", "spin"}
+
+// String returns the word for it in workloads and results.
+func (p Pacing) String() string { return pacingNames[p] }
+
 // Missing is what becomes of operations that a model lacks.
 type Missing uint8
 
@@ -133,6 +148,7 @@ type Phase struct {
 	// Workers is how many operations of an open loop may be under way; 0: the runner's
 	// choice.
 	Workers int
+	Pacing  Pacing // of an open loop
 	// One of Duration and Operations bounds the phase; the other is 0. A warmup
 	// with a duration ends as soon as service times are steady; one of so many
 	// operations runs them all.

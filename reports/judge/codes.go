@@ -25,6 +25,7 @@ const (
 	CodeSharedMachine     reports.Code = "shared-machine"
 	CodeLateStarts        reports.Code = "late-starts"
 	CodeClientLag         reports.Code = "client-lag"
+	CodeNoSpin            reports.Code = "no-spin"
 	CodeQueued            reports.Code = "queued"
 	CodeLighterLoad       reports.Code = "lighter-load"
 	CodeOtherMix          reports.Code = "other-mix"
@@ -69,6 +70,7 @@ func Codes() []Entry {
 		{CodeSharedMachine, "", "Engine and generator share a machine's processors."},
 		{CodeLateStarts, "", "The generator delayed more than 0.1% of the operations: p99.9 contains it. Or its delays changed a percentile by more than 10%, and engine and generator share the processors, so that nobody can tell whose they are."},
 		{CodeClientLag, "", "Waking up in time is more than 20% of the median response time: the store is faster than the generator's timer."},
+		{CodeNoSpin, "", "The workload says `pacing: spin`, and there were too few free processors for that: operations waited for timers."},
 		{CodeQueued, "", "More than 1% of the operations found no free worker: their response times contain that wait."},
 		{CodeLighterLoad, "", "The model lacks operations of the mix, and they were left out: its load is lighter than that of models that have them. See `missing` in the workload language."},
 		{CodeOtherMix, "", "The model lacks operations of the mix, and others took their place (`missing: replace-rate`): its mix is not that of models that have them."},

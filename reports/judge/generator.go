@@ -127,6 +127,9 @@ func (j *Judgement) generator(c *reports.Cell, e *reports.Evidence) {
 	}
 	j.delays(c, e)
 	j.lag(c)
+	if e.NoSpin != "" {
+		j.doubt(CodeNoSpin, "no spinning: %s; operations waited for timers, as with pacing: timer", e.NoSpin)
+	}
 	if queued := share(e.Queued, e.Started); queued > lateInvalid && c.Client != nil {
 		j.doubt(CodeQueued, "queued: %.0f%% of operations found all %d workers busy; response times contain that wait%s",
 			100*queued, c.Client.Workers, slow(e))

@@ -437,6 +437,13 @@ var doubts = []judged{
 		op(c, func(o *reports.Op) { o.Response.P50, o.Lag.P50 = ms, 199*ms/1000 })
 	}, reports.OK, "", nil, ""},
 
+	{
+		"too few processors to spin", func(c *reports.Cell) { c.Evidence.NoSpin = "it takes 4 free processors, and there are 1.9" },
+		reports.OK, "",
+		codes{CodeNoSpin},
+		"no spinning: it takes 4 free processors, and there are 1.9; operations waited for timers",
+	},
+
 	// A load runs as fast as it can, and the phases without operations have no figures.
 	{"a load", func(c *reports.Cell) {
 		c.Kind, c.Client.CPUShare, c.Evidence = reports.KindLoad, 1, &reports.Evidence{Messages: 5000}

@@ -35,6 +35,10 @@ type Spec struct {
 	// known.
 	Total int64
 
+	// Free is how many processors nobody uses; 0: they are counted. A phase that spins
+	// needs some.
+	Free float64
+
 	// MemoryLimit is the least limit in bytes for the memory of the Go runtime. A phase
 	// raises it with what lives on the heap. 0: it is left alone.
 	MemoryLimit int64
@@ -101,6 +105,7 @@ type phase struct {
 	recorder *latency.Recorder
 	memory   memoryLimit
 	pool     pool
+	spins    spins
 	clock    clock
 	hiccups  *hiccups
 	began    time.Time
@@ -156,6 +161,12 @@ func (p *phase) run(ctx context.Context) (err error) {
 	runtime.GC() // this phase does not pay for the garbage of the one before
 	p.memory = memoryLimit{least: p.MemoryLimit, now: debug.SetMemoryLimit(-1)}
 	p.memory.follow()
+	if p.Phase.Pacing == workloads.BySpin && p.Stream.Open() {
+		if p.Free == 0 {
+			p.Free = freeProcessors()
+		}
+		p.spins.allow(p.Free)
+	}
 	p.began = time.Now()
 	workers, err := p.add(p.first())
 	defer func() {

@@ -22,6 +22,9 @@ func (p *phase) measurement() Measurement {
 		Client: p.used.client(p.pool.most, p.seconds), Busy: p.stats.busy, Mallocs: p.used.mallocs,
 		Bulk: p.bulk, Steady: steady(p.windows),
 	}
+	if p.spins.most > 0 {
+		m.Client.Pacing = workloads.BySpin.String()
+	}
 	if len(p.windows) > 0 {
 		m.Median = time.Duration(judge.Median(p.windows))
 	}
@@ -67,7 +70,7 @@ func (p *phase) evidence() reports.Evidence {
 		Lateness: int64(p.Lateness), Started: s.started, Late: s.late, Queued: s.queued,
 		Crowded: s.crowded, Cap: p.cap(),
 		Own: int64(s.own), Service: int64(s.service), Missed: p.missed, Messages: p.Total,
-		Windows: p.windows, Lags: p.lags,
+		Windows: p.windows, Lags: p.lags, NoSpin: p.spins.none,
 	}
 	if t, ok := judge.Trend(p.windows); ok {
 		e.Trend = &t

@@ -228,15 +228,14 @@ func (w *worker) finish(o *operation, out latency.Outcome) error {
 // wait returns true when the operation is due, and false if ctx ended before.
 func (w *worker) wait(ctx context.Context, due time.Duration) (bool, error) {
 	const look = 100 * time.Millisecond // how long a worker may not notice that ctx ended
-	for at := w.last; ; {
-		at = min(due, at+look)
+	wake := due - w.phase.spins.ahead()
+	for at := w.last; at < wake; {
+		at = min(wake, at+look)
 		if err := w.timer.until(&w.phase.clock, at); err != nil || ctx.Err() != nil {
 			return false, err
 		}
-		if at == due {
-			return true, nil
-		}
 	}
+	return true, w.phase.spins.until(&w.phase.clock, w.timer, due)
 }
 
 // Pauses of a client whose operations fail one after the other.

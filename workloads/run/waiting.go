@@ -43,6 +43,7 @@ func (r *runner) waiting(ctx context.Context) error {
 type waiting struct {
 	reports.Waiting
 	arrivals workloads.Arrivals
+	pacing   workloads.Pacing
 	due      int64 // operations of the phases that it is for
 }
 
@@ -59,10 +60,10 @@ func waitings(cells []reports.Cell, c *Config) (all []*waiting) {
 		if rate == 0 || p.Session != nil || p.Replay != nil || len(p.Streams) > 0 {
 			rate = twoDigits(cell.Offered.Rate)
 		}
-		k := slices.IndexFunc(all, func(w *waiting) bool { return w.Rate == rate && w.arrivals == p.Arrivals })
+		k := slices.IndexFunc(all, func(w *waiting) bool { return w.Rate == rate && w.arrivals == p.Arrivals && w.pacing == p.Pacing })
 		if k < 0 {
 			k = len(all)
-			all = append(all, &waiting{Waiting: reports.Waiting{Rate: rate, Arrivals: p.Arrivals.String()}, arrivals: p.Arrivals})
+			all = append(all, &waiting{Waiting: reports.Waiting{Rate: rate, Arrivals: p.Arrivals.String()}, arrivals: p.Arrivals, pacing: p.Pacing})
 		}
 		w := all[k]
 		w.Workers = max(w.Workers, cell.Client.Workers)
@@ -99,7 +100,7 @@ func (w *waiting) measure(ctx context.Context, maxLag time.Duration) error {
 	}
 	enough := time.Duration(float64(reports.EnoughFor(0.99)) / w.Rate * float64(time.Second))
 	phase := workloads.Phase{
-		Kind: workloads.Measure, Name: "waiting", Arrivals: w.arrivals, Rate: workloads.RateOf(w.Rate),
+		Kind: workloads.Measure, Name: "waiting", Arrivals: w.arrivals, Pacing: w.pacing, Rate: workloads.RateOf(w.Rate),
 		Duration: min(max(waitingLeast, enough), waitingMost),
 		Mix:      workloads.Mix{workloads.List: 50, workloads.Counters: 50},
 	}
@@ -109,7 +110,7 @@ func (w *waiting) measure(ctx context.Context, maxLag time.Duration) error {
 	if err != nil {
 		return err
 	}
-	w.Operations = m.Evidence.Started
+	w.Operations, w.Pacing = m.Evidence.Started, m.Client.Pacing
 	w.CPU = 1e9 * m.Client.CPUSeconds / float64(max(1, w.Operations))
 	if m.AllOps != nil {
 		w.Lag = m.AllOps.Lag
