@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -41,6 +42,7 @@ func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*reports.Run, er
 		"max-lag":    func() { f.maxLag = time.Duration(c.MaxLag * float64(time.Second)) },
 		"audit":      func() { f.audit = c.Audit },
 		"mail":       func() { f.mail = c.MailFile },
+		"mail-limit": func() { f.mailLimit = random.Size(cmp.Or(c.MailLimit, int64(f.mailLimit))) }, // older results have none
 	} {
 		if !flags.Changed(name) {
 			take()

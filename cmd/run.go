@@ -157,7 +157,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 			return err
 		}
 		defer source.Close()
-		c.Mail = source
+		c.Mail, c.MailLimit = source, int64(f.mailLimit)
 	}
 	if was != nil {
 		if err := tellDifferences(cmd.ErrOrStderr(), was, c); err != nil {

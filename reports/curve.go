@@ -71,21 +71,13 @@ func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 			tags[c.Tag(op, c.kind().String())] = n
 		}
 	}
-	histograms, err := latency.ReadLog(log, func(tag string) bool { _, ok := tags[tag]; return ok })
+	total, err := latency.ReadLog(log, func(tag string) (int, bool) { n, ok := tags[tag]; return n, ok })
 	if err != nil {
 		return nil, fmt.Errorf("read percentile curves: %w", err)
 	}
-	total := make([]*hdr.Histogram, len(curves))
-	for tag, h := range histograms {
-		if n := tags[tag]; total[n] == nil {
-			total[n] = h
-		} else {
-			total[n].Merge(h)
-		}
-	}
 	var found []Curve
-	for i, h := range total {
-		if h != nil {
+	for i := range curves {
+		if h := total[i]; h != nil {
 			curves[i].Points = points(h)
 			found = append(found, curves[i])
 		}

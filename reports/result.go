@@ -74,6 +74,7 @@ type Config struct {
 	MaxLag     float64  `json:"max_lag_seconds"`
 	Audit      string   `json:"audit"`
 	MailFile   string   `json:"mail_file,omitempty"`
+	MailLimit  int64    `json:"mail_limit_bytes,omitempty"` // the most that the mail file might have, unpacked
 	Data       bool     `json:"data,omitempty"` // stores were kept in a data folder
 	FindMax    *FindMax `json:"find_max,omitempty"`
 }

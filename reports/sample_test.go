@@ -175,7 +175,7 @@ func sample() *Run {
 		},
 		Config: Config{
 			Models: []string{"conversation", "james"}, Engines: []string{"embedded"}, Trials: 1, Durability: "default", CacheBytes: 64_000_000,
-			Workers: 32, MaxLag: 1.5, Audit: "after", MailFile: "in.mbox", Data: true,
+			Workers: 32, MaxLag: 1.5, Audit: "after", MailFile: "in.mbox", MailLimit: 10_000_000_000, Data: true,
 			FindMax: &FindMax{From: 500, Max: 1e6, Precision: 0.05, Step: 5},
 		},
 		Settings: map[string]string{"cassandra_consistency": "QUORUM"},

@@ -57,7 +57,7 @@ func ExampleLog() {
 		fmt.Fprintln(os.Stderr, err)
 		return
 	}
-	times, err := latency.ReadLog(strings.NewReader(text.String()), func(string) bool { return true })
+	times, err := latency.ReadLog(strings.NewReader(text.String()), func(tag string) (string, bool) { return tag, true })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return

@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// ReadLog reads an interval log. It returns the sum of all intervals of each tag that
-// keep accepts. A last line without an end is what a process was writing when it was
-// killed; it is left out.
-func ReadLog(r io.Reader, keep func(tag string) bool) (map[string]*hdr.Histogram, error) {
-	total := map[string]*hdr.Histogram{}
+// ReadLog reads an interval log. Of names what the intervals of a tag are added to, and is
+// false for a tag that is not wanted. ReadLog returns the sum of each, and holds no more
+// histograms than those and one. A last line without an end is what a process was writing
+// when it was killed; it is left out.
+func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*hdr.Histogram, error) {
+	total := map[K]*hdr.Histogram{}
 	for in := hdr.NewHistogramLogReader(&wholeLines{in: bufio.NewReaderSize(r, 1<<16)}); ; {
 		h, err := in.NextIntervalHistogram()
 		if err != nil {
@@ -22,18 +24,31 @@ func ReadLog(r io.Reader, keep func(tag string) bool) (map[string]*hdr.Histogram
 		if h == nil {
 			return total, nil
 		}
-		switch tag := h.Tag(); {
-		case !keep(tag):
-		case total[tag] == nil:
-			total[tag] = h
+		name, wanted := of(h.Tag())
+		switch sum := total[name]; {
+		case !wanted || h.TotalCount() == 0:
+		case !ours(h):
+			return nil, fmt.Errorf("read latency log: a histogram of %d to %d with %d digits is not one of mailbench's",
+				h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
+		case sum == nil:
+			total[name] = h
+		case sum.TotalCount() > math.MaxInt64-h.TotalCount():
+			return nil, errors.New("read latency log: it has more values than can be counted")
 		default:
-			total[tag].Merge(h)
+			sum.Merge(h)
 		}
 	}
 }
 
-// longestLine bounds a line of a log, which has all histograms of mailbench in less than 1 MB.
-const longestLine = 16 << 20
+// ours reports whether a histogram has the form of a recorder's. A line of 60 bytes can say
+// that its histogram takes 50 MB.
+func ours(h *hdr.Histogram) bool {
+	d := h.SignificantFigures()
+	return h.LowestTrackableValue() == 1 && h.HighestTrackableValue() == int64(Highest) && (d == digits || d == digitsRough)
+}
+
+// longestLine bounds a line of a log. The fullest histogram of a recorder takes 350 KB.
+const longestLine = 1 << 20
 
 // wholeLines reads what ends with a line's end, line by line.
 type wholeLines struct {

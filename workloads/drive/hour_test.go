@@ -44,7 +44,7 @@ func TestResultsOfAnHour(t *testing.T) {
 		t.Errorf("the log ends at %v with %d operations of %d", end, h.ok, h.phase.counts[latency.OK])
 	}
 
-	logged, err := latency.ReadLog(&h.log, func(string) bool { return true })
+	logged, err := latency.ReadLog(&h.log, func(tag string) (string, bool) { return tag, true })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,8 @@ type Config struct {
 	// Mail is where messages come from; nil: generated as the workload says.
 	// Whoever opened it closes it.
 	Mail messages.Source
+	// MailLimit is the most bytes that a mail file might have; for the result only.
+	MailLimit int64
 
 	// FindMax, if set, makes each measured phase a search for its highest rate.
 	FindMax *FindMax

@@ -44,7 +44,7 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 		run.Config.Engines = append(run.Config.Engines, e.Name)
 	}
 	if c.Mail != nil {
-		run.Config.MailFile = c.Mail.Info().File
+		run.Config.MailFile, run.Config.MailLimit = c.Mail.Info().File, c.MailLimit
 	}
 	if c.Audit == AuditOnly {
 		return run
