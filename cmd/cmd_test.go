@@ -51,6 +51,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("REAL_CACHE", cache)
 			env.Setenv("REAL_HOME", os.Getenv("HOME"))
 			env.Setenv("MODELS", strconv.Itoa(len(bundled().models)))
+			env.Setenv("EVIL", "=<img src=x>\x1b[31m\a\u202eevil") // a name for hostile files
 			env.Defer(func() { endEngines(t, env.WorkDir) })
 			return os.Setenv("GOTRACEBACK", "none") // a process that is to be killed says nothing
 		},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mailbench/mailbench/reports/units"
 )
@@ -30,15 +31,15 @@ func WriteCSV(w io.Writer, r *Run) error {
 			in := &c.Timeline[j]
 			row := func(op string, counts ...string) {
 				_ = out.Write(append([]string{
-					units.OneLine(c.Model), units.OneLine(c.Engine), units.OneLine(c.Phase), strconv.Itoa(c.Trial), strconv.Itoa(c.Shard),
-					units.OneLine(c.Kind), string(c.Verdict), c.Started, float(in.At), float(in.Seconds), op,
+					field(c.Model), field(c.Engine), field(c.Phase), strconv.Itoa(c.Trial), strconv.Itoa(c.Shard),
+					field(c.Kind), field(string(c.Verdict)), field(c.Started), float(in.At), float(in.Seconds), op,
 				}, counts...))
 			}
 			row(csvAll, append([]string{integer(in.OK), "", integer(in.Failed), integer(in.Unknown), integer(in.Dropped), ""},
 				times(in.OK, in.P50, in.P99, in.Max)...)...)
 			for _, name := range sortedOps(in.Ops) {
 				o := in.Ops[name]
-				row(units.OneLine(name), append([]string{
+				row(field(name), append([]string{
 					integer(o.OK), integer(o.NotFound), integer(o.Failed), integer(o.Unknown), integer(o.Dropped), integer(o.TooLarge),
 				}, times(o.OK, o.P50, o.P99, o.Max)...)...)
 			}
@@ -57,6 +58,16 @@ func sortedOps(ops map[string]OpInterval) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// field writes a text of the results, which may be somebody else's. Spreadsheets run what
+// begins like a formula, so it gets an apostrophe before it; no name of mailbench's does.
+func field(text string) string {
+	text = units.OneLine(text)
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
 }
 
 // times are empty where no operation was ok.

@@ -75,7 +75,7 @@ type Config struct {
 	Audit      string   `json:"audit"`
 	MailFile   string   `json:"mail_file,omitempty"`
 	MailLimit  int64    `json:"mail_limit_bytes,omitempty"` // the most that the mail file might have, unpacked
-	Data       bool     `json:"data,omitempty"` // stores were kept in a data folder
+	Data       bool     `json:"data,omitempty"`             // stores were kept in a data folder
 	FindMax    *FindMax `json:"find_max,omitempty"`
 }
 
