@@ -107,9 +107,10 @@ func (r *jsonReader) quoted(dst []byte) []byte {
 		case c < ' ':
 			r.failed = true
 		case c == '\\':
-			dst = append(dst, r.b[from:i]...)
+			piece := r.b[from:i]
+			dst = append(dst, piece...)
 			c, n := unescape(r.b[i+1:])
-			if n == 0 {
+			if n == 0 || !utf8.Valid(piece) {
 				r.failed = true
 			}
 			dst = append(dst, c)
