@@ -17,6 +17,7 @@ type row struct {
 	dangling, broken               int64
 	drift, recounted, left         int64
 	gap, slowest                   float64
+	unaudited                      int
 	failed, unsure                 int64 // operations
 }
 
@@ -27,7 +28,7 @@ func (c *campaign) table() string {
 	for _, w := range c.rows() {
 		kept = append(kept, []string{
 			w.engine, w.fault, strconv.Itoa(w.struck), strconv.Itoa(w.rounds), thousands(w.delivered), thousands(w.deleted), thousands(w.verified),
-			thousands(w.lost), thousands(w.wrong), thousands(w.doubled), thousands(w.falseAlarms), thousands(w.unknown),
+			thousands(w.lost), thousands(w.wrong), thousands(w.doubled), thousands(w.falseAlarms), thousands(w.unknown), strconv.Itoa(w.unaudited),
 		})
 		recounted := "–"
 		if w.recounted > 0 {
@@ -39,7 +40,7 @@ func (c *campaign) table() string {
 		})
 	}
 	return markdown(kept, "engine", "fault", "struck", "runs", "delivered", "deleted", "verified", "lost", "otherwise wrong", "doubled",
-		"false alarms", "of unknown outcome") + "\n" +
+		"false alarms", "of unknown outcome", "runs not audited") + "\n" +
 		markdown(left, "engine", "fault", "unreferenced", "dangling", "broken", "counters adrift by", "of those recounted",
 			"operations failed", "of unknown outcome", "longest gap", "slowest that was ok")
 }
@@ -80,6 +81,9 @@ func (w *row) add(r *round) {
 	w.wrong += a.Corrupt + a.Resurrected + a.BadUIDs
 	if r.falseAlarm() {
 		w.falseAlarms++
+	}
+	if r.Unaudited != "" {
+		w.unaudited++
 	}
 	w.unknown += a.Unknown
 	w.doubled += a.Duplicated
