@@ -279,7 +279,7 @@ func (c *combination) step(ctx context.Context, name string, err error) {
 	}
 	now := time.Now()
 	cell := reports.Cell{
-		Key: c.key(name), Kind: reports.KindStep, Arrivals: "none", Ops: map[string]reports.Op{},
+		Key: c.key(name), Kind: reports.KindStep, Arrivals: "none", Ops: map[string]reports.Op{}, Durability: c.durability(),
 		Error: fmt.Sprintf("%s: %v", name, err), Stack: stack(err),
 	}
 	times(&cell, now, now)

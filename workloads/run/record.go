@@ -18,13 +18,10 @@ func (c *combination) key(phase string) reports.Key {
 func (c *combination) blank(p *workloads.Phase) reports.Cell {
 	cell := reports.Cell{
 		Key: c.key(p.Name), Kind: p.Kind.String(), Arrivals: "none", Ops: map[string]reports.Op{},
-		Evidence: &reports.Evidence{Settled: c.settled, Warm: c.warm},
+		Evidence: &reports.Evidence{Settled: c.settled, Warm: c.warm}, Durability: c.durability(),
 	}
 	now := time.Now()
 	times(&cell, now, now)
-	if c.target != nil {
-		cell.Durability = c.target.Caps.Durability.String()
-	}
 	if p.Runs() {
 		cell.Arrivals, cell.Clients = p.Arrivals.String(), p.Clients
 		if p.Arrivals != workloads.Closed {
@@ -32,6 +29,14 @@ func (c *combination) blank(p *workloads.Phase) reports.Cell {
 		}
 	}
 	return cell
+}
+
+// durability is what the store promises, or what was asked for if there is none.
+func (c *combination) durability() string {
+	if c.target == nil {
+		return c.runner.config.Durability.String()
+	}
+	return c.target.Caps.Durability.String()
 }
 
 // times sets when the phase began and ended.

@@ -372,6 +372,29 @@ func TestFailedCellDoesNotEndTheRun(t *testing.T) {
 	}
 }
 
+// What could not be carried out has a durability that run.json's schema knows, also where
+// there is no store.
+func TestFailedStepHasADurability(t *testing.T) {
+	trouble := errors.New("in trouble")
+	d := newFake()
+	audit := dataConfig(t, d, "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
+	audit.Audit = AuditAfter
+	audit.Progress = func(p Progress) {
+		if p.Phase == "audit" {
+			d.before = func(string) error { return trouble }
+		}
+	}
+	open := config(t, newFake(), "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
+	open.Engines = []drivers.Engine{{Name: "memory", Open: func(context.Context, drivers.Options) (drivers.Store, error) { return nil, trouble }}}
+	for want, c := range map[string]Config{"memory": audit, "default": open} {
+		r := runOK(t, c)
+		last := r.Cells[len(r.Cells)-1]
+		if last.Verdict != reports.Failed || !strings.Contains(last.Error, "in trouble") || last.Durability != want {
+			t.Errorf("%s: %s, %q, durability %q, want %q", last.Phase, last.Verdict, last.Error, last.Durability, want)
+		}
+	}
+}
+
 func TestPhaseInWhichAllFail(t *testing.T) {
 	d := newFake()
 	d.before = func(call string) error {
