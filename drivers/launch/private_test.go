@@ -111,7 +111,7 @@ func TestForgedState(t *testing.T) {
 
 	// A node's log may be no link to a file that the engine would write to.
 	must(t, good.save(in.dir))
-	log := in.logPath(&in.state.Nodes[0])
+	log := in.logPath(&good.Nodes[0])
 	must(t, in.Down(t.Context(), false))
 	must(t, os.Remove(log))
 	outside := filepath.Join(victim, "file")
