@@ -168,7 +168,11 @@ func (c *campaign) strike(t *testing.T, s *site, f campaignFault) bool {
 		if f.blow == nil {
 			r.killed(t, s, data)
 		} else {
-			r.under(t, s, f, data, c.left(s, f))
+			most := c.left(s, f)
+			if s.in == nil && f.name == "full disk" {
+				most = 1 // Pebble then refuses everything until it is opened again
+			}
+			r.under(t, s, f, data, most)
 		}
 		s.clean(t, data, r.Model)
 		c.add(t, r)
@@ -230,6 +234,9 @@ func (r *round) under(t *testing.T, s *site, f campaignFault, data string, most 
 				r.OK, r.Failed, r.Unknown = r.OK+o.Count, r.Failed+o.Failed, r.Unknown+o.Unknown
 			}
 		}
+	}
+	if f.name == "full disk" && r.Failed+r.Unknown == 0 && r.Error == "" {
+		r.Struck = 0 // nobody wanted room
 	}
 	if r.Audit, r.Unaudited = audited(t, p); r.Unaudited != "" { // the run broke off, or the engine does not answer
 		t.Logf("%s, exit status %d:\n%s\n%s", r.Unaudited, r.Status, p.printed("stdout"), p.printed("stderr"))
