@@ -38,6 +38,9 @@ func newDisk(t *testing.T, size int64) *disk {
 	system(t, "mkfs.ext4", "-q", "-m", "0", image)
 	system(t, "mount", "-o", "loop", image, d.dir)
 	t.Cleanup(func() { system(t, "umount", d.dir) })
+	if err := os.Remove(filepath.Join(d.dir, "lost+found")); err != nil {
+		t.Fatal(err)
+	}
 	var st unix.Stat_t
 	if err := unix.Stat(d.dir, &st); err != nil {
 		t.Fatal(err)

@@ -36,7 +36,8 @@ func newSite(t *testing.T, engine string) *site {
 	case "cassandra":
 		s.in = live.Cassandra3(t)
 		s.args = []string{"--set", "engines.cassandra.replication=3", "--set", "engines.cassandra.consistency=QUORUM", "--set", "engines.cassandra.timeout=8s"}
-		s.onDisk(t, "node2", 3<<30)
+		// A node's log is beside that, so that it can complain.
+		s.onDisk(t, filepath.Join("node2", "commitlog"), 3<<30)
 	case "hbase":
 		s.in = live.Cluster(t, engine, 2)
 		s.args = []string{"--set", "engines.hbase.pre_split=6", "--set", "engines.hbase.timeout=5s"}
@@ -53,7 +54,7 @@ func (s *site) onDisk(t *testing.T, folder string, size int64) {
 		return
 	}
 	if s.engine == "cassandra" {
-		s.kill(t, folder) // it is that node's
+		s.kill(t, filepath.Dir(folder)) // it is that node's
 	} else if err := s.in.Down(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
