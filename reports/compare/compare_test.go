@@ -164,6 +164,16 @@ func TestClosedLoop(t *testing.T) {
 			t.Errorf("%s: %s %s", figure, f.interval(), f.Verdict)
 		}
 	}
+	// All operations of a loop have one rate: it is shown once.
+	change(base, "open", func(o *reports.Op) { o.Rate = 400 })
+	change(fresh, "open", func(o *reports.Op) { o.Rate = 320 })
+	var text bytes.Buffer
+	if err := compared(t, base, fresh, "*", false).WriteText(&text, 80, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := text.String(); strings.Count(got, " rate ") != 1 || !strings.Contains(got, "rates of one loop go together: 1 more") {
+		t.Errorf("rates of one loop:\n%s", got)
+	}
 	// Another number of operations meets other messages.
 	change(fresh, "list", func(o *reports.Op) { o.Store.Calls = 2.1 })
 	if f := figureOf(t, compared(t, base, fresh, "*", false), "list", "calls"); f.Verdict != CannotTell {
@@ -378,6 +388,7 @@ func sampleComparison(t *testing.T) *Comparison {
 func TestOutputs(t *testing.T) {
 	c := sampleComparison(t)
 	for name, write := range map[string]func(b *bytes.Buffer) error{
+		"text-60.txt":  func(b *bytes.Buffer) error { return c.WriteText(b, 60, false) },
 		"text-80.txt":  func(b *bytes.Buffer) error { return c.WriteText(b, 80, false) },
 		"text-all.txt": func(b *bytes.Buffer) error { return c.WriteText(b, 100, true) },
 		"comment.md":   func(b *bytes.Buffer) error { return c.WriteMarkdown(b) },
@@ -391,9 +402,9 @@ func TestOutputs(t *testing.T) {
 		if err := write(&got); err != nil {
 			t.Fatal(err)
 		}
-		if name == "text-80.txt" {
+		if columns := map[string]int{"text-60.txt": 60, "text-80.txt": 80}[name]; columns > 0 {
 			for line := range strings.Lines(got.String()) {
-				if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
+				if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > columns {
 					t.Errorf("%d columns: %s", n, line)
 				}
 			}

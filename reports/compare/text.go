@@ -34,6 +34,9 @@ func (c *Comparison) WriteText(w io.Writer, width int, all bool) error {
 		t.cell(&c.Cells[i], all)
 	}
 	t.line("")
+	if t.narrow() {
+		t.wrap("", "", fmt.Sprintf("left out on %d columns: the intervals of ratios, and the limits; %d columns have room for them.", t.width, wide))
+	}
 	for _, l := range c.legend() {
 		t.wrap("", "", l)
 	}
@@ -147,8 +150,20 @@ func (b Build) describe() string {
 	return s
 }
 
-// row fits 80 columns.
-const row = "  %-19s %7s %7s  %-18s %5s  %s"
+// wide is how many columns a whole row takes.
+const wide = 78
+
+func (t *text) narrow() bool { return t.width < wide }
+
+// row writes a row of the table. A narrow one has no interval and no limit.
+func (t *text) row(name, base, fresh, ratio, limit, said string) {
+	if t.narrow() {
+		ratio, _, _ = strings.Cut(ratio, " ")
+		t.line("  %-19s %7s %7s %6s %s", name, base, fresh, ratio, said)
+		return
+	}
+	t.line("  %-19s %7s %7s  %-18s %5s  %s", name, base, fresh, ratio, limit, said)
+}
 
 func (t *text) cell(c *Cell, all bool) {
 	t.line("")
@@ -162,10 +177,10 @@ func (t *text) cell(c *Cell, all bool) {
 	}
 	rows, left := c.rows(all)
 	if len(rows) > 0 {
-		t.line(row, "", "base", "new", "ratio", "limit", "")
+		t.row("", "base", "new", "ratio", "limit", "")
 	}
 	for _, f := range rows {
-		t.line(row, f.Op+" "+f.Name, f.value(f.Base), f.value(f.New), f.interval(), f.limit(), f.said())
+		t.row(f.Op+" "+f.Name, f.value(f.Base), f.value(f.New), f.interval(), f.limit(), f.said())
 	}
 	for _, l := range left {
 		t.wrap("  ", "", l)
@@ -174,13 +189,20 @@ func (t *text) cell(c *Cell, all bool) {
 
 // rows are the figures to show, and what is to be said of the others.
 func (c *Cell) rows(all bool) (rows []*Figure, left []string) {
-	same, equal, untold := 0, 0, map[string][]string{}
+	same, equal, alike, untold := 0, 0, 0, map[string][]string{}
 	var whys []string
+	rates := map[string]bool{} // shown
 	for i := range c.Figures {
 		f := &c.Figures[i]
+		shown := f.is.name == "rate" && f.Low != nil
 		switch {
+		case !all && shown && rates[f.interval()+f.limit()+f.said()]:
+			alike++
 		case all || f.Verdict == Worse || f.Verdict == Better || f.Verdict == CannotTell && f.is.timed() && f.Low != nil:
 			rows = append(rows, f)
+			if shown {
+				rates[f.interval()+f.limit()+f.said()] = true
+			}
 		case f.Verdict == CannotTell:
 			if untold[f.Why] == nil {
 				whys = append(whys, f.Why)
@@ -194,13 +216,16 @@ func (c *Cell) rows(all bool) (rows []*Figure, left []string) {
 	}
 	var more []string
 	if same > 0 {
-		more = append(more, fmt.Sprintf("the same: %d figures more", same))
+		more = append(more, fmt.Sprintf("the same: %d more", same))
 	}
 	if equal > 0 {
-		more = append(more, fmt.Sprintf("counted and equal: %d figures more", equal))
+		more = append(more, fmt.Sprintf("counted and equal: %d more", equal))
 	}
 	if len(more) > 0 {
 		left = append(left, strings.Join(more, "; "))
+	}
+	if alike > 0 {
+		left = append(left, fmt.Sprintf("rates of one loop go together: %d more with a ratio that stands above", alike))
 	}
 	for _, why := range whys {
 		left = append(left, "cannot tell, "+why+": "+strings.Join(untold[why], ", "))
