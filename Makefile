@@ -113,6 +113,12 @@ test-auth: ## run the tests of logins and TLS, on a Cassandra that it starts (ab
 	$(GO) run ./cmd/mailbench engine up cassandra --auth --port 0 --dir "$$work/c" >/dev/null; \
 	MAILBENCH_TEST_CASSANDRA_AUTH="$$work/c" $(GO) test ./drivers/cassandra -count=1 -v -run '^TestAuth$$'
 
+# CI does 20 of each engine. Cassandra and HBase are those of MAILBENCH_TEST_CASSANDRA and MAILBENCH_TEST_HBASE.
+OPENS ?= 1000
+.PHONY: opens
+opens: ## open and close each engine OPENS=1000 times; goroutines, connections and files must be the same after it
+	MAILBENCH_OPENS=$(OPENS) $(GO) test ./drivers/pebble ./drivers/cassandra ./drivers/hbase -count=1 -v -timeout 2h -run '^TestClosing$$'
+
 # Read the difference before it is committed: these are the jars that engine up runs.
 .PHONY: jars
 jars: ## fetch the jars of Cassandra and HBase with mvn and write the list of their SHA-256 anew

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/reports"
 )
 
 // A data set on a real engine is kept, used again, audited, and cleaned away; a
@@ -32,6 +35,9 @@ func TestClusterLive(t *testing.T) {
 			tiny = append(tiny, "--no-fail") // a busy machine may be overloaded
 			kept := append(slices.Clone(tiny), "--data", data)
 
+			if engine == "cassandra" { // it makes tables faster, and nothing here depends on the engine
+				hungUp(t, append(slices.Clone(tiny), "--contact", contact), namespaces)
+			}
 			out := mailbench(exitOK, tiny...)
 			// How often HBase's data is kept is between it and its file system.
 			copies := map[string]string{"cassandra": "replication ", "hbase": "wal "}[engine]
@@ -42,13 +48,9 @@ func TestClusterLive(t *testing.T) {
 			}
 			kept[6] = filepath.Join(t.TempDir(), "kept")
 			mailbench(exitOK, kept...)
-			var noted struct{ Namespace string }
-			b, err := os.ReadFile(filepath.Join(data, "conversation-"+engine, "dataset.json"))
-			if err == nil {
-				err = json.Unmarshal(b, &noted)
-			}
-			if err != nil || !slices.Contains(namespaces(), noted.Namespace) {
-				t.Fatalf("namespace %q of %v, err = %v", noted.Namespace, namespaces(), err)
+			noted := notedNamespace(t, filepath.Join(data, "conversation-"+engine, "dataset.json"))
+			if !slices.Contains(namespaces(), noted) {
+				t.Fatalf("namespace %q of %v", noted, namespaces())
 			}
 			if out := mailbench(exitOK, "schema", "diff", "conversation", "-e", engine, "--data", data); !strings.Contains(out, "no difference") {
 				t.Errorf("the tables that the run made: %s", out)
@@ -58,26 +60,78 @@ func TestClusterLive(t *testing.T) {
 				t.Errorf("used again:\n%s", out)
 			}
 			refusedBeside(t, data, append(kept, "--contact", contact))
-			if out := mailbench(exitOK, "engine", "clean", engine, noted.Namespace); !strings.Contains(out, "dropped "+noted.Namespace) {
+			if out := mailbench(exitOK, "engine", "clean", engine, noted); !strings.Contains(out, "dropped "+noted) {
 				t.Errorf("cleaned: %s", out)
 			}
-			mailbench(exitUsage, "engine", "clean", engine, noted.Namespace)
+			mailbench(exitUsage, "engine", "clean", engine, noted)
 			kept[6] = filepath.Join(t.TempDir(), "gone")
-			if out := mailbench(exitFailed, append(kept, "--audit=only")...); !strings.Contains(out, "is in namespace "+noted.Namespace+", which this") {
+			if out := mailbench(exitFailed, append(kept, "--audit=only")...); !strings.Contains(out, "is in namespace "+noted+", which this") {
 				t.Errorf("audit of what was cleaned away: %s", out)
 			}
 		})
 	}
 }
 
+// hungUp checks that a run whose terminal is closed saves what it measured, drops its namespace
+// and removes its temporary data.
+func hungUp(t *testing.T, args []string, namespaces func() []string) {
+	t.Helper()
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	heard := make(chan os.Signal, 1) // tests that run under nohup would pass on that they ignore it
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
+	run := runBeside(t, endless(args)...)
+	run.await("its measured phase", func() bool { return run.done("warmup") })
+	notes, err := filepath.Glob(filepath.Join(temp, "mailbench-*", "*", "dataset.json"))
+	if err != nil || len(notes) != 1 {
+		t.Fatalf("data sets %q, %v", notes, err)
+	}
+	name := notedNamespace(t, notes[0])
+	if !slices.Contains(namespaces(), name) {
+		t.Fatalf("namespace %s is not there while its run goes on: %q", name, namespaces())
+	}
+	if err := run.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	run.end(exitInterrupted)
+	if slices.Contains(namespaces(), name) {
+		t.Errorf("namespace %s is left", name)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left in TMPDIR: %v, %v", left, err)
+	}
+	if r, err := reports.Open(run.path("out")); err != nil || !r.Interrupted || len(r.Cells) == 0 {
+		t.Errorf("the results: %+v, %v", r, err)
+	}
+}
+
+// endless are the arguments of a run, without the first and its output folder, that goes on
+// until it is ended.
+func endless(args []string) []string {
+	long := slices.Clone(args[1:]) // without run
+	i := slices.Index(long, "-o")
+	return append(slices.Delete(long, i, i+2), "--set", "phases.measure.duration=10m", "--quiet=false")
+}
+
+func notedNamespace(t *testing.T, file string) string {
+	t.Helper()
+	var noted struct{ Namespace string }
+	b, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(b, &noted)
+	}
+	if err != nil || noted.Namespace == "" {
+		t.Fatalf("no namespace is noted in %s: %v", file, err)
+	}
+	return noted.Namespace
+}
+
 // refusedBeside checks that a run on a data set which another process uses is
 // refused, and that the other one goes on and loses nothing by it.
 func refusedBeside(t *testing.T, data string, args []string) {
 	t.Helper()
-	long := slices.Clone(args[1:]) // without run
-	i := slices.Index(long, "-o")
-	long = append(slices.Delete(long, i, i+2), "--set", "phases.measure.duration=10m", "--quiet=false")
-	first := runBeside(t, long...)
+	first := runBeside(t, endless(args)...)
 	first.await("its measured phase", func() bool { return first.done("warmup") })
 
 	args = append(slices.Clone(args), "-o", filepath.Join(t.TempDir(), "second"))

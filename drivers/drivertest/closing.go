@@ -18,7 +18,11 @@ import (
 // after, and leaves nothing of the store in the process. It opens its stores with the
 // options given, one after another. It must not run beside other tests of the process.
 func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	times := 20
+	if n, err := strconv.Atoi(os.Getenv("MAILBENCH_OPENS")); err == nil { // make opens
+		times = n
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience+time.Duration(times)*5*time.Second)
 	defer cancel()
 	if e.Remote {
 		OpenLive(t, e, o) // drops the namespace in the end
@@ -45,7 +49,7 @@ func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
 		again.client().expectCount(written, "all", "writes")
 		again.close()
 	})
-	t.Run("opens", func(t *testing.T) { opens(t, func() { open(t).close() }) })
+	t.Run("opens", func(t *testing.T) { opens(t, times, func() { open(t).close() }) })
 }
 
 func (s *suite) close() {
@@ -115,13 +119,9 @@ func (s *suite) closeUnderWrites() int {
 	return int(written.Load())
 }
 
-// opens opens and closes stores (MAILBENCH_OPENS=20 of them) and compares the goroutines
-// and open files of the process.
-func opens(t *testing.T, openAndClose func()) {
-	times := 20
-	if n, err := strconv.Atoi(os.Getenv("MAILBENCH_OPENS")); err == nil {
-		times = n
-	}
+// opens opens and closes so many stores and compares the goroutines and open files of the
+// process.
+func opens(t *testing.T, times int, openAndClose func()) {
 	openAndClose() // what a client makes once for the process
 	goroutines, files := settled(t, runtime.NumGoroutine()), openFiles()
 	for range times {
