@@ -85,6 +85,9 @@ func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 	return found, nil
 }
 
+// Distribution is the curve of a histogram under that name.
+func Distribution(name string, h *hdr.Histogram) Curve { return Curve{Op: name, Points: points(h)} }
+
 // points samples a distribution at even steps of the logarithm of 1/(1-p). It ends at
 // the percentile that only the slowest value is beyond.
 func points(h *hdr.Histogram) []Point {

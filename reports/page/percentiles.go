@@ -85,6 +85,12 @@ func ofSection(s *reports.Section, curves []reports.Curve) []reports.Curve {
 // equally far apart. It ends at that many nines.
 func newPercentileChart(title string, curves []reports.Curve, nines float64, name func(*reports.Curve) string, series func(string) int) chart {
 	ch := newChart(title, "percentile", chartHeight)
+	ch.drawPercentiles(curves, nines, name, series)
+	return ch
+}
+
+// drawPercentiles draws the curves.
+func (ch *chart) drawPercentiles(curves []reports.Curve, nines float64, name func(*reports.Curve) string, series func(string) int) {
 	least, most := int64(math.MaxInt64), int64(1)
 	for i := range curves {
 		for _, p := range curves[i].Points {
@@ -114,8 +120,7 @@ func newPercentileChart(title string, curves []reports.Curve, nines float64, nam
 		}
 		ends = append(ends, fmt.Sprintf("%s: median %s, slowest %s", n, units.Duration(float64(median.Nanoseconds)), units.Duration(float64(last.Nanoseconds))))
 	}
-	ch.Summary = "Latency of " + title + " by percentile. " + strings.Join(ends, "; ") + "."
-	return ch
+	ch.Summary = "Latency of " + ch.Title + " by percentile. " + strings.Join(ends, "; ") + "."
 }
 
 // ninesOf is where a percentile lies on the axis: 0 at 0, 1 at 90, 2 at 99.
