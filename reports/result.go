@@ -98,6 +98,8 @@ type Phase struct {
 	SHA256   string `json:"sha256,omitempty"`
 	// Trials are the digests of each trial; SHA256 is that of the first.
 	Trials []string `json:"trials_sha256,omitempty"`
+	// Trace is the SHA-256 of the file that the phase replays.
+	Trace string `json:"trace_sha256,omitempty"`
 }
 
 // Environment is where a run was made.

@@ -2,7 +2,10 @@ package replay
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"strings"
@@ -19,6 +22,8 @@ type Trace struct {
 	others []int32 // recipients of deliveries to several
 	users  int
 	counts workloads.Mix
+	// SHA256 is of the file, in hex.
+	SHA256 string
 }
 
 // operation is one operation of a trace: 32 bytes, of which a long trace has many.
@@ -73,7 +78,8 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 		}
 		return n
 	}
-	err = Read(ctx, name, f, func(l *Line, op workloads.Op) error {
+	sum := sha256.New()
+	err = Read(ctx, name, io.TeeReader(f, sum), func(l *Line, op workloads.Op) error {
 		if len(t.all) == 0 {
 			first = l.Time
 		}
@@ -101,7 +107,7 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 		t.counts[op]++
 		return nil
 	})
-	t.users = len(users)
+	t.users, t.SHA256 = len(users), hex.EncodeToString(sum.Sum(nil))
 	if err == nil && len(t.all) == 0 {
 		err = fmt.Errorf("trace %s has no operations", name)
 	}

@@ -174,6 +174,9 @@ func TestReplayedTrace(t *testing.T) {
 	if cell.Ops["deliver"].Count != 50 || cell.Ops["list"].Count != 50 || cell.Offered.Span < 0.48 || cell.Offered.Span > 0.52 {
 		t.Errorf("replayed %+v of %+v", cell.Offered, cell.Ops)
 	}
+	if p := r.Phases[len(r.Phases)-1]; p.Trace != digest([]byte(b.String())) {
+		t.Errorf("the phase %+v has not the digest of its trace", p)
+	}
 	sized := 0
 	for _, folder := range d.folders {
 		for _, m := range folder {

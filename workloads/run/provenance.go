@@ -10,6 +10,7 @@ import (
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/replay"
 )
 
 // provenance is the result before anything was measured: all that it takes to
@@ -52,6 +53,11 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 	for i := range c.Workload.Phases {
 		p := &c.Workload.Phases[i]
 		phase := reports.Phase{Name: p.Name, Kind: p.Kind.String()}
+		if p.Replay != nil {
+			if t, ok := p.Replay.Source.(*replay.Trace); ok {
+				phase.Trace = t.SHA256
+			}
+		}
 		if p.Runs() {
 			for trial := range max(1, c.Trials) {
 				drawn := *p
