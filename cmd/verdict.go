@@ -45,13 +45,7 @@ func verdict(r *reports.Run, noFail bool) error {
 // notFound is the error of the first search that did not find a rate.
 func notFound(r *reports.Run) error {
 	for i := range r.Searches {
-		s := &r.Searches[i]
-		if s.Found == nil {
-			continue
-		}
-		switch s.Found.Limit {
-		case reports.LimitStore, reports.LimitMachine, reports.LimitMaxRate:
-		default:
+		if s := &r.Searches[i]; s.Found != nil && !s.Found.OK() {
 			return statusError{exitBroken, fmt.Errorf("%s on %s, phase %s: highest rate: %s", s.Model, s.Engine, s.Phase, s.Found.Text)}
 		}
 	}

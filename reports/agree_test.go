@@ -95,6 +95,7 @@ func TestOutputsAgree(t *testing.T) {
 	t.Run("csv", func(t *testing.T) { csvAgrees(t, cells, written(t, WriteCSV)) })
 	t.Run("bench", func(t *testing.T) { benchAgrees(t, cells, written(t, WriteBench)) })
 	t.Run("junit", func(t *testing.T) { junitAgrees(t, cells, written(t, WriteJUnit)) })
+	t.Run("searches", searchesAgree)
 	tables := markdownRows(t, written(t, WriteMarkdown))
 	t.Run("markdown", func(t *testing.T) { markdownAgrees(t, cells, tables) })
 	t.Run("text", func(t *testing.T) {
@@ -109,6 +110,50 @@ func TestOutputsAgree(t *testing.T) {
 			}
 		}
 	})
+}
+
+// searchesAgree looks for what run.json says of a search in the outputs that show it.
+func searchesAgree(t *testing.T) {
+	var r struct {
+		Searches []struct {
+			Found struct{ Text string }
+			Steps []struct {
+				Rate    float64
+				Verdict string
+				Cell    struct {
+					AllOps struct{ Response Latency } `json:"all_ops"`
+				}
+			}
+		}
+	}
+	text, err := os.ReadFile("testdata/sample/run.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &r); err != nil || len(r.Searches) != 1 || len(r.Searches[0].Steps) != 2 {
+		t.Fatalf("searches of run.json: %+v, %v", r, err)
+	}
+	found := r.Searches[0].Found.Text
+	outputs := map[string]string{
+		"Markdown": written(t, WriteMarkdown), "JUnit": written(t, WriteJUnit),
+		"the text": written(t, func(w io.Writer, r *Run) error { return WriteText(w, r, 200) }),
+	}
+	for name, output := range outputs {
+		if !strings.Contains(output, found) {
+			t.Errorf("%s does not say %q", name, found)
+		}
+	}
+	for _, step := range r.Searches[0].Steps {
+		rate, p50 := units.Amount(step.Rate), units.Duration(float64(step.Cell.AllOps.Response.P50))
+		row := regexp.MustCompile(`(?m)^\| ` + rate + ` \| ` + step.Verdict + ` \| \S+ \| ` + p50 + ` \|`)
+		line := regexp.MustCompile(`(?m)^ +` + rate + ` +\S+ +` + p50 + ` .* ` + step.Verdict + `$`)
+		if !row.MatchString(outputs["Markdown"]) || !line.MatchString(outputs["the text"]) {
+			t.Errorf("the step of %s/s is not in Markdown and text as %s, %s", rate, p50, step.Verdict)
+		}
+	}
+	if one := `name="measure: highest rate"`; !strings.Contains(outputs["JUnit"], one) || !strings.Contains(outputs["JUnit"], `type="unfinished"`) {
+		t.Errorf("JUnit has no failing case %s", one)
+	}
 }
 
 func csvAgrees(t *testing.T, cells []raw, text string) {
@@ -315,9 +360,10 @@ func junitAgrees(t *testing.T, cells []raw, text string) {
 			}
 		}
 	}
-	// Three audits, one of which found data lost, and the run was interrupted.
-	outcomes["test"] += 4
-	outcomes["failure"]++
+	// Three audits, one of which found data lost, a search that found no rate, and the run
+	// was interrupted.
+	outcomes["test"] += 5
+	outcomes["failure"] += 2
 	outcomes["error"]++
 	s := got.Suites[0]
 	if s.Tests != outcomes["test"] || s.Failures != outcomes["failure"] || s.Errors != outcomes["error"] || s.Skipped != outcomes["skipped"] || len(s.Cases) != s.Tests {

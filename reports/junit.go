@@ -65,6 +65,9 @@ func WriteJUnit(w io.Writer, r *Run) error {
 			s.Cases = append(s.Cases, c.Objectives[j].junit(s.Name, c))
 		}
 	}
+	for i := range r.Searches {
+		s.Cases = append(s.Cases, r.Searches[i].junit(s.Name))
+	}
 	for i := range r.Audits {
 		s.Cases = append(s.Cases, r.Audits[i].junit(s.Name))
 	}
@@ -141,6 +144,28 @@ func (a *Attained) junit(workload string, c *Cell) junitCase {
 		one.Skipped = &junitOutcome{Message: said}
 	default:
 		one.Failure = &junitOutcome{said, string(a.Verdict)}
+	}
+	return one
+}
+
+// junit is a case of a search. It fails where the run's exit status says so.
+func (s *Search) junit(workload string) junitCase {
+	one := junitCase{Class: junitClass(workload, s.Model, s.Engine), Name: junitText(s.Phase) + ": highest rate"}
+	seconds := 0.0
+	if s.Trial > 1 {
+		one.Name += fmt.Sprintf(" #%d", s.Trial)
+	}
+	for _, step := range s.Steps {
+		seconds += step.Cell.Seconds
+	}
+	one.Time = float(seconds)
+	switch {
+	case s.Found == nil:
+		one.Error = &junitOutcome{junitText("unfinished: " + s.Unfinished), string(LimitUnfinished)}
+	case !s.Found.OK():
+		one.Failure = &junitOutcome{junitText(s.Found.Text), string(s.Found.Limit)}
+	default:
+		one.Out = junitText(s.Found.Text)
 	}
 	return one
 }

@@ -17,6 +17,9 @@ func WriteMarkdown(w io.Writer, r *Run) error {
 	view, all := r.Overview(), Sections(r)
 	m.head(view)
 	m.objectives()
+	for i := range r.Searches {
+		m.search(&r.Searches[i])
+	}
 	for i := range view.Parts {
 		m.overview(&view.Parts[i])
 	}
@@ -92,6 +95,28 @@ func (m *markdown) objectives() {
 			m.row(a.Objective+" "+a.Bound, c.Phase, m.names.Of(c), a.Shown, string(a.Verdict))
 		}
 	}
+}
+
+// search writes what a search for the highest rate found, and its curve, folded.
+func (m *markdown) search(s *Search) {
+	m.line("\n**Highest rate** of %s", units.Markdown(s.Title(m.names)))
+	if s.Found != nil {
+		m.line("\n%s", units.Markdown(s.Found.Text))
+	}
+	m.line("\n<details><summary>%s</summary>", units.Markdown(s.Expected()))
+	if grown := s.Grown(); grown != "" {
+		m.line("\n%s", units.Markdown(grown))
+	}
+	if len(s.Steps) > 0 {
+		m.line("")
+		m.row("rate/s", "", "achieved", "p50", "p99", "errors")
+		m.line("|--:|---|--:|--:|--:|--:|")
+	}
+	for _, step := range s.Curve() {
+		f := step.Figures()
+		m.row(f.Rate, string(step.Verdict), f.Achieved, f.P50, f.P99, f.Errors)
+	}
+	m.line("\n</details>")
 }
 
 // overview writes the table of operations by models of one phase.

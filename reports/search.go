@@ -61,3 +61,9 @@ const (
 	LimitUnclear    Limit = "unclear"
 	LimitUnfinished Limit = "unfinished"
 )
+
+// OK reports whether a limit of the store or its machine, or the bound of the search, ended
+// it: then the rate is what was asked for.
+func (r *SearchResult) OK() bool {
+	return r.Limit == LimitStore || r.Limit == LimitMachine || r.Limit == LimitMaxRate
+}

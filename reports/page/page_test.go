@@ -417,3 +417,44 @@ func FuzzPage(f *testing.F) {
 		}
 	})
 }
+
+// The percentiles of several runs lie over each other, each run in its colour.
+func TestCurvesOfSeveralRuns(t *testing.T) {
+	s := sample(t)
+	v := newSeveralView([]Source{s, s, s})
+	if len(v.Curves) == 0 {
+		t.Fatal("no curves")
+	}
+	for _, c := range v.Curves {
+		if len(c.Charts) == 0 || len(c.Legend) != 3 {
+			t.Errorf("%s: %d charts, legend %v", c.Title, len(c.Charts), c.Legend)
+		}
+		for _, ch := range c.Charts {
+			if len(ch.Lines) != 3 || ch.Lines[0].Name != "run 1" || ch.Lines[2].Name != "run 3" || ch.Lines[0].Series == ch.Lines[1].Series {
+				t.Errorf("%s, %s: lines %+v", c.Title, ch.Title, ch.Lines)
+			}
+		}
+	}
+	if words := wellFormed(t, write(t, s, s)); !strings.Contains(words, "laid over each other") {
+		t.Error("the page does not show them")
+	}
+}
+
+// A search is drawn, with each measurement in the table beside it.
+func TestSearchIsDrawn(t *testing.T) {
+	s := sample(t)
+	v := newRunView(&s)
+	if len(v.Found) != 1 || v.Found[0].Chart == nil {
+		t.Fatalf("searches %+v", v.Found)
+	}
+	ch := v.Found[0].Chart
+	if len(ch.Dots) != 2 || ch.Dots[0].Ring || !ch.Dots[1].Ring || ch.Dots[0].X >= ch.Dots[1].X {
+		t.Errorf("dots %+v: want one that held and, at a higher rate, one that did not", ch.Dots)
+	}
+	words := wellFormed(t, write(t, s))
+	for _, want := range []string{s.Run.Searches[0].Found.Text, "expected, as the workload expects nothing: errors <0.1%", "500 500 600µs", "broken"} {
+		if !strings.Contains(words, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}

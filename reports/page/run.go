@@ -18,6 +18,8 @@ type runView struct {
 	Overview    *reports.Overview
 	Fine        string // if every verdict is ok
 	Matrices    []matrix
+	Found       []searchView
+	FoundLegend []line
 	Phases      []phaseView // measured ones
 	Loads       []phaseView // the others
 	Strips      []strip
@@ -68,6 +70,7 @@ func newRunView(s *Source) *runView {
 	if len(v.Overview.Verdicts) == 0 && len(r.Cells) > 0 {
 		v.Fine = "All verdicts are ok: the figures are those of the engines at the load that was asked for."
 	}
+	v.Found, v.FoundLegend = newSearchViews(r, n), searchLegend
 	for i := range v.Overview.Parts {
 		if m := newMatrix(&v.Overview.Parts[i]); len(m.Columns) > 1 {
 			v.Matrices = append(v.Matrices, m)

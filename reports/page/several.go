@@ -19,6 +19,7 @@ type severalView struct {
 	Same        []fact // what all runs have in common
 	Differences []difference
 	Blocks      []block
+	Curves      []severalCurves
 	Operations  []glossary.Term
 	Columns     []glossary.Term
 	Compare     string // the command that says what is more than chance
@@ -93,6 +94,7 @@ func newSeveralView(sources []Source) *severalView {
 	v.Compare = "mailbench compare " + names[0] + " " + names[len(names)-1]
 	v.settings(sources)
 	v.figures(sources)
+	v.curves(sources)
 	return v
 }
 

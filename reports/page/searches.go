@@ -1,0 +1,103 @@
+package page
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// searchView is a search for the highest rate: what it found, and latency against rate.
+type searchView struct {
+	Title, Found, Expected, Grown string
+	Bad                           bool // it did not find the rate
+	Steps                         []searchStep
+	Chart                         *chart
+}
+
+type searchStep struct {
+	reports.StepFigures
+	Verdict reports.StepVerdict
+	Text    string
+	Held    bool
+}
+
+// searchLegend explains the lines of the charts.
+var searchLegend = []line{{Name: "p50", Series: seriesP50}, {Name: "p99", Series: seriesP99}}
+
+func newSearchViews(r *reports.Run, n reports.Names) []searchView {
+	var views []searchView
+	for i := range r.Searches {
+		s := &r.Searches[i]
+		v := searchView{Title: s.Title(n), Expected: s.Expected(), Grown: s.Grown()}
+		if f := s.Found; f != nil {
+			v.Found, v.Bad = f.Text, !f.OK()
+		}
+		steps := s.Curve()
+		for i := range steps {
+			step := &steps[i]
+			v.Steps = append(v.Steps, searchStep{step.Figures(), step.Verdict, step.Text, step.Verdict == reports.StepHeld})
+		}
+		v.Chart = newSearchChart(s, steps)
+		views = append(views, v)
+	}
+	return views
+}
+
+// newSearchChart draws latency against rate; nil if there are fewer than two rates to draw.
+// A percentile at which operations never ended has no place on it.
+func newSearchChart(s *reports.Search, steps []reports.SearchStep) *chart {
+	ch := newChart("latency of all that was due, by rate", "operations a second", chartHeight)
+	ch.Top += 10 // for the label of the highest rate
+	least, most, rate, drawn := int64(math.MaxInt64), int64(1), 0.0, 0
+	for i := range steps {
+		rate = max(rate, steps[i].Rate)
+		if l := steps[i].Due(); l != nil {
+			drawn++
+			for _, ns := range []int64{l.P50, l.P99} {
+				if ns > 0 {
+					least, most = min(least, ns), max(most, ns)
+				}
+			}
+		}
+	}
+	if drawn < 2 || least > most {
+		return nil
+	}
+	x := newLinearScale(rate, ch.Left, ch.Right)
+	y := newLogScale(least, most, ch.Bottom, ch.Top)
+	ch.X, ch.Y = x.ticks(units.Amount), y.ticks()
+	for _, of := range []struct {
+		line
+		ns func(*reports.Latency) int64
+	}{
+		{searchLegend[0], func(l *reports.Latency) int64 { return l.P50 }},
+		{searchLegend[1], func(l *reports.Latency) int64 { return l.P99 }},
+	} {
+		var points polyline
+		for i := range steps {
+			step := &steps[i]
+			l := step.Due()
+			if l == nil || of.ns(l) <= 0 {
+				points.lift()
+				continue
+			}
+			at, height := x.at(step.Rate), y.at(float64(of.ns(l)))
+			points.add(at, height)
+			ch.Dots = append(ch.Dots, dot{
+				at, height, of.Series,
+				fmt.Sprintf("%s/s, %s %s: %s", units.Amount(step.Rate), of.Name, units.Duration(float64(of.ns(l))), step.Verdict),
+				step.Verdict != reports.StepHeld,
+			})
+		}
+		of.Segments = points.drawn()
+		ch.Lines = append(ch.Lines, of.line)
+	}
+	ch.Summary = fmt.Sprintf("Latency against rate of %s, %d measurements.", s.Model, len(steps))
+	if f := s.Found; f != nil && f.Rate > 0 {
+		ch.Marks = append(ch.Marks, mark{At: x.at(f.Rate)})
+		ch.Summary += " " + f.Text
+	}
+	return &ch
+}

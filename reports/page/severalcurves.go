@@ -1,0 +1,81 @@
+package page
+
+import (
+	"slices"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+// severalCurves are the percentile curves of a phase of one model on one engine: a chart
+// of each operation, with a line for each run.
+type severalCurves struct {
+	Title  string
+	Legend []line
+	Charts []chart
+}
+
+// curves lays the runs' percentile curves over each other.
+func (v *severalView) curves(sources []Source) {
+	type key struct{ model, engine, phase string }
+	type of struct {
+		reports.Curve
+		run int
+	}
+	var order []key
+	ops, all := map[key][]string{}, map[key]map[string][]of{}
+	engines := false
+	for i := range sources {
+		for _, c := range sources[i].Curves {
+			if len(c.Points) == 0 || !measured(sources[i].Run, &c) {
+				continue
+			}
+			k := key{c.Model, c.Engine, c.Phase}
+			if all[k] == nil {
+				order, all[k] = append(order, k), map[string][]of{}
+			}
+			if !slices.Contains(ops[k], c.Op) {
+				ops[k] = append(ops[k], c.Op)
+			}
+			all[k][c.Op] = append(all[k][c.Op], of{c, i})
+			engines = engines || k.engine != order[0].engine
+		}
+	}
+	for _, k := range order {
+		s := severalCurves{Title: k.model + ", " + k.phase}
+		if engines {
+			s.Title = k.model + "/" + k.engine + ", " + k.phase
+		}
+		var colours palette
+		for i := range v.Runs {
+			colours.series(v.Runs[i].Label) // each run has its colour, also where it lacks an operation
+		}
+		for _, op := range ops[k] {
+			if len(all[k][op]) < 2 {
+				continue // nothing lies beside it
+			}
+			var curves []reports.Curve
+			nines := 2.0
+			for _, c := range all[k][op] {
+				nines = max(nines, ninesOf(c.Points[len(c.Points)-1].Percentile))
+				curves = append(curves, c.Curve)
+			}
+			names := map[*reports.Curve]string{}
+			for i := range curves {
+				names[&curves[i]] = v.Runs[all[k][op][i].run].Label
+			}
+			name := func(c *reports.Curve) string { return names[c] }
+			s.Charts = append(s.Charts, newPercentileChart(op, curves, nines, name, colours.series))
+		}
+		if len(s.Charts) > 0 {
+			s.Legend = colours.legend()
+			v.Curves = append(v.Curves, s)
+		}
+	}
+}
+
+// measured reports whether the curve is of a phase that was measured.
+func measured(r *reports.Run, c *reports.Curve) bool {
+	return slices.ContainsFunc(r.Cells, func(o reports.Cell) bool {
+		return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase && o.Measured()
+	})
+}
