@@ -217,11 +217,11 @@ func newSeveralRow(columns []*column, op string) (severalRow, bool) {
 			cell, value := severalCell{Text: "-"}, math.NaN()
 			if c != nil {
 				if o, ok := c.op(op); ok && o.Count > 0 {
-					value, cell.Trouble = of(o), c.trouble()
+					value = of(o)
 				}
 			}
 			if !math.IsNaN(value) {
-				some, cell.Text = true, text(value)
+				some, cell.Text, cell.Trouble = true, text(value), c.trouble()
 				if math.IsNaN(first) {
 					first = value
 				} else if first > 0 {
