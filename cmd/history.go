@@ -52,8 +52,7 @@ phase of a model on an engine, and otava.yaml.`,
   mailbench history results --metric list.p99
   mailbench history results --metric 'james/*.calls' --json
   mailbench history results -o history.html
-  mailbench history results --otava otava
-  cd otava && otava analyze --config-file otava.yaml james.embedded.measure`,
+  mailbench history results --otava otava   files for "otava analyze"`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("history takes one folder that holds folders of results; see %q", cmd.CommandPath()+" --help")
