@@ -30,6 +30,9 @@ func TestHelpFits80Columns(t *testing.T) {
 		if c.Runnable() && !strings.Contains(b.String(), "Flags:") {
 			t.Errorf("%s: no flags in the help", c.CommandPath())
 		}
+		if strings.Contains(b.String(), "/tmp") { // where others can make what a command then finds
+			t.Errorf("%s: the help names a folder for everybody", c.CommandPath())
+		}
 		for line := range strings.Lines(b.String()) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
 				t.Errorf("%s: %d columns: %s", c.CommandPath(), n, line)
