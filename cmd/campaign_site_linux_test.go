@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"net"
 	"os"
 	"os/exec"
@@ -84,7 +85,7 @@ func (s *site) up(t *testing.T) {
 
 func (s *site) kill(t *testing.T, name string) {
 	t.Helper()
-	if err := s.in.Kill(t.Context(), name); err != nil {
+	if err := s.in.Kill(context.WithoutCancel(t.Context()), name); err != nil { // also in a clean-up
 		t.Error(err)
 	}
 }
