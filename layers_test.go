@@ -47,14 +47,17 @@ var layers = []struct {
 	{"reports/latency", nil, []string{"drivers/launch/live"}},
 	{"reports/compare", []string{"reports", "reports/units"}, nil},
 	{"reports/history", []string{"reports", "reports/compare", "reports/units"}, nil},
+	{"reports/summary", []string{"reports", "reports/latency"}, nil},
+	{"reports/merge", []string{"reports", "reports/judge", "reports/latency", "reports/summary"}, nil},
 	{"reports/judge", []string{"reports", "reports/units"}, nil},
 	{"reports/search", []string{"reports", "reports/judge", "reports/units"}, nil},
 	{"workloads/crash", nil, nil},
+	{"workloads/meet", []string{"schemas", "drivers", "workloads"}, []string{"drivers/*"}},
 	{"workloads/ledger", []string{"private", "drivers", "models", "models/mail", "reports", "workloads/crash"}, []string{"workloads"}},
 	{
 		"workloads/target",
 		[]string{
-			"private", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/crash", "workloads/ledger", "workloads/messages", "reports",
+			"private", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/crash", "workloads/ledger", "workloads/meet", "workloads/messages", "reports",
 		},
 		nil,
 	},

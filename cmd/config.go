@@ -41,6 +41,12 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if c.FindMax != nil && c.Audit == run.AuditOnly {
 		return nil, usagef("--find-max measures, and --audit=only does not: leave one of them out")
 	}
+	if c.Shard, c.Start, err = f.shard.parse(); err != nil {
+		return nil, err
+	}
+	if c.Shard.Divides() && c.FindMax != nil {
+		return nil, usagef("--find-max searches with one load generator: leave it out, or leave --shard out")
+	}
 	c.Null = &known.floor
 	more, err := contactOverride(c.Engines, f.contact)
 	if err != nil {
@@ -58,6 +64,9 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 		names = append(names, m.Name)
 	}
 	if err := c.Workload.CheckExpect(names, known.engineNames()); err != nil {
+		return nil, usage(err)
+	}
+	if err := c.Shard.Check(c.Workload); err != nil {
 		return nil, usage(err)
 	}
 	return c, nil

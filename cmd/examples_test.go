@@ -120,8 +120,8 @@ func example(t *testing.T, line string) {
 		}
 		store := strings.HasPrefix(command, "mailbench schema diff ") || strings.HasPrefix(command, "mailbench schema validate ")
 		// A search takes as long as the machine is slow; the scripts have a short one.
-		asks := slices.Contains(args, "--live") || slices.Contains(args, "--find-max")
-		if len(args) > 0 && (args[0] == "engine" || args[0] == "compare" || args[0] == "history") || store || asks {
+		asks := slices.Contains(args, "--live") || slices.Contains(args, "--find-max") || slices.Contains(args, "--shard")
+		if len(args) > 0 && (args[0] == "engine" || args[0] == "compare" || args[0] == "history" || args[0] == "merge") || store || asks {
 			understood(t, line, args)
 			continue
 		}

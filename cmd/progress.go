@@ -84,6 +84,9 @@ func about(d time.Duration) string {
 
 // where says what is under way; the phase's name is the user's.
 func where(p run.Progress) string {
+	if p.Model == "" { // before the first
+		return printable(p.Phase)
+	}
 	return fmt.Sprintf("[%d/%d] %s on %s: %s", p.Cell, p.Cells, p.Model, p.Engine, printable(p.Phase))
 }
 

@@ -37,6 +37,7 @@ type runFlags struct {
 	from, metrics   string
 	dryRun          bool
 	findMax         findMaxFlags
+	shard           shardFlags
 }
 
 func newRun(known registry) *cobra.Command {
@@ -69,7 +70,13 @@ what the workload expects, for each model on each engine. The rate doubles until
 a step breaks; the bracket is then halved, and both its ends are measured twice.
 A workload that expects nothing is held to achieved >=99%, errors <0.1% and
 p99 <100ms. Where the client is the limit, or engine and client together fill
-the processors that they share, the result is only 'at least'.`,
+the processors that they share, the result is only 'at least'.
+
+--shard I/N carries out part I of N of a run: every N-th user, at the times that
+their operations have in the whole run. Start N of them on as many machines,
+with the same flags and the same --start TIME. On an engine over a network they
+load one data set together and begin each phase together; the first makes the
+tables, and drops them. "mailbench merge" puts their results together.`,
 		Example: `  mailbench run
   mailbench run workday -m james,datastax --set phases.measure.rate=200/s
   mailbench run workday -m james,james@plain-flags
@@ -80,6 +87,7 @@ the processors that they share, the result is only 'at least'.`,
   mailbench run listing --find-max --set 'expect.list.p99=<20ms'
   mailbench run mine.yaml --trials 6 -o results/mine
   mailbench run --from results/mine
+  mailbench run -e cassandra -m james --shard 1/4 --start 2026-05-01T12:00:00Z
   mailbench run sessions --dry-run`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -121,6 +129,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done: operations, bytes, time and disk")
 	f.findMax.bind(flags)
+	f.shard.bind(flags)
 	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost, nor what waiting costs")
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
 	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics\nwhile it goes on; without HOST on loopback only")

@@ -128,6 +128,9 @@ type Evidence struct {
 	Windows []float64 `json:"windows_ns,omitempty"`
 	Lags    []int64   `json:"lags_ns,omitempty"`
 	Trend   *Trend    `json:"trend,omitempty"` // of Windows, if there are enough
+
+	// Shards are what the shards of a merged run amount to by themselves.
+	Shards []ShardVerdict `json:"shards,omitempty"`
 }
 
 // Trend is the line through the service times of a phase's windows, from the first to the

@@ -18,6 +18,7 @@ type Run struct {
 	Interrupted bool              `json:"interrupted,omitempty"`
 	Machine     Machine           `json:"machine"`
 	Shard       Shard             `json:"shard"`
+	Shards      []ShardRun        `json:"shards,omitempty"` // of a merged run
 	Environment Environment       `json:"environment"`
 	Config      Config            `json:"config"`
 	Settings    map[string]string `json:"settings"` // settings of the engines' clients
@@ -57,10 +58,12 @@ type Machine struct {
 }
 
 // Shard is the part of a run that one load generator carried out. A run of one
-// generator is shard 1 of 1.
+// generator is shard 1 of 1. Start is the time at which the shards began, as all of them
+// were told.
 type Shard struct {
-	Index int `json:"index"` // from 1
-	Of    int `json:"of"`
+	Index int    `json:"index"` // from 1
+	Of    int    `json:"of"`
+	Start string `json:"start,omitempty"`
 }
 
 // Config is what the command line said of the run.

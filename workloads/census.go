@@ -17,7 +17,10 @@ type Census struct {
 	shared   bool
 	first    []int32 // of user u: its first folder in counts; one more at the end
 	counts   []int32 // messages of each folder
+	folders  int
 	messages int
+	all      int   // messages of all shards
+	shard    Shard // whose folders and messages are counted
 }
 
 // Census draws the workload's population. Folder f of user u is drawn from
@@ -50,6 +53,7 @@ func (w *Workload) Census(ctx context.Context) (*Census, error) {
 		}
 		c.first = append(c.first, int32(len(c.counts)))
 	}
+	c.folders, c.all = len(c.counts), c.messages
 	return c, nil
 }
 
@@ -120,10 +124,11 @@ func (c *Census) FolderMessages(user, folder int) int {
 	return int(c.counts[int(c.first[user])+folder])
 }
 
-// Folders returns how many folders there are in all.
-func (c *Census) Folders() int { return len(c.counts) }
+// Folders returns how many folders there are in all; of a shard, how many it has.
+func (c *Census) Folders() int { return c.folders }
 
-// Messages returns how many messages the load delivers in all.
+// Messages returns how many messages the load delivers in all; of a shard, how many it
+// delivers itself.
 func (c *Census) Messages() int { return c.messages }
 
 // Arrival is one message of the load.

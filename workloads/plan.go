@@ -221,7 +221,7 @@ func (p *Plan) draw(o *Operation) {
 	case Flag, Label, Subscribe:
 		o.On = r.Chance(h.on)
 	case SearchSender:
-		o.Message = uint64(r.IntN(max(1, p.census.Messages())))
+		o.Message = uint64(r.IntN(max(1, p.census.all)))
 	}
 	if folders > 1 && (o.Op == Move || o.Op == Label) {
 		o.To = (o.Folder + 1 + r.IntN(folders-1)) % folders

@@ -29,10 +29,11 @@ type Stream interface {
 	Span() time.Duration
 }
 
-// Stream returns the operations of a warm-up or a measured phase.
+// Stream returns the operations of a warm-up or a measured phase; of the census of a
+// shard, those of the shard's users.
 func (w *Workload) Stream(p *Phase, c *Census) Stream {
 	if p.Replay != nil {
-		return p.Replay.Source.Stream(w, p, c)
+		return c.shard.of(p.Replay.Source.Stream(w, p, c), c.Users())
 	}
 	s := &merged{phase: *p, open: p.Arrivals != Closed}
 	if len(p.Streams) == 0 {
@@ -44,7 +45,7 @@ func (w *Workload) Stream(p *Phase, c *Census) Stream {
 		one.Trial, one.Lacks = p.Trial, p.Lacks
 		s.parts = append(s.parts, w.part(&one, c))
 	}
-	return s
+	return c.shard.of(s, c.Users())
 }
 
 // merged is the streams of a phase, in the order in which their operations are due. Only
@@ -249,7 +250,7 @@ func (c *Census) LoadStream(ctx context.Context) (Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &loadStream{order: order}, nil
+	return c.shard.of(&loadStream{order: order}, c.Users()), nil
 }
 
 type loadStream struct {

@@ -155,7 +155,7 @@ func settings(r *reports.Run) map[string]string {
 		"workers":          strconv.Itoa(c.Workers),
 		"max lag":          fmt.Sprintf("%gs", c.MaxLag),
 		"kept data folder": strconv.FormatBool(c.Data),
-		"shards":           strconv.Itoa(r.Shard.Of),
+		"shards":           strconv.Itoa(r.Generators()),
 	}
 	for name, value := range r.Settings {
 		s["setting "+name] = value

@@ -16,6 +16,9 @@ const (
 	CodeClientBusy   reports.Code = "client-busy"
 	CodeClientDelays reports.Code = "client-delays"
 	CodeFewWorkers   reports.Code = "few-workers"
+	CodeShardsApart  reports.Code = "shards-apart"
+	// Invalid or failed.
+	CodeShard reports.Code = "shard"
 	// Overloaded. Dropped is a doubt too, which names the operations.
 	CodeBehind      reports.Code = "behind"
 	CodeDropped     reports.Code = "dropped"
@@ -64,6 +67,8 @@ func Codes() []Entry {
 		{CodeClientBusy, reports.Invalid, "Busy workers spent most of their time on making and recording operations."},
 		{CodeClientDelays, reports.Invalid, "The generator's own delays changed a p50 or p99 that is printed by more than 10%, or too much to tell: see `delays`."},
 		{CodeFewWorkers, reports.Invalid, "All workers that there may be were busy, and more than 1% of the operations waited for one although calls took no longer than usual. Raise `--workers`."},
+		{CodeShardsApart, reports.Invalid, "The shards of a merged run, which load one engine together, began the phase more than 5% of its length apart: their rates do not add up."},
+		{CodeShard, reports.Invalid, "In a merged run, one of the shards is invalid by itself. It is the reason of `failed`, too, if a shard failed."},
 		{CodeBehind, reports.Overloaded, "The achieved rate was less than 99% of the offered rate. A pause at the very end is no overload."},
 		{CodeDropped, reports.Overloaded, "Operations were due and never started, because they would have started later than --max-lag allows. It is a doubt too, which names the operations."},
 		{CodeWorkersBusy, reports.Overloaded, "All workers that there may be were busy, more than 1% of the operations waited for one, and the processors were full of engine and generator. Lower the rate: more workers would not help."},

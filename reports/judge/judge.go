@@ -57,6 +57,7 @@ func (j *Judgement) measured(c *reports.Cell) {
 			j.because(reports.Empty, CodeNotOffered, "the model cannot hold the workload's population: %s", e.NotOffered)
 			return
 		}
+		j.shards(c, e)
 		j.generator(c, e)
 		j.store(c, e)
 		j.saturated(c, e)

@@ -51,6 +51,15 @@ func delayed(c *reports.Cell, percent int64) {
 	}
 }
 
+// ofShards makes a cell the union of two shards that began at those times.
+func ofShards(c *reports.Cell, first, second string) {
+	for i, at := range []string{first, second} {
+		c.Evidence.Shards = append(c.Evidence.Shards, reports.ShardVerdict{
+			Shard: i + 1, Verdict: reports.OK, Started: "2026-11-22T" + at + "Z",
+		})
+	}
+}
+
 // A judged is a change of the healthy cell and what Judge has to find. Text is a
 // part of the reason, or of the last doubt where the verdict is ok.
 type judged struct {
@@ -65,6 +74,22 @@ type judged struct {
 // verdicts are cases about the generator, the rate, and cells without figures.
 var verdicts = []judged{
 	{"healthy", func(*reports.Cell) {}, reports.OK, "", nil, ""},
+
+	// Shards of a merged run.
+	{"shards began together", func(c *reports.Cell) { ofShards(c, "00:00:00", "00:00:01.5") }, reports.OK, "", nil, ""},
+	{"shards began apart", func(c *reports.Cell) { ofShards(c, "00:00:02", "00:00:00.4") }, reports.Invalid, CodeShardsApart, nil, "up to 1.6 s apart"},
+	{"shards of stores of their own began apart", func(c *reports.Cell) {
+		ofShards(c, "00:00:02", "00:00:00")
+		c.Evidence.InProcess = true
+	}, reports.OK, "", codes{CodeSharedMachine}, ""},
+	{"a shard was invalid", func(c *reports.Cell) {
+		ofShards(c, "00:00:00", "00:00:00")
+		c.Evidence.Shards[1].Verdict, c.Evidence.Shards[1].Reason = reports.Invalid, &reports.Reason{Code: CodeClientBusy, Text: "client saturated"}
+	}, reports.Invalid, CodeShard, nil, "shard 2: client saturated"},
+	{"a shard was overloaded, the union is not", func(c *reports.Cell) {
+		ofShards(c, "00:00:00", "00:00:00")
+		c.Evidence.Shards[1].Verdict, c.Evidence.Shards[1].Reason = reports.Overloaded, &reports.Reason{Code: CodeBehind, Text: "behind"}
+	}, reports.OK, "", nil, ""},
 
 	// The generator was the bottleneck.
 	{

@@ -100,8 +100,10 @@ func (w *worker) removed(out latency.Outcome) error {
 
 func (w *worker) chooseToRestore() (bool, error) {
 	t := &w.task
-	for i := range min(searchFolders, len(w.live.Accounts)) {
-		a := &w.live.Accounts[(w.op.User+i)%len(w.live.Accounts)]
+	user := w.op.User
+	for range min(searchFolders, len(w.live.Accounts)) {
+		a := &w.live.Accounts[user]
+		user = w.live.After(user)
 		if k, ok := a.BeginRestore(); ok {
 			t.account, t.from, t.handle = a, a.Folders[k.Place.Folder], k.Handle
 			return true, w.log(ledger.Taking, k.Place, k.Handle)
@@ -128,8 +130,11 @@ func (w *worker) restored(out latency.Outcome) error {
 }
 
 func (w *worker) chooseToPurge() (bool, error) {
-	for i := range min(searchFolders, len(w.live.Accounts)) {
-		if a := &w.live.Accounts[(w.op.User+i)%len(w.live.Accounts)]; a.BeginPurge() {
+	user := w.op.User
+	for range min(searchFolders, len(w.live.Accounts)) {
+		a := &w.live.Accounts[user]
+		user = w.live.After(user)
+		if a.BeginPurge() {
 			w.task.account, w.task.until = a, time.Now().Add(-w.op.Age)
 			return true, nil
 		}

@@ -33,7 +33,7 @@ func (w *worker) search(hold func(f *target.FolderSet, rank int) (models.Handle,
 			}
 		}
 		if at++; at == len(a.Folders) {
-			at, user = 0, (user+1)%len(w.live.Accounts)
+			at, user = 0, w.live.After(user)
 		}
 	}
 	return false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/summary"
 )
 
 const (
@@ -161,5 +162,5 @@ func (h *hiccups) tick() *hdr.Histogram {
 func (h *hiccups) report() reports.Hiccups {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return reports.Hiccups{Count: h.count, Total: int64(h.total), Stopped: int64(h.stopped), Lateness: summary(h.all)}
+	return reports.Hiccups{Count: h.count, Total: int64(h.total), Stopped: int64(h.stopped), Lateness: summary.Of(h.all)}
 }

@@ -4,12 +4,11 @@ import (
 	"strings"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/summary"
 	"github.com/mailbench/mailbench/workloads"
 )
 
@@ -99,8 +98,6 @@ func (p *phase) op(i int) reports.Op {
 		Fallback: strings.Join(s.fallbacks, ", "),
 		Missing:  missing(s.missing),
 		Rate:     float64(c[latency.OK]) / max(p.seconds, 1e-9),
-		Service:  summary(total.Times[latency.Service]),
-		Lag:      summary(total.Times[latency.Lag]),
 		Errors:   s.errors.sorted(),
 	}
 	switch {
@@ -113,20 +110,7 @@ func (p *phase) op(i int) reports.Op {
 	default:
 		o.Support = reports.NotObserved
 	}
-	o.Response = o.Service // a closed loop has no due times
-	if h := total.Times[latency.Response]; h != nil {
-		o.Response = summary(h)
-	}
-	if total.Times[latency.Delayed] != nil {
-		undelayed := summary(withoutDelays(total, p.reported()))
-		o.Undelayed = &undelayed
-	}
-	if queued := total.Times[latency.Queued]; queued != nil {
-		found := summary(free(total))
-		waited := summary(queued)
-		o.Queued, o.ServiceFree, o.ServiceQueued = queued.TotalCount(), &found, &waited
-	}
-	o.Due = due(total, p.reported())
+	summary.Times(&o, total, p.reported())
 	if n := float64(o.Count); n > 0 {
 		o.Patterns = s.patterns.perOperation(o.Count)
 		c := &s.cost
@@ -139,17 +123,6 @@ func (p *phase) op(i int) reports.Op {
 		}
 	}
 	return o
-}
-
-// summary returns a distribution's figures, which are zero if it has no values.
-func summary(h *hdr.Histogram) reports.Latency {
-	if h == nil || h.TotalCount() == 0 {
-		return reports.Latency{}
-	}
-	return reports.Latency{
-		P50: h.ValueAtQuantile(50), P90: h.ValueAtQuantile(90), P99: h.ValueAtQuantile(99), P999: h.ValueAtQuantile(99.9),
-		Max: h.Max(), Mean: h.Mean(),
-	}
 }
 
 // missing names the fields that an answer lacked.

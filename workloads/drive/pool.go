@@ -6,10 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/summary"
 	"github.com/mailbench/mailbench/workloads"
 )
 
@@ -145,20 +144,10 @@ func (w *worker) crowding(took time.Duration) {
 	w.crowd += took
 }
 
-// free is the distribution of the service times of operations that found a free worker;
-// nil if there are none.
-func free(o *latency.Op) *hdr.Histogram {
-	all, queued := o.Times[latency.Service], o.Times[latency.Queued]
-	if all == nil || queued == nil {
-		return all
-	}
-	return without(all, queued)
-}
-
 // learn finds out what is usual, from all operations so far.
 func (p *phase) learn() {
 	for op := range workloads.NumOps {
-		if h := free(p.recorder.Total(op)); h != nil && h.TotalCount() >= usualLeast {
+		if h := summary.Free(p.recorder.Total(op)); h != nil && h.TotalCount() >= usualLeast {
 			p.pool.usual[op].Store(h.ValueAtQuantile(25))
 		}
 	}

@@ -41,7 +41,9 @@ type combination struct {
 // happens. A phase that could not be carried out says why in its cell.
 func (c *combination) run(ctx context.Context) {
 	c.settled, c.warm = true, true
+	c.beginTogether()
 	if err := c.open(ctx); err != nil {
+		c.giveUp(ctx, err)
 		c.failed(ctx, &c.workload().Phases[0], err)
 		return
 	}
@@ -78,6 +80,7 @@ func (c *combination) targetConfig() target.Config {
 		Model: c.model, Engine: c.engine, Options: o.Model,
 		Dir: c.dir, Durability: o.Durability, CacheBytes: o.CacheBytes, Workers: o.loaders(),
 		Keep: o.DataDir != "", Ledger: o.DataDir != "" || o.Audit != NoAudit, AuditOnly: o.Audit == AuditOnly,
+		Shards: c.shards(), Namespace: c.namespace(),
 		Step: func(name string) { c.runner.progress(name, drive.Progress{Fraction: -1}) },
 	}
 }
@@ -94,6 +97,9 @@ func (c *combination) close(ctx context.Context) {
 
 // audit compares the store with the ledger.
 func (c *combination) audit(ctx context.Context) error {
+	if err := c.together(ctx, "audit"); err != nil {
+		return err
+	}
 	c.runner.progress("audit", drive.Progress{Fraction: -1})
 	found, err := c.target.Audit(ctx, c.runner.config.Audit == AuditOnly)
 	if found != nil {
@@ -106,8 +112,10 @@ func (c *combination) audit(ctx context.Context) error {
 // the end.
 func (c *combination) phases(ctx context.Context) bool {
 	for i := range c.workload().Phases {
-		p := &c.workload().Phases[i]
+		own := c.runner.config.Shard.Own(c.workload().Phases[i])
+		p := &own
 		if ctx.Err() != nil {
+			c.giveUp(ctx, ctx.Err())
 			return false
 		}
 		if c.target.NotOffered != "" {
@@ -117,7 +125,12 @@ func (c *combination) phases(ctx context.Context) bool {
 			continue
 		}
 		c.runner.progress(p.Name, drive.Progress{Fraction: -1})
-		if err := crash.Guard(func() error { return c.phase(ctx, p) }); err != nil {
+		err := c.together(ctx, fmt.Sprintf("phase %d", i+1))
+		if err == nil {
+			err = crash.Guard(func() error { return c.phase(ctx, p) })
+		}
+		if err != nil {
+			c.giveUp(ctx, err)
 			c.failed(ctx, p, err)
 			return false
 		}
@@ -211,7 +224,8 @@ func (c *combination) spec(p *workloads.Phase, s workloads.Stream, total int64) 
 	if p.Kind == workloads.Load {
 		spec.Workers = r.config.loaders()
 	}
-	if key := c.key(p.Name); r.log != nil && p.Kind == workloads.Measure {
+	// A merge of shards adds the histograms of loads and warm-ups, too.
+	if key := c.key(p.Name); r.log != nil && (p.Kind == workloads.Measure || r.config.Shard.Divides()) {
 		tag := func(op int, k latency.Kind) string { return key.Tag(workloads.Op(op).String(), k.String()) }
 		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error {
 			if r.logErr == nil {

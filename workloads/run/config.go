@@ -44,6 +44,12 @@ type Config struct {
 	// MailLimit is the most bytes that a mail file might have; for the result only.
 	MailLimit int64
 
+	// Shard is the part of the run that this process carries out; zero: all of it. Start
+	// is when the shards begin, the same in all. With the workload it says which run they
+	// belong to.
+	Shard workloads.Shard
+	Start time.Time
+
 	// FindMax, if set, makes each measured phase a search for its highest rate.
 	FindMax *FindMax
 

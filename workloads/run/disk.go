@@ -72,6 +72,10 @@ func DryRun(ctx context.Context, c Config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkShard(); err != nil {
+		return err
+	}
+	census = census.OfShard(c.Shard)
 	source := c.Mail
 	if source == nil {
 		source = messages.NewGenerator(c.Workload)

@@ -22,7 +22,7 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 		Workload: reports.Workload{
 			Name: c.Workload.Name, Text: string(c.Workload.Source), SHA256: digest(c.Workload.Source), Overrides: c.Overrides,
 		},
-		Machine: thisMachine(), Shard: reports.Shard{Index: 1, Of: 1}, Environment: Environment(r.data.path),
+		Machine: thisMachine(), Shard: c.shard(), Environment: Environment(r.data.path),
 		Config: reports.Config{
 			Models: []string{}, Engines: []string{},
 			Trials: max(1, c.Trials), Durability: c.Durability.String(), CacheBytes: c.CacheBytes, Workers: c.Workers,
@@ -60,7 +60,7 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 		}
 		if p.Runs() {
 			for trial := range max(1, c.Trials) {
-				drawn := *p
+				drawn := c.Shard.Own(*p)
 				drawn.Trial = trial
 				sum, digested := c.Workload.PlanDigest(&drawn, r.census)
 				if trial == 0 {

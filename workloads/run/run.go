@@ -15,6 +15,7 @@ import (
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/replay"
 	"github.com/mailbench/mailbench/workloads/target"
@@ -29,6 +30,9 @@ import (
 func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	if c.Audit == AuditOnly && c.DataDir == "" {
 		return nil, errors.New("an audit by itself needs the data folder of an earlier run")
+	}
+	if err := c.checkShard(); err != nil {
+		return nil, err
 	}
 	data, err := openDataDir(c.DataDir)
 	if err != nil {
@@ -49,6 +53,7 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	if err != nil {
 		return nil, err
 	}
+	census = census.OfShard(c.Shard)
 	r := runner{config: &c, data: data, census: census, source: c.Mail, estimate: newEstimate(c.Workload, time.Now)}
 	if r.source == nil {
 		r.source = messages.NewGenerator(c.Workload)
@@ -73,7 +78,12 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	if err := r.reach(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.matrix(ctx); err != nil {
+	if err := r.meet(ctx); err != nil {
+		return nil, err
+	}
+	err = r.matrix(ctx)
+	r.part(ctx)
+	if err != nil {
 		return nil, err
 	}
 	r.floor(ctx)
@@ -163,7 +173,8 @@ type runner struct {
 	// The Go runtime's memory limit when the run began; 0: the environment sets it, or
 	// there is none. It is then left alone.
 	memoryLimit int64
-	at          Progress // the combination under way
+	at          Progress                // the combination under way
+	shards      map[string]*meet.Shards // by engine, where shards have it in common
 	estimate    *estimate
 }
 

@@ -146,6 +146,9 @@ func (t *Target) eachAccount(ctx context.Context, do func(ctx context.Context, m
 	for i := range n {
 		some := func(mb models.Mailbox) error {
 			for u := i; u < t.Census.Users() && ctx.Err() == nil; u += n {
+				if !t.Census.Has(u) {
+					continue
+				}
 				if err := do(ctx, mb, u); err != nil {
 					return err
 				}
@@ -162,7 +165,7 @@ func (t *Target) eachAccount(ctx context.Context, do func(ctx context.Context, m
 // says not offered.
 func (t *Target) findPromise(ctx context.Context) error {
 	return t.withMailbox(func(mb models.Mailbox) error {
-		f := t.Live.Accounts[0].Folders[0].Ref
+		f := t.Live.Accounts[t.Census.FirstUser()].Folders[0].Ref
 		_, rawErr := mb.Raw(ctx, f, models.Handle{}, io.Discard)
 		_, attErr := mb.Attachment(ctx, f, models.Handle{}, "", io.Discard)
 		t.Dataset.Promise = ledger.Promise{

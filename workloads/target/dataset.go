@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -35,6 +36,8 @@ type Dataset struct {
 	Mail     string    `json:"mail"`     // digest of what mail and population come from
 	Schema   string    `json:"schema"`   // digest of the schema's tables
 	Seed     uint64    `json:"seed"`
+	Shard    int       `json:"shard,omitempty"` // whose users it has, and of how many; 0: all
+	Of       int       `json:"of,omitempty"`
 	Began    time.Time `json:"began"`
 	Complete bool      `json:"complete"`
 	// Closed: the last run that worked on the data set closed it. Interrupted: one before
@@ -94,6 +97,9 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	if d.Seed != want.Seed {
 		differ = append(differ, fmt.Sprintf("the seed (it was %d, now %d)", d.Seed, want.Seed))
 	}
+	if d.Shard != want.Shard || d.Of != want.Of {
+		differ = append(differ, fmt.Sprintf("the shard (it was %s, now %s)", d.shard(), want.shard()))
+	}
 	switch {
 	case len(differ) > 0:
 		return fmt.Errorf("the data set in %s cannot be used again: %s differ; %s or name another",
@@ -102,6 +108,14 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 		return fmt.Errorf("the data set in %s was not loaded to the end; %s, or audit it with --audit=only", dir, d.removal())
 	}
 	return nil
+}
+
+// shard names whose users the data set has.
+func (d *Dataset) shard() string {
+	if d.Of == 0 {
+		return "the whole run"
+	}
+	return fmt.Sprintf("%d of %d", d.Shard, d.Of)
 }
 
 // removal says how to get rid of the data set.
@@ -121,6 +135,9 @@ func (t *Target) openDataset() error {
 		Model: t.Model.Name, Engine: t.Engine.Name, Workload: t.Workload.Name, Seed: t.Workload.Seed,
 		Mail: mailDigest(t.Workload, t.Mail), Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
 	}
+	if s := t.Census.Shard(); s.Divides() {
+		want.Shard, want.Of = s.Index, s.Of
+	}
 	have, err := ReadDataset(t.Dir)
 	if err != nil {
 		return err
@@ -130,7 +147,7 @@ func (t *Target) openDataset() error {
 	}
 	if t.Dataset = want; have == nil {
 		if t.Engine.Remote {
-			want.Namespace = newNamespace()
+			want.Namespace = cmp.Or(t.Namespace, newNamespace())
 		}
 		return nil
 	}

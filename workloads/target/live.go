@@ -12,7 +12,7 @@ import (
 // Live is the live set of one store: its accounts as the model resolved them, and
 // the live messages in their folders. Operations choose from it what they work on.
 type Live struct {
-	Accounts []Account
+	Accounts []Account // those of other shards have no folders
 	// The workload restores messages, or reads attachments: the live set then
 	// remembers some of those that can be.
 	keepDeleted, keepAttached bool
@@ -70,6 +70,15 @@ func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message) {
 	f.Add(h)
 	if l.keepAttached && m != nil && len(m.Attachments) > 0 {
 		f.attach(h, strings.Clone(m.Attachments[0].Name)) // the message's bytes are its reader's
+	}
+}
+
+// After returns the next user of this shard. There is one at least.
+func (l *Live) After(user int) int {
+	for {
+		if user = (user + 1) % len(l.Accounts); len(l.Accounts[user].Folders) > 0 {
+			return user
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ func (t *Target) probe() error {
 // a message that does not exist.
 func (t *Target) findFlags(ctx context.Context) error {
 	return t.withMailbox(func(mb models.Mailbox) error {
-		f := t.Live.Accounts[0].Folders[0].Ref
+		f := t.Live.Accounts[t.Census.FirstUser()].Folders[0].Ref
 		for m, flag := range map[workloads.Mark]models.Flag{
 			workloads.FlagAnswered: models.Answered, workloads.FlagFlagged: models.Flagged,
 		} {

@@ -68,9 +68,7 @@ func (t *Target) bind(ctx context.Context) (err error) {
 	if err := t.claim(ctx); err != nil {
 		return err
 	}
-	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) error {
-		return t.Store.Apply(ctx, t.Schema)
-	}); err != nil {
+	if err := t.apply(ctx); err != nil {
 		return fmt.Errorf("apply schema %s: %w", t.Schema.Name, err)
 	}
 	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) (err error) {
@@ -89,6 +87,18 @@ func (t *Target) bind(ctx context.Context) (err error) {
 		}
 	}
 	return t.probe()
+}
+
+// apply makes the tables. Of several shards the first makes them, since an engine may not
+// stand it if several clients make the same ones at once.
+func (t *Target) apply(ctx context.Context) error {
+	apply := func() error {
+		return drivers.Within(ctx, applyAtMost, func(ctx context.Context) error { return t.Store.Apply(ctx, t.Schema) })
+	}
+	if t.Shards == nil {
+		return apply()
+	}
+	return t.Shards.First(ctx, "tables", t.Dataset.Namespace, apply)
 }
 
 func (t *Target) openStore(ctx context.Context) (err error) {
@@ -146,7 +156,7 @@ func (t *Target) Close(ctx context.Context) error {
 	}
 	if t.Store != nil {
 		if t.Engine.Remote && !t.kept {
-			t.drop(context.WithoutCancel(ctx))
+			t.leave(ctx)
 		}
 		if cerr := t.Store.Close(); cerr != nil {
 			err = errors.Join(err, fmt.Errorf("close %s: %w", t.Engine.Name, cerr))
@@ -158,6 +168,23 @@ func (t *Target) Close(ctx context.Context) error {
 		err = errors.Join(err, t.Dataset.write(t.Dir))
 	}
 	return err
+}
+
+// leave drops the namespace. Of several shards the first does that, when all others are
+// done; an interrupted one does not wait for them.
+func (t *Target) leave(ctx context.Context) {
+	if t.Shards != nil {
+		if err := t.Shards.Done(ctx, "done"); err != nil && ctx.Err() == nil {
+			t.left = fmt.Sprintf("not all shards are known to be done: %v; namespace %s is left on %s, and %q drops it",
+				err, t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
+			return
+		}
+		if t.Shards.Shard.Index > 1 {
+			_ = os.Remove(filepath.Join(t.Dir, datasetFile)) // the first shard has the note
+			return
+		}
+	}
+	t.drop(context.WithoutCancel(ctx))
 }
 
 // drop removes the namespace. If it cannot, the figures are none the worse; the

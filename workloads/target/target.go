@@ -14,6 +14,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/messages"
 )
 
@@ -34,6 +35,12 @@ type Config struct {
 	Ledger    bool // acknowledged operations are written down, for an audit
 	AuditOnly bool // a data set of an earlier run must be there, whatever its state
 	Workers   int  // how many accounts are made at once
+
+	// Namespace is where a new data set is on a shared engine; "": one that no other run has.
+	Namespace string
+	// Shards, if set, are the shards of the run. They have a namespace of a shared engine
+	// in common, which the first makes and drops. The census says which shard this is.
+	Shards *meet.Shards
 
 	// Step, if set, is told of steps that take a while: "drop", "audit".
 	Step func(name string)

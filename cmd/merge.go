@@ -1,0 +1,121 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/merge"
+	"github.com/mailbench/mailbench/reports/page"
+)
+
+func newMerge() *cobra.Command {
+	var output string
+	var wait time.Duration
+	var noFail bool
+	c := &cobra.Command{
+		Use:   "merge DIR...",
+		Short: "Put the results of a run's shards together",
+		Long: `Put the results of all shards of a run together ("mailbench run --shard I/N"),
+as if one load generator had carried it out. The results are a folder like that
+of any other run.
+
+Percentiles are exact: those of all operations together, from the histograms in
+latency.hlog. The verdict is judged anew, and is no better than that of a shard
+whose load generator was measured itself. Shards that do not belong together, a
+missing one and one that is there twice are refused, with what differs.
+
+--wait waits until all folders hold results, as in a Kubernetes Job that merges
+while the shards' Job goes on.`,
+		Example: `  mailbench merge results/1 results/2 results/3 results/4
+  mailbench merge shard-* -o results/whole
+  mailbench merge /results/0 /results/1 --wait 2h -o /results/whole`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no result folders named; see %q", cmd.CommandPath()+" --help")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if wait > 0 {
+				if err := waitForResults(cmd.Context(), cmd.ErrOrStderr(), args, wait); err != nil {
+					return err
+				}
+			}
+			return mergeShards(cmd.OutOrStdout(), args, output, noFail)
+		},
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVarP(&output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
+	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders hold results")
+	f.BoolVar(&noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
+	return c
+}
+
+const (
+	mostWait  = 7 * 24 * time.Hour
+	waitEvery = 500 * time.Millisecond
+)
+
+// waitForResults waits until every folder holds results. A folder gets its name when its
+// run has ended.
+func waitForResults(ctx context.Context, out io.Writer, dirs []string, most time.Duration) error {
+	until := time.Now().Add(most)
+	for _, dir := range dirs {
+		for told := false; ; {
+			if _, err := os.Stat(filepath.Join(dir, reports.RunFile)); err == nil {
+				break
+			}
+			if time.Now().After(until) {
+				return fmt.Errorf("%s holds no results after %v", dir, most)
+			}
+			if !told {
+				fmt.Fprintf(out, "waits for %s\n", dir)
+				told = true
+			}
+			select {
+			case <-time.After(waitEvery):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+// mergeShards merges the shards in the folders, saves the union and prints it.
+func mergeShards(out io.Writer, dirs []string, output string, noFail bool) error {
+	var sources []merge.Source
+	for _, dir := range dirs {
+		r, err := reports.Open(dir)
+		if err != nil {
+			return usage(err)
+		}
+		log, err := os.Open(filepath.Join(dir, reports.LatencyFile))
+		if err != nil {
+			return usage(fmt.Errorf("read results: %w", err))
+		}
+		defer log.Close()
+		sources = append(sources, merge.Source{Name: dir, Run: r, Log: log})
+	}
+	merged, err := merge.Merge(sources)
+	if err != nil {
+		return usage(err)
+	}
+	f := runFlags{output: output, noFail: noFail}
+	dir, err := reports.Create(f.outputDir(merged.Run.Workload.Name), page.Report)
+	if errors.Is(err, reports.ErrTaken) {
+		return usage(err)
+	} else if err != nil {
+		return err
+	}
+	return f.finish(out, dir, merged.Run, merged.WriteLog(dir.LatencyLog()))
+}

@@ -1,0 +1,63 @@
+package cmd
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// shardFlags are the flags of a run that is a part of another.
+type shardFlags struct {
+	shard, start string
+}
+
+const (
+	mostShards = 1000
+	// jobShard stands for the number of a pod in a Kubernetes Indexed Job, which Kubernetes
+	// writes into jobVariable, from 0.
+	jobShard    = "job"
+	jobVariable = "JOB_COMPLETION_INDEX"
+)
+
+func (f *shardFlags) bind(flags *pflag.FlagSet) {
+	flags.StringVar(&f.shard, "shard", "",
+		"carry out part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the\nnumber of a pod in a Kubernetes Indexed Job")
+	flags.StringVar(&f.start, "start", "", "`TIME` at which all shards begin, the same for all, such as 2026-05-01T12:00:00Z")
+}
+
+// parse reads the flags.
+func (f *shardFlags) parse() (shard workloads.Shard, start time.Time, err error) {
+	if f.shard == "" {
+		if f.start != "" {
+			err = usagef("--start belongs to --shard: add that, or leave it out")
+		}
+		return shard, start, err
+	}
+	index, of, _ := strings.Cut(f.shard, "/")
+	if index == jobShard {
+		n, err := strconv.Atoi(os.Getenv(jobVariable))
+		if err != nil || n < 0 {
+			return shard, start, usagef("--shard %s takes its number from %s, which is %q; a Kubernetes Job with completionMode: Indexed sets it",
+				f.shard, jobVariable, os.Getenv(jobVariable))
+		}
+		index = strconv.Itoa(n + 1)
+	}
+	i, errI := strconv.Atoi(index)
+	n, errN := strconv.Atoi(of)
+	if errI != nil || errN != nil || i < 1 || n < 1 || i > n || n > mostShards {
+		return shard, start, usagef("--shard %s: expected I/N, from 1/N to N/N, with N up to %d", f.shard, mostShards)
+	}
+	if f.start == "" {
+		return shard, start, usagef("--shard needs --start TIME, the same for all %d shards: for example %s (date -u +%%FT%%TZ)",
+			n, time.Now().UTC().Add(time.Minute).Format(time.RFC3339))
+	}
+	if start, err = time.Parse(time.RFC3339Nano, f.start); err != nil {
+		return shard, start, usagef("--start %s: expected a time such as %s (date -u +%%FT%%TZ)", f.start, time.Now().UTC().Format(time.RFC3339))
+	}
+	return workloads.Shard{Index: i, Of: n}, start, nil
+}

@@ -1,0 +1,77 @@
+package cmd
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/reports"
+)
+
+// Four shards of one run, each a process of its own, load one Cassandra together. Merged,
+// they carried out the whole run, and nothing is left on the engine.
+func TestShardsLive(t *testing.T) {
+	contact := live.Contact(t, "cassandra")
+	const of = 4
+	workload := filepath.Join(t.TempDir(), "divided.yaml")
+	if err := os.WriteFile(workload, []byte(`
+version: 1
+name: divided
+mail: {body: 1KB}
+population: {users: 8, folders: 2, messages: 2}
+phases:
+  - load: {}
+  - measure: {operations: 60, rate: 60/s, mix: {list: 3, open: 2, deliver: 1}}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now().UTC().Format(time.RFC3339Nano)
+	args := func(index int) []string {
+		return []string{
+			workload, "-m", "conversation", "-e", "cassandra", "--contact", contact, "--no-floor",
+			"--shard", strconv.Itoa(index) + "/" + strconv.Itoa(of), "--start", start,
+		}
+	}
+	var shards [of]*beside
+	for i := range shards {
+		shards[i] = runBeside(t, args(i+1)...)
+	}
+	merge := []string{"merge", "--no-fail", "-o", filepath.Join(t.TempDir(), "whole")}
+	for _, p := range shards {
+		p.end(exitOK)
+		merge = append(merge, p.path("out"))
+	}
+	var out, errs bytes.Buffer
+	if got := execute(bundled(), merge, &out, &errs); got != exitOK {
+		t.Fatalf("merge: status %d\n%s", got, errs.String())
+	}
+	whole := filepath.Join(filepath.Dir(merge[3]), "whole")
+	if err := fitsSchema(filepath.Join(whole, reports.RunFile)); err != nil {
+		t.Error(err)
+	}
+	r, err := reports.Open(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Cells) != 2 {
+		t.Fatalf("%d cells; expected a load and a measured phase", len(r.Cells))
+	}
+	load, measure := r.Cells[0], r.Cells[1]
+	if n := load.Ops["deliver"].Count + load.Evidence.Missed; n != 8*2*2 {
+		t.Errorf("the shards loaded %d messages; expected 32", n)
+	}
+	ended := int64(0)
+	for _, o := range measure.Ops {
+		ended += o.Count + o.NotFound + o.Failed + o.Unknown + o.Dropped + o.NoTarget
+	}
+	if ended != 60 {
+		t.Errorf("the shards carried out %d operations; expected 60", ended)
+	}
+	if len(r.Left) > 0 {
+		t.Errorf("left on the engine: %q", r.Left)
+	}
+}

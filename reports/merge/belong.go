@@ -1,0 +1,180 @@
+package merge
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+// belong refuses shards that are not those of one run, each of them once. The error names
+// what differs.
+func belong(sources []Source) error {
+	if len(sources) == 0 {
+		return fmt.Errorf("%w: no shards", ErrApart)
+	}
+	first := &sources[0]
+	for _, s := range sources {
+		if len(s.Run.Shards) > 0 {
+			return fmt.Errorf("%w: %s is a union of shards already", ErrApart, s.Name)
+		}
+		if s.Run.Shard.Of < 2 {
+			return fmt.Errorf("%w: %s is no shard, but a whole run", ErrApart, s.Name)
+		}
+		if s.Run.Workload.Text == "" {
+			return fmt.Errorf("%w: %s holds an audit alone", ErrApart, s.Name)
+		}
+		if d := differences(first.Run, s.Run); len(d) > 0 {
+			return fmt.Errorf("%w: %s and %s are not shards of one run: they differ in %s", ErrApart, first.Name, s.Name, strings.Join(d, "; "))
+		}
+	}
+	of := first.Run.Shard.Of
+	have := map[int]string{}
+	for _, s := range sources {
+		i := s.Run.Shard.Index
+		if have[i] != "" {
+			return fmt.Errorf("%w: shard %d of %d is there twice: %s and %s", ErrApart, i, of, have[i], s.Name)
+		}
+		have[i] = s.Name
+	}
+	var missing []string
+	for i := 1; i <= of; i++ {
+		if have[i] == "" {
+			missing = append(missing, strconv.Itoa(i))
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%w: of %d shards there are %d: shard %s is missing", ErrApart, of, len(have), strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// differences are the ways in which two runs cannot be shards of one.
+func differences(a, b *reports.Run) []string {
+	var found []string
+	differ := func(what string, a, b any) {
+		if x, y := short(a), short(b); x != y {
+			found = append(found, fmt.Sprintf("%s (%s and %s)", what, x, y))
+		}
+	}
+	differ("the number of shards", a.Shard.Of, b.Shard.Of)
+	differ("the start", a.Shard.Start, b.Shard.Start)
+	differ("the workload", a.Workload.Name+" "+a.Workload.SHA256, b.Workload.Name+" "+b.Workload.SHA256)
+	differ("the seed", a.Seed, b.Seed)
+	differ("the version of mailbench", version(a), version(b))
+	differ("models, engines or flags", a.Config, b.Config)
+	differ("settings of engines", settings(a), settings(b))
+	differ("the objectives", a.Objectives, b.Objectives)
+	schemas := map[string]string{}
+	for _, s := range a.Schemas {
+		schemas[s.Model] = s.SHA256
+	}
+	for _, s := range b.Schemas {
+		if was, ok := schemas[s.Model]; ok {
+			differ("the schema of "+s.Model, was, s.SHA256)
+		}
+	}
+	if a.Mail != nil && b.Mail != nil {
+		differ("the mail file", a.Mail.SHA256, b.Mail.SHA256)
+	}
+	return found
+}
+
+func version(r *reports.Run) string {
+	e := r.Environment
+	v := e.Version + " " + e.Commit
+	if e.Dirty {
+		v += " with changes"
+	}
+	return v
+}
+
+// settings are those that must be the same: shards may name other nodes of one cluster.
+func settings(r *reports.Run) map[string]string {
+	all := maps.Clone(r.Settings)
+	maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasSuffix(name, ".contact") })
+	return all
+}
+
+// short is a value as text. Long ones end where a reader has seen enough.
+func short(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.Trim(string(b), `"`)
+}
+
+// audits adds what the shards' audits found. Each compared its own ledger with the
+// store; the model's own audit read all of a store that they have in common.
+func audits(sources []Source) []reports.Audit {
+	var all []reports.Audit
+	for _, s := range sources {
+		seen := map[[2]string]int{}
+		for _, a := range s.Run.Audits {
+			key := [2]string{a.Model, a.Engine}
+			seen[key]++
+			n, at := 0, -1
+			for i := range all {
+				if all[i].Model == a.Model && all[i].Engine == a.Engine {
+					if n++; n == seen[key] {
+						at = i
+					}
+				}
+			}
+			if at < 0 {
+				all = append(all, a)
+				all[len(all)-1].Notes = slices.Clone(a.Notes)
+				continue
+			}
+			addAudit(&all[at], &a, common(s.Run, a.Engine))
+		}
+	}
+	return all
+}
+
+// common reports whether the shards have the engine's store in common.
+func common(r *reports.Run, engine string) bool {
+	return slices.ContainsFunc(r.Cells, func(c reports.Cell) bool {
+		return c.Engine == engine && c.Evidence != nil && c.Kind == reports.KindLoad && !c.Evidence.InProcess
+	})
+}
+
+func addAudit(a, b *reports.Audit, common bool) {
+	for _, n := range []struct{ to, from *int64 }{
+		{&a.Delivered, &b.Delivered},
+		{&a.Deleted, &b.Deleted},
+		{&a.Verified, &b.Verified},
+		{&a.Lost, &b.Lost},
+		{&a.Corrupt, &b.Corrupt},
+		{&a.Resurrected, &b.Resurrected},
+		{&a.Unknown, &b.Unknown},
+		{&a.BadUIDs, &b.BadUIDs},
+		{&a.Unread, &b.Unread},
+	} {
+		*n.to += *n.from
+	}
+	for _, n := range []struct{ to, from *int64 }{
+		{&a.Accounts, &b.Accounts},
+		{&a.Folders, &b.Folders},
+		{&a.Messages, &b.Messages},
+		{&a.Purgeable, &b.Purgeable},
+		{&a.Unreferenced, &b.Unreferenced},
+		{&a.Dangling, &b.Dangling},
+		{&a.Duplicated, &b.Duplicated},
+		{&a.BrokenBodies, &b.BrokenBodies},
+		{&a.CounterDrift, &b.CounterDrift},
+	} {
+		if common {
+			*n.to = max(*n.to, *n.from)
+		} else {
+			*n.to += *n.from
+		}
+	}
+	a.Interrupted = a.Interrupted || b.Interrupted
+	a.Notes = append(a.Notes, b.Notes...)
+}

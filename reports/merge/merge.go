@@ -1,0 +1,208 @@
+// Package merge puts the results of a run's shards together, as if one load generator had
+// carried out the whole run.
+//
+// Histograms add exactly, so every percentile of the union is that of all operations
+// together; counts and costs add, too. The verdict is judged anew from the union. What
+// cannot be added is left out (the longest gap) or is that of the worst shard (what the
+// client lost of its processors): [Cells] says which.
+package merge
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/latency"
+)
+
+// Source is the results of one shard.
+type Source struct {
+	Name string // its directory
+	Run  *reports.Run
+	Log  io.Reader // its latency log
+}
+
+// Merged is the union of all shards.
+type Merged struct {
+	Run        *reports.Run
+	histograms histograms
+}
+
+// ErrApart says that shards do not belong together, or that a part of them is missing.
+var ErrApart = errors.New("cannot be merged")
+
+// Merge puts shards together, in any order. It reads each latency log once.
+func Merge(sources []Source) (*Merged, error) {
+	sources = slices.Clone(sources)
+	slices.SortStableFunc(sources, func(a, b Source) int { return cmp.Compare(a.Run.Shard.Index, b.Run.Shard.Index) })
+	if err := belong(sources); err != nil {
+		return nil, err
+	}
+	m := &Merged{Run: whole(sources), histograms: histograms{}}
+	for i := range sources {
+		if err := m.histograms.add(&sources[i]); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.cells(sources); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// whole is the run without its cells.
+func whole(sources []Source) *reports.Run {
+	r := *sources[0].Run
+	r.Shard, r.Cells, r.Left, r.Shards = reports.Shard{Index: 1, Of: 1}, nil, nil, nil
+	r.Phases = slices.Clone(r.Phases)
+	for i := range r.Phases {
+		digests(&r.Phases[i], sources, i)
+	}
+	r.Audits = audits(sources)
+	for _, s := range sources {
+		one := s.Run
+		r.Shards = append(r.Shards, reports.ShardRun{
+			Index: one.Shard.Index, Command: one.Command, Started: one.Started, Ended: one.Ended, Interrupted: one.Interrupted,
+			Machine: one.Machine, Environment: one.Environment,
+		})
+		r.Started, r.Ended = min(r.Started, one.Started), max(r.Ended, one.Ended)
+		r.Seconds = max(r.Seconds, one.Seconds)
+		r.Interrupted = r.Interrupted || one.Interrupted
+		for _, left := range one.Left {
+			r.Left = append(r.Left, fmt.Sprintf("shard %d: %s", one.Shard.Index, left))
+		}
+		if len(r.Schemas) < len(one.Schemas) {
+			r.Schemas = one.Schemas
+		}
+	}
+	return &r
+}
+
+// digests makes the digests of a phase from those of all shards.
+func digests(p *reports.Phase, sources []Source, i int) {
+	p.Trials = slices.Clone(p.Trials)
+	p.Digested = 0
+	for trial := range p.Trials {
+		h := sha256.New()
+		for _, s := range sources {
+			fmt.Fprintln(h, s.Run.Phases[i].Trials[trial])
+		}
+		p.Trials[trial] = hex.EncodeToString(h.Sum(nil))
+	}
+	for _, s := range sources {
+		p.Digested += s.Run.Phases[i].Digested
+	}
+	if len(p.Trials) > 0 {
+		p.SHA256 = p.Trials[0]
+	}
+}
+
+// cells merges each cell of the shards, and judges it anew.
+func (m *Merged) cells(sources []Source) error {
+	parts := map[reports.Key][]*reports.Cell{}
+	var order []reports.Key
+	for _, s := range sources {
+		for i := range s.Run.Cells {
+			c := &s.Run.Cells[i]
+			if c.Kind == reports.KindStep {
+				m.Run.Cells = append(m.Run.Cells, *c)
+				continue
+			}
+			k := union(c.Key)
+			if parts[k] == nil {
+				order = append(order, k)
+			}
+			parts[k] = append(parts[k], c)
+		}
+	}
+	var cells []reports.Cell
+	for _, k := range order {
+		if got := parts[k]; len(got) != len(sources) {
+			return fmt.Errorf("%w: only %s of %d shards carried out %s on %s, phase %s, trial %d; a shard that was interrupted or could not go on is no part of a whole",
+				ErrApart, shardsOf(got), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
+		}
+		c := m.cell(parts[k])
+		judge.Apply(&c)
+		c.Objectives = judge.Objectives(&c, m.Run.Objectives)
+		cells = append(cells, c)
+	}
+	m.Run.Cells = append(cells, m.Run.Cells...)
+	return nil
+}
+
+func shardsOf(cells []*reports.Cell) string {
+	var all []string
+	for _, c := range cells {
+		all = append(all, strconv.Itoa(c.Shard))
+	}
+	return strings.Join(all, ", ")
+}
+
+// union is the key that a shard's cell has in the union.
+func union(k reports.Key) reports.Key {
+	k.Shard = 1
+	return k
+}
+
+// histograms are the sums of those of all shards, by their tags in the union.
+type histograms map[string]*hdr.Histogram
+
+// add adds a shard's latency log. What the log lacks of the shard's operations is an error.
+func (all histograms) add(s *Source) error {
+	tags := map[string]string{}
+	for i := range s.Run.Cells {
+		c := &s.Run.Cells[i]
+		for op := range c.Ops {
+			for k := range latency.Kind(latency.NumKinds) {
+				tags[c.Tag(op, k.String())] = union(c.Key).Tag(op, k.String())
+			}
+		}
+		tags[c.Tag("client", "hiccup")] = union(c.Key).Tag("client", "hiccup")
+	}
+	own, err := latency.ReadLog(s.Log, func(tag string) (string, bool) { return tag, tags[tag] != "" })
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	for i := range s.Run.Cells {
+		c := &s.Run.Cells[i]
+		for _, op := range slices.Sorted(maps.Keys(c.Ops)) {
+			logged := int64(0)
+			if h := own[c.Tag(op, latency.Service.String())]; h != nil {
+				logged = h.TotalCount()
+			}
+			if n := c.Ops[op].Count; logged != n {
+				return fmt.Errorf("%w: the latency log of %s has %d of the %d operations %s of %s; without the others there are no percentiles of the union",
+					ErrApart, s.Name, logged, n, op, c.Key)
+			}
+		}
+	}
+	for tag, h := range own {
+		if sum := all[tags[tag]]; sum != nil {
+			sum.Merge(h)
+		} else {
+			all[tags[tag]] = h
+		}
+	}
+	return nil
+}
+
+// op is what all shards recorded of one operation of a cell.
+func (all histograms) op(k reports.Key, name string, o *reports.Op) *latency.Op {
+	var t latency.Op
+	for kind := range latency.Kind(latency.NumKinds) {
+		t.Times[kind] = all[k.Tag(name, kind.String())]
+	}
+	t.Counts[latency.OK], t.Counts[latency.Dropped] = o.Count, o.Dropped
+	return &t
+}

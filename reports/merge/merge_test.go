@@ -1,0 +1,232 @@
+package merge_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/merge"
+	"github.com/mailbench/mailbench/reports/summary"
+)
+
+const started = "2026-11-22T10:00:00Z"
+
+// shard is what one load generator recorded of one operation in one phase.
+type shard struct {
+	recorder *latency.Recorder
+	calls    []float64 // of each operation that was ok
+	dropped  int64
+}
+
+func newShard() *shard { return &shard{recorder: latency.NewRecorder(1, 1, true)} }
+
+// record records what both a shard and the load generator of the whole run see.
+func record(r *rand.Rand, to ...*shard) {
+	due := time.Duration(r.Int64N(1e9))
+	start := due + time.Duration(r.ExpFloat64()*1e5)
+	end := start + time.Duration(math.Exp(14+2*r.NormFloat64()))
+	out, delayed := latency.OK, r.IntN(50) == 0
+	if r.IntN(100) == 0 {
+		out = latency.Unknown
+	}
+	drop, queued, calls := r.IntN(2000) == 0, r.IntN(10) == 0, float64(1+r.IntN(5))
+	for _, s := range to {
+		w := s.recorder.Worker(0)
+		if drop {
+			w.Drop(0)
+			s.dropped++
+			continue
+		}
+		w.Record(0, out, queued, due, start, end)
+		if out == latency.OK {
+			s.calls = append(s.calls, calls)
+			if delayed {
+				w.Delay(0, end-due, end-start)
+			}
+		}
+	}
+}
+
+// source is the shard's results.
+func (s *shard) source(t *testing.T, index, of int) merge.Source {
+	t.Helper()
+	key := reports.Key{Model: "james", Engine: "cassandra", Phase: "measure", Trial: 1, Shard: index}
+	var log bytes.Buffer
+	l, err := latency.NewLog(&log, time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag := func(_ int, k latency.Kind) string { return key.Tag("list", k.String()) }
+	if err := errors.Join(l.Write(tag, s.recorder.Tick(), time.Unix(0, 0), time.Unix(1, 0)), l.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	total := s.recorder.Total(0)
+	n := float64(len(s.calls))
+	mean, squares := 0.0, 0.0
+	for _, c := range s.calls {
+		mean += c / n
+	}
+	for _, c := range s.calls {
+		squares += (c - mean) * (c - mean)
+	}
+	o := reports.Op{
+		Count: total.Counts[latency.OK], Unknown: total.Counts[latency.Unknown], Dropped: s.dropped, Support: reports.Native, Rate: n,
+		Store: reports.StoreCost{Calls: mean, CallsDeviation: math.Sqrt(squares / (n - 1))},
+	}
+	summary.Times(&o, total, latency.Response)
+	delays := summary.Delays([]*latency.Op{total}, latency.Response)
+	cell := reports.Cell{
+		Key: key, Kind: reports.KindMeasure, Arrivals: "poisson", Rate: 2000, Started: started, Ended: "2026-11-22T10:00:01Z", Seconds: 1,
+		Offered: &reports.Offered{Due: o.Count + o.Unknown + o.Dropped, Dropped: o.Dropped, Span: 1, Rate: 100, Achieved: 90},
+		Ops:     map[string]reports.Op{"list": o}, AllOps: summary.All([]*latency.Op{total}, latency.Response),
+		Client:   &reports.ClientInfo{Workers: 3, Processors: 2, Capacity: 2},
+		Evidence: &reports.Evidence{Settled: true, Warm: true, Started: o.Count, Delays: &delays, Hiccups: &reports.Hiccups{}},
+	}
+	judge.Apply(&cell)
+	r := &reports.Run{
+		Format: reports.Format, Seed: 1, Workload: reports.Workload{Name: "w", Text: "name: w", SHA256: "aa"}, Started: started,
+		Shard: reports.Shard{Index: index, Of: of, Start: started}, Environment: reports.Environment{Version: "1.0", Commit: "abc"},
+		Settings: map[string]string{"cassandra.contact": fmt.Sprintf("node%d", index)}, Config: reports.Config{Models: []string{"james"}, Engines: []string{"cassandra"}},
+		Schemas: []reports.Schema{{Model: "james", SHA256: "bb"}},
+		Phases:  []reports.Phase{{Name: "measure", Kind: "measure", Digested: 10, SHA256: fmt.Sprint(index), Trials: []string{fmt.Sprint(index)}}},
+		Cells:   []reports.Cell{cell},
+	}
+	return merge.Source{Name: fmt.Sprintf("results/%d", index), Run: r, Log: &log}
+}
+
+// Every figure of the union of shards is that of one load generator that recorded the
+// same: percentiles, those of everything that was due, costs and their deviations.
+func TestUnionIsExact(t *testing.T) {
+	const of = 4
+	random := rand.New(rand.NewPCG(1, 2))
+	all := newShard()
+	shards := make([]*shard, of)
+	for i := range shards {
+		shards[i] = newShard()
+	}
+	for range 40_000 {
+		record(random, all, shards[random.IntN(of)*random.IntN(of)/of]) // not evenly
+	}
+	var sources []merge.Source
+	for i, s := range shards {
+		sources = append(sources, s.source(t, i+1, of))
+	}
+	slices.Reverse(sources)
+	merged, err := merge.Merge(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := all.source(t, 1, of).Run.Cells[0]
+	got := merged.Run.Cells[0]
+	a, b := got.Ops["list"], want.Ops["list"]
+	if math.Abs(a.Store.CallsDeviation/b.Store.CallsDeviation-1) > 1e-9 || math.Abs(a.Store.Calls/b.Store.Calls-1) > 1e-9 {
+		t.Errorf("costs are %+v; expected %+v", a.Store, b.Store)
+	}
+	a.Store, b.Store = reports.StoreCost{}, reports.StoreCost{}
+	if b.Due == nil || b.Undelayed == nil || b.Queued == 0 || b.Dropped == 0 {
+		t.Fatalf("the operations of this test are too simple: %+v", b)
+	}
+	if d := cmp.Diff(b, a); d != "" {
+		t.Errorf("the union of the shards (+) is not what one load generator records (-):\n%s", d)
+	}
+	if d := cmp.Diff(want.AllOps, got.AllOps); d != "" {
+		t.Errorf("all operations:\n%s", d)
+	}
+	if d := cmp.Diff(want.Evidence.Delays, got.Evidence.Delays); d != "" {
+		t.Errorf("delays:\n%s", d)
+	}
+	if o := got.Offered; o.Rate != 100*of || o.Achieved != 90*of || o.Due != want.Offered.Due || got.Client.Workers != 3*of {
+		t.Errorf("offered %+v, %d workers", o, got.Client.Workers)
+	}
+	if r := merged.Run; r.Shard.Of != 1 || len(r.Shards) != of || r.Generators() != of {
+		t.Errorf("the union is shard %+v of %d", r.Shard, len(r.Shards))
+	}
+
+	// Judged again, the union gets the same verdict, and its log has its percentiles.
+	again := got
+	judge.Apply(&again)
+	if d := cmp.Diff(got, again); d != "" {
+		t.Errorf("judged again:\n%s", d)
+	}
+	var log bytes.Buffer
+	if err := merged.WriteLog(&log); err != nil {
+		t.Fatal(err)
+	}
+	logged, err := latency.ReadLog(&log, func(tag string) (string, bool) { return tag, true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := summary.Of(logged[got.Tag("list", "response")]); l != got.Ops["list"].Response {
+		t.Errorf("the log of the union has %+v; its cell %+v", l, got.Ops["list"].Response)
+	}
+}
+
+// Shards that do not belong together are refused, with what differs.
+func TestRefused(t *testing.T) {
+	var runs [3][]byte
+	var logs [3]string
+	for i := range runs {
+		s := newShard()
+		random := rand.New(rand.NewPCG(uint64(i), 1))
+		for range 20 {
+			record(random, s)
+		}
+		one := s.source(t, i+1, 3)
+		var err error
+		if runs[i], err = json.Marshal(one.Run); err != nil {
+			t.Fatal(err)
+		}
+		logs[i] = one.Log.(*bytes.Buffer).String()
+	}
+	three := func() []merge.Source {
+		var sources []merge.Source
+		for i := range runs {
+			s := merge.Source{Name: fmt.Sprintf("results/%d", i+1), Run: new(reports.Run), Log: strings.NewReader(logs[i])}
+			if err := json.Unmarshal(runs[i], s.Run); err != nil {
+				t.Fatal(err)
+			}
+			sources = append(sources, s)
+		}
+		return sources
+	}
+	for _, c := range []struct {
+		change func(s []merge.Source) []merge.Source
+		text   string
+	}{
+		{func(s []merge.Source) []merge.Source { return s[:2] }, "of 3 shards there are 2: shard 3 is missing"},
+		{func(s []merge.Source) []merge.Source { return s[1:2] }, "shard 1, 3 is missing"},
+		{func(s []merge.Source) []merge.Source { return append(s, three()[1]) }, "shard 2 of 3 is there twice: results/2 and results/2"},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Seed = 7; return s }, "results/1 and results/2 are not shards of one run: they differ in the seed (1 and 7)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Workload.SHA256 = "cc"; return s }, "the workload (w aa and w cc)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Environment.Commit = "def"; return s }, "the version of mailbench (1.0 abc and 1.0 def)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Environment.Dirty = true; return s }, "1.0 abc with changes"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Schemas[0].SHA256 = "x"; return s }, "the schema of james (bb and x)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Shard.Start = "2026-11-22T11:00:00Z"; return s }, "the start (2026-11-22T10:00:00Z and 2026-11-22T11:00:00Z)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Shard.Of = 4; return s }, "the number of shards (3 and 4)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Config.Trials = 2; return s }, "models, engines or flags"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Settings["cassandra.consistency"] = "ONE"; return s }, "settings of engines"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Shard = reports.Shard{Index: 1, Of: 1}; return s[2:] }, "results/3 is no shard, but a whole run"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Cells = nil; return s }, "only 1, 2 of 3 shards carried out james on cassandra, phase measure, trial 1"},
+		{func(s []merge.Source) []merge.Source { s[2].Log = three()[0].Log; return s }, "the latency log of results/3 has 0 of the"},
+	} {
+		_, err := merge.Merge(c.change(three()))
+		if !errors.Is(err, merge.ErrApart) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("error %v; expected %q", err, c.text)
+		}
+	}
+	if _, err := merge.Merge(three()); err != nil {
+		t.Errorf("three shards of one run: %v", err)
+	}
+}

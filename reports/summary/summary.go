@@ -1,0 +1,147 @@
+// Package summary makes the figures of a cell from what was recorded: from the histograms
+// of one phase, or from the sum of those of all its shards.
+package summary
+
+import (
+	"math"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/latency"
+)
+
+// Of returns a distribution's figures, which are zero if it has no values.
+func Of(h *hdr.Histogram) reports.Latency {
+	if h == nil || h.TotalCount() == 0 {
+		return reports.Latency{}
+	}
+	return reports.Latency{
+		P50: h.ValueAtQuantile(50), P90: h.ValueAtQuantile(90), P99: h.ValueAtQuantile(99), P999: h.ValueAtQuantile(99.9),
+		Max: h.Max(), Mean: h.Mean(),
+	}
+}
+
+// Times sets the latencies of an operation. Reported is the time that its phase reports.
+func Times(o *reports.Op, t *latency.Op, reported latency.Kind) {
+	o.Service, o.Lag = Of(t.Times[latency.Service]), Of(t.Times[latency.Lag])
+	o.Response = o.Service // a closed loop has no due times
+	if h := t.Times[latency.Response]; h != nil {
+		o.Response = Of(h)
+	}
+	if t.Times[latency.Delayed] != nil {
+		undelayed := Of(withoutDelays(t, reported))
+		o.Undelayed = &undelayed
+	}
+	if queued := t.Times[latency.Queued]; queued != nil {
+		found, waited := Of(Free(t)), Of(queued)
+		o.Queued, o.ServiceFree, o.ServiceQueued = queued.TotalCount(), &found, &waited
+	}
+	o.Due = due(t, reported)
+}
+
+// due is the distribution of response times of all operations that were due. Those that
+// were refused as too large are left out: the engine does not offer them. It is nil if all
+// the others were ok.
+func due(o *latency.Op, reported latency.Kind) *reports.Latency {
+	dropped := o.Counts[latency.Dropped]
+	if o.Times[latency.Rest] == nil && dropped == 0 {
+		return nil
+	}
+	h := wide()
+	for _, k := range []latency.Kind{reported, latency.Rest} {
+		if o.Times[k] != nil {
+			h.Merge(o.Times[k])
+		}
+	}
+	l := Of(h)
+	if dropped == 0 {
+		return &l
+	}
+	ended := h.TotalCount()
+	at := func(percent float64) int64 {
+		rank := math.Ceil(percent / 100 * float64(ended+dropped))
+		if rank > float64(ended) {
+			return reports.NeverEnded
+		}
+		return h.ValueAtQuantile(100 * rank / float64(ended))
+	}
+	return &reports.Latency{
+		P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: reports.NeverEnded, Mean: reports.NeverEnded,
+	}
+}
+
+// All are the latencies of all operations of a phase together.
+func All(ops []*latency.Op, reported latency.Kind) *reports.AllOps {
+	var sum latency.Op
+	for _, o := range ops {
+		for _, k := range []latency.Kind{latency.Response, latency.Service, latency.Lag, latency.Rest} {
+			h := o.Times[k]
+			if h == nil {
+				continue
+			}
+			if sum.Times[k] == nil {
+				sum.Times[k] = wide()
+			}
+			sum.Times[k].Merge(h)
+		}
+		for out, n := range o.Counts {
+			sum.Counts[out] += n
+		}
+	}
+	return &reports.AllOps{
+		Response: Of(sum.Times[reported]), Service: Of(sum.Times[latency.Service]),
+		Lag: Of(sum.Times[latency.Lag]), Due: due(&sum, reported),
+	}
+}
+
+// Delays compares the response times of all operations together with those that they
+// would have had if the client had lost no time.
+func Delays(ops []*latency.Op, reported latency.Kind) (d reports.Delays) {
+	real, ideal := wide(), wide()
+	for _, o := range ops {
+		if h := o.Times[reported]; h != nil {
+			real.Merge(h)
+			ideal.Merge(withoutDelays(o, reported))
+		}
+		if h := o.Times[latency.Delayed]; h != nil {
+			d.Operations += h.TotalCount()
+		}
+	}
+	d.Response, d.Undelayed = Of(real), Of(ideal)
+	return d
+}
+
+// withoutDelays is a distribution of response times in which the delayed operations
+// have the times that they would have had.
+func withoutDelays(o *latency.Op, reported latency.Kind) *hdr.Histogram {
+	all, delayed, ideal := o.Times[reported], o.Times[latency.Delayed], o.Times[latency.Undelayed]
+	if all == nil || delayed == nil {
+		return all
+	}
+	h := without(all, delayed)
+	h.Merge(ideal)
+	return h
+}
+
+// Free is the distribution of the service times of operations that found a free worker;
+// nil if there are none.
+func Free(o *latency.Op) *hdr.Histogram {
+	all, queued := o.Times[latency.Service], o.Times[latency.Queued]
+	if all == nil || queued == nil {
+		return all
+	}
+	return without(all, queued)
+}
+
+// without is a distribution less a part of it.
+func without(all, part *hdr.Histogram) *hdr.Histogram {
+	counts, less := all.Export(), part.Export().Counts
+	for i, n := range less {
+		counts.Counts[i] -= n
+	}
+	return hdr.Import(counts)
+}
+
+// wide is a histogram that takes every time that is recorded.
+func wide() *hdr.Histogram { return hdr.New(1, int64(latency.Highest), 3) }

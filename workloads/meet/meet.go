@@ -1,0 +1,315 @@
+// Package meet lets the shards of a run wait for each other. They are processes on
+// different machines, and the engine that they load is all that they have in common. So it
+// keeps their marks: one small table, in a namespace of its own that every shard knows from
+// the run's identity. The first shard makes the namespace and drops it.
+//
+// Shards meet between phases and never while one is measured.
+package meet
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+//go:embed marks.yaml
+var schemaText []byte
+
+const (
+	// every is how often a shard that waits looks for the others.
+	every = 100 * time.Millisecond
+	// ahead is how long after all have come they go on: each has seen by then that it may.
+	ahead = 500 * time.Millisecond
+	// applyAtMost is how long the engine may take to make the table.
+	applyAtMost = time.Minute
+	// markAtMost is how long it may take to write a mark.
+	markAtMost = 30 * time.Second
+
+	failedPoint = "failed"
+)
+
+// ErrGone says that another shard cannot go on.
+var ErrGone = errors.New("another shard cannot go on")
+
+// Shards is a shard among the others of its run.
+type Shards struct {
+	Shard workloads.Shard
+	// Waits, if set, is told whom the shard waits for.
+	Waits func(what string)
+
+	part      string // of the run, which the points belong to
+	store     drivers.Store
+	session   drivers.Session
+	come, see drivers.Statement
+}
+
+// Join opens the store of marks; the first shard makes it. Open opens a store in a namespace.
+func Join(ctx context.Context, shard workloads.Shard, open func(ctx context.Context) (drivers.Store, error), waits func(string)) (*Shards, error) {
+	s := &Shards{Shard: shard, Waits: waits}
+	schema, err := schemas.Parse("marks.yaml", schemaText)
+	if err != nil {
+		return nil, err
+	}
+	if s.store, err = open(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.join(ctx, schema); err != nil {
+		return nil, errors.Join(fmt.Errorf("meet the other shards: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Shards) join(ctx context.Context, schema *schemas.Schema) error {
+	var err error
+	if s.Shard.Index > 1 {
+		err = s.untilMade(ctx, schema)
+	} else if there := s.made(ctx, schema); there {
+		return errors.New("a run with the same workload, shards and --start was there before, and has left its marks; " +
+			"choose another --start (\"mailbench engine clean\" removes what is left)")
+	}
+	if err != nil {
+		return err
+	}
+	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) error { return s.store.Apply(ctx, schema) }); err != nil {
+		return err
+	}
+	var prepared *drivers.Prepared
+	// Cassandra lists a table a moment before it takes statements about it.
+	err = retry(ctx, func() (err error) {
+		prepared, err = drivers.PrepareAll(ctx, s.store, schema)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := prepared.Fill(map[string]*drivers.Statement{"come": &s.come, "see": &s.see}); err != nil {
+		return err
+	}
+	s.session, err = s.store.Session()
+	return err
+}
+
+// made reports whether the table of marks is there and whole.
+func (s *Shards) made(ctx context.Context, schema *schemas.Schema) bool {
+	stored, err := s.store.Stored(schema)
+	if err != nil {
+		return false
+	}
+	there, err := s.store.Inspect(ctx, schema.Name)
+	if err != nil {
+		return false
+	}
+	missing, err := drivers.Missing(stored, there)
+	return err == nil && len(missing) == 0
+}
+
+// untilMade waits until the first shard has made the table.
+func (s *Shards) untilMade(ctx context.Context, schema *schemas.Schema) error {
+	for !s.made(ctx, schema) {
+		s.tell("waits for shard 1 to begin")
+		if err := pause(ctx, every); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Begin begins a part of the run: points are of that part from now on, and a shard that
+// could not go on in another part is no reason to give this one up.
+func (s *Shards) Begin(part string) { s.part = part + ": " }
+
+// Together waits until all shards have come to the point, and returns in all of them at
+// the same time, as far as their machines' clocks agree.
+func (s *Shards) Together(ctx context.Context, point string) error {
+	if err := s.mark(ctx, point, 0, ""); err != nil {
+		return err
+	}
+	at := int64(0)
+	for at == 0 {
+		var waiting []string
+		for i := 1; i <= s.Shard.Of; i++ {
+			if _, _, ok, err := s.look(ctx, point, i); err != nil {
+				return err
+			} else if !ok {
+				waiting = append(waiting, fmt.Sprint(i))
+			}
+		}
+		var err error
+		switch {
+		case len(waiting) > 0:
+			s.tell("waits for shard " + strings.Join(waiting, ", "))
+		case s.Shard.Index == 1:
+			at = time.Now().Add(ahead).UnixMicro()
+			err = s.mark(ctx, point+" go", at, "")
+		default:
+			at, _, _, err = s.look(ctx, point+" go", 1)
+		}
+		if err == nil && at == 0 {
+			err = s.wait(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return pause(ctx, time.Until(time.UnixMicro(at)))
+}
+
+// First does something in the first shard, and in the others when that has done it. Says
+// is what must be the same in all.
+func (s *Shards) First(ctx context.Context, point, says string, do func() error) error {
+	if s.Shard.Index == 1 {
+		if err := do(); err != nil {
+			return err
+		}
+		return s.mark(ctx, point, 0, says)
+	}
+	for {
+		_, said, ok, err := s.look(ctx, point, 1)
+		switch {
+		case err != nil:
+			return err
+		case ok && said != says:
+			return fmt.Errorf("shard 1 has its data in namespace %s, and this shard in %s: let all shards use a data set again, or none of them", said, says)
+		case ok:
+			return do()
+		}
+		s.tell("waits for shard 1")
+		if err := s.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// Done says that the shard needs nothing more of what the point names. The first shard
+// waits until all others have said so, or cannot.
+func (s *Shards) Done(ctx context.Context, point string) error {
+	if err := s.mark(ctx, point, 0, ""); err != nil || s.Shard.Index > 1 {
+		return err
+	}
+	for i := 2; i <= s.Shard.Of; i++ {
+		for {
+			_, _, done, err := s.look(ctx, point, i)
+			if err != nil {
+				return err
+			}
+			if !done {
+				_, _, done, err = s.look(ctx, failedPoint, i)
+			}
+			if err != nil {
+				return err
+			}
+			if done {
+				break
+			}
+			s.tell(fmt.Sprintf("waits for shard %d", i))
+			if err := pause(ctx, every); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Fail tells the others that this shard cannot go on.
+func (s *Shards) Fail(ctx context.Context, why error) error {
+	return s.mark(ctx, failedPoint, 0, why.Error())
+}
+
+// wait waits a while, and looks whether another shard cannot go on.
+func (s *Shards) wait(ctx context.Context) error {
+	for i := 1; i <= s.Shard.Of; i++ {
+		if i == s.Shard.Index {
+			continue
+		}
+		_, why, failed, err := s.look(ctx, failedPoint, i)
+		if err != nil {
+			return err
+		}
+		if failed {
+			return fmt.Errorf("%w: shard %d: %s", ErrGone, i, why)
+		}
+	}
+	return pause(ctx, every)
+}
+
+// mark notes that this shard has come to a point.
+func (s *Shards) mark(ctx context.Context, point string, at int64, says string) error {
+	values := map[string]drivers.Value{
+		"point": drivers.Text(s.part + point), "shard": drivers.Int(int32(s.Shard.Index)), "at": drivers.Bigint(at), "says": drivers.Text(says),
+	}
+	// The others wait for it, also if this shard is interrupted.
+	return drivers.Within(context.WithoutCancel(ctx), markAtMost, func(ctx context.Context) error {
+		return retry(ctx, func() error {
+			_, err := s.session.Write(ctx, s.come, arguments(s.come, values))
+			return err
+		})
+	})
+}
+
+// look reads what a shard has noted at a point.
+func (s *Shards) look(ctx context.Context, point string, shard int) (at int64, says string, ok bool, err error) {
+	values := map[string]drivers.Value{"point": drivers.Text(s.part + point), "shard": drivers.Int(int32(shard))}
+	err = retry(ctx, func() error {
+		return s.session.Read(ctx, s.see, arguments(s.see, values), func(row []drivers.Value) error {
+			ok, at, says = true, row[0].Int64(), row[1].Str()
+			return nil
+		})
+	})
+	return at, says, ok, err
+}
+
+// arguments puts values in the order of the statement's.
+func arguments(st drivers.Statement, values map[string]drivers.Value) []drivers.Value {
+	var all []drivers.Value
+	for _, a := range st.Pattern().Args() {
+		all = append(all, values[a.Name])
+	}
+	return all
+}
+
+// retry tries something again that can be done twice: a network may fail for a moment.
+func retry(ctx context.Context, do func() error) (err error) {
+	for try := range 6 {
+		if err = do(); err == nil || ctx.Err() != nil {
+			return err
+		}
+		_ = pause(ctx, every<<try)
+	}
+	return err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Shards) tell(what string) {
+	if s.Waits != nil {
+		s.Waits(what)
+	}
+}
+
+// Drop removes the marks. Only the first shard calls it, when all others are done.
+func (s *Shards) Drop(ctx context.Context) error { return drivers.Drop(ctx, s.store) }
+
+// Close closes the store of marks.
+func (s *Shards) Close() error {
+	var err error
+	if s.session != nil {
+		err = s.session.Close()
+	}
+	return errors.Join(err, s.store.Close())
+}

@@ -1,0 +1,154 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/meet"
+	"github.com/mailbench/mailbench/workloads/target"
+)
+
+// Shards of one run are processes of their own, on as many machines. Where they load one
+// engine together, they begin each phase together (package meet). An engine inside of
+// this process is each shard's own: they only have the start of the run in common.
+
+// startedMost is how long ago the start of a shard may be. A start that is used again by
+// mistake would lead to what the run before it left.
+const startedMost = 6 * time.Hour
+
+// checkShard refuses a shard of what cannot be divided.
+func (c *Config) checkShard() error {
+	if !c.Shard.Divides() {
+		return nil
+	}
+	switch {
+	case c.FindMax != nil:
+		return errors.New("a search for the highest rate cannot be divided among shards")
+	case c.Start.IsZero():
+		return errors.New("shards need a start, the same for all of them")
+	case time.Since(c.Start) > startedMost:
+		return fmt.Errorf("the start %s is more than %v ago; name the time at which these shards begin", c.Start.Format(time.RFC3339), startedMost)
+	}
+	return c.Shard.Check(c.Workload)
+}
+
+// shard is the shard as results have it.
+func (c *Config) shard() reports.Shard {
+	if !c.Shard.Divides() {
+		return reports.Shard{Index: 1, Of: 1}
+	}
+	return reports.Shard{Index: c.Shard.Index, Of: c.Shard.Of, Start: c.Start.UTC().Format(time.RFC3339Nano)}
+}
+
+// namespace is a namespace that all shards of the run know, and no other run has. What
+// tells it apart from the run's others.
+func (c *Config) namespace(what string) string {
+	id := fmt.Sprintf("%s %d %d %s %s", c.Start.UTC().Format(time.RFC3339Nano), c.Shard.Of, c.Workload.Seed, digest(c.Workload.Source), what)
+	sum := sha256.Sum256([]byte(id))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:16]
+}
+
+// meet waits for the start of the run and joins the other shards.
+func (r *runner) meet(ctx context.Context) error {
+	c := r.config
+	if !c.Shard.Divides() || c.Audit == AuditOnly {
+		return nil
+	}
+	if left := time.Until(c.Start); left > 0 {
+		r.progress("waits for the start at "+c.Start.Format(time.TimeOnly), drive.Progress{Fraction: -1})
+		select {
+		case <-time.After(left):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	r.shards = map[string]*meet.Shards{}
+	for _, e := range c.Engines {
+		if !e.Remote {
+			continue
+		}
+		open := func(ctx context.Context) (drivers.Store, error) {
+			return target.Reach(ctx, e, c.Workload, drivers.Options{Namespace: c.namespace("shards")})
+		}
+		waits := func(what string) { r.progress(what, drive.Progress{Fraction: -1}) }
+		s, err := meet.Join(ctx, c.Shard, open, waits)
+		if err != nil {
+			return errors.Join(err, r.closeShards())
+		}
+		r.shards[e.Name] = s
+	}
+	return nil
+}
+
+// part leaves the other shards. The first drops the marks when all others have left.
+func (r *runner) part(ctx context.Context) {
+	for _, name := range slices.Sorted(maps.Keys(r.shards)) {
+		s := r.shards[name]
+		s.Begin("run")
+		err := s.Done(ctx, "done")
+		if r.config.Shard.Index == 1 && (err == nil || ctx.Err() != nil) {
+			err = s.Drop(context.WithoutCancel(ctx))
+		}
+		if err != nil && r.config.Shard.Index == 1 {
+			namespace := r.config.namespace("shards")
+			r.result.Left = append(r.result.Left, fmt.Sprintf("the marks of shards in namespace %s of %s could not be dropped (%v); %q does it",
+				namespace, name, err, "mailbench engine clean "+name+" "+namespace))
+		}
+	}
+	if err := r.closeShards(); err != nil {
+		r.result.Left = append(r.result.Left, fmt.Sprintf("close the marks of shards: %v", err))
+	}
+}
+
+func (r *runner) closeShards() error {
+	var errs []error
+	for _, s := range r.shards {
+		errs = append(errs, s.Close())
+	}
+	r.shards = nil
+	return errors.Join(errs...)
+}
+
+// shards are the shards that load the combination's engine together; nil: there are none.
+func (c *combination) shards() *meet.Shards { return c.runner.shards[c.engine.Name] }
+
+// namespace is that of the combination's data; "": one of its own.
+func (c *combination) namespace() string {
+	if !c.runner.config.Shard.Divides() {
+		return ""
+	}
+	return c.runner.config.namespace(fmt.Sprintf("%s %d", c.model.Name, c.trial))
+}
+
+// beginTogether begins the combination among the shards.
+func (c *combination) beginTogether() {
+	if s := c.shards(); s != nil {
+		s.Begin(fmt.Sprintf("%s %d", c.model.Name, c.trial))
+	}
+}
+
+// together waits until all shards have come to the same point.
+func (c *combination) together(ctx context.Context, point string) error {
+	s := c.shards()
+	if s == nil {
+		return nil
+	}
+	return s.Together(ctx, point)
+}
+
+// giveUp tells the other shards that this one cannot go on with the combination.
+func (c *combination) giveUp(ctx context.Context, why error) {
+	if s := c.shards(); s != nil && !errors.Is(why, meet.ErrGone) {
+		_ = s.Fail(ctx, why) // the reason is in the results of this shard
+	}
+}

@@ -1,0 +1,168 @@
+package workloads
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Shard is the part of a run that one load generator carries out: that of every Of-th
+// user. The zero value is the whole run.
+//
+// Every shard draws the operations of the whole run, and carries out those of its own
+// users, at the times that they have in the whole run. So the operations of all shards
+// are those of one generator, none of them twice, and their rates add up to the
+// workload's. Only the further recipients of a delivery differ: they are users of the
+// same shard. No shard touches another's users.
+type Shard struct {
+	Index int // from 1
+	Of    int
+}
+
+// ErrShards says that a workload cannot be divided among so many shards.
+var ErrShards = errors.New("shards")
+
+// Divides reports whether there are several shards.
+func (s Shard) Divides() bool { return s.Of > 1 }
+
+// Has reports whether the user is one of the shard's.
+func (s Shard) Has(user int) bool { return s.Of <= 1 || user%s.Of == s.Index-1 }
+
+// first is the shard's first user.
+func (s Shard) first() int { return max(0, s.Index-1) }
+
+// Check refuses a workload that cannot be divided among so many shards.
+func (s Shard) Check(w *Workload) error {
+	if !s.Divides() {
+		return nil
+	}
+	if w.Population.Shared {
+		return fmt.Errorf("%w: all users of the workload share one folder (population.shared), which cannot be divided; leave --shard out", ErrShards)
+	}
+	if w.Population.Users < s.Of {
+		return fmt.Errorf("%w: the workload has %d users for %d shards; use fewer shards, or set population.users", ErrShards, w.Population.Users, s.Of)
+	}
+	for i := range w.Phases {
+		p := &w.Phases[i]
+		if !p.Runs() || p.Arrivals != Closed {
+			continue
+		}
+		least := p.Clients
+		for j := range p.Streams {
+			least = min(least, p.Streams[j].Clients)
+		}
+		if least < s.Of {
+			return fmt.Errorf("%w: phase %s has %d clients for %d shards; use fewer shards, or more clients", ErrShards, p.Name, least, s.Of)
+		}
+	}
+	return nil
+}
+
+// Own returns the phase with the shard's part of its clients. The first shards have one
+// more where they cannot be divided evenly.
+func (s Shard) Own(p Phase) Phase {
+	if !s.Divides() || p.Clients == 0 {
+		return p
+	}
+	p.Clients = max(1, s.part(p.Clients))
+	p.Streams = slices.Clone(p.Streams)
+	for i := range p.Streams {
+		p.Streams[i].Clients = s.part(p.Streams[i].Clients)
+	}
+	if len(p.Streams) > 0 {
+		p.Clients = 0
+		for i := range p.Streams {
+			p.Clients += p.Streams[i].Clients
+		}
+	}
+	return p
+}
+
+func (s Shard) part(n int) int {
+	part := n / s.Of
+	if s.Index <= n%s.Of {
+		part++
+	}
+	return part
+}
+
+// OfShard returns the census of a shard: the same users and folders, of which the shard
+// has its own.
+func (c *Census) OfShard(s Shard) *Census {
+	if !s.Divides() {
+		return c
+	}
+	own := *c
+	own.shard, own.messages, own.folders = s, 0, 0
+	for u := s.first(); u < c.Users(); u += s.Of {
+		for _, n := range c.counts[c.first[u]:c.first[u+1]] {
+			own.messages += int(n)
+			own.folders++
+		}
+	}
+	return &own
+}
+
+// Shard returns whose census it is.
+func (c *Census) Shard() Shard { return c.shard }
+
+// Has reports whether the user is one of the census's shard.
+func (c *Census) Has(user int) bool { return c.shard.Has(user) }
+
+// FirstUser returns the first user of the shard.
+func (c *Census) FirstUser() int { return c.shard.first() }
+
+// of returns the stream's operations that are the shard's.
+func (s Shard) of(all Stream, users int) Stream {
+	if !s.Divides() {
+		return all
+	}
+	return &ownStream{Stream: all, shard: s, users: users}
+}
+
+// ownStream is the operations of one shard.
+type ownStream struct {
+	Stream
+	shard Shard
+	users int
+}
+
+// mostForeign bounds how many operations of other shards may follow each other. A closed
+// loop whose users are all of other shards would never end.
+const mostForeign = 10_000_000
+
+// Next implements Stream.
+func (s *ownStream) Next(now time.Duration, o *Operation) (due time.Duration, ok bool) {
+	for range mostForeign {
+		if due, ok = s.Stream.Next(now, o); !ok {
+			return due, false
+		}
+		if s.shard.Has(o.User) {
+			s.keep(o)
+			return due, true
+		}
+	}
+	return 0, false
+}
+
+// keep replaces recipients of other shards by neighbours in this one. A neighbour that
+// is a recipient already makes room for the next; if there is none, there is one
+// recipient less.
+func (s *ownStream) keep(o *Operation) {
+	drawn := o.Recipients
+	o.Recipients = o.Recipients[:min(1, len(drawn))]
+	for i := 1; i < len(drawn); i++ {
+		u := drawn[i] - drawn[i]%s.shard.Of + s.shard.first()
+		for range s.users/s.shard.Of + 1 {
+			if u >= s.users {
+				u = s.shard.first()
+			}
+			if !slices.Contains(o.Recipients, u) {
+				o.Recipients = append(o.Recipients, u)
+				break
+			}
+			u += s.shard.Of
+		}
+	}
+}
