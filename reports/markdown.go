@@ -69,6 +69,9 @@ func (m *markdown) head(view *Overview) {
 	r := m.run
 	m.line("### mailbench run %s\n", units.Markdown(r.Workload.Name))
 	m.line("seed %d, %s, %s; %s\n", r.Seed, units.Markdown(r.Started), units.Duration(r.Seconds*1e9), units.Markdown(MachineLine(&r.Environment)))
+	if line := ShardLine(r); line != "" {
+		m.line("%s\n", units.Markdown(line))
+	}
 	if r.Interrupted {
 		m.line("- **interrupted**: this is what was measured until then")
 	}

@@ -1,5 +1,7 @@
 package reports
 
+import "fmt"
+
 // ShardRun is one of the shards that a merged run was put together from.
 type ShardRun struct {
 	Index       int         `json:"index"`
@@ -22,3 +24,21 @@ type ShardVerdict struct {
 
 // Generators is how many load generators the run had.
 func (r *Run) Generators() int { return max(1, r.Shard.Of, len(r.Shards)) }
+
+// ShardLine says which part of a run the results are, or how many load generators they
+// were put together from; "" of the run of one.
+func ShardLine(r *Run) string {
+	machines := map[Machine]bool{}
+	for _, s := range r.Shards {
+		machines[s.Machine] = true
+	}
+	switch n := len(r.Shards); {
+	case n > 0 && len(machines) == 1:
+		return fmt.Sprintf("%d shards on one machine, merged", n)
+	case n > 0:
+		return fmt.Sprintf("%d shards on %d machines, merged; that of shard 1 is named", n, len(machines))
+	case r.Shard.Of > 1:
+		return fmt.Sprintf("shard %d of %d, a part of the run: mailbench merge puts all together", r.Shard.Index, r.Shard.Of)
+	}
+	return ""
+}

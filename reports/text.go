@@ -121,6 +121,9 @@ func (t *text) head(r *Run) {
 		t.labelled("", "INTERRUPTED: this is what was measured until then")
 	}
 	t.labelled("machine", MachineLine(&r.Environment))
+	if line := ShardLine(r); line != "" {
+		t.labelled("shards", line)
+	}
 	for _, e := range EnginesOf(r) {
 		t.labelled("engine", e)
 	}

@@ -119,12 +119,7 @@ func (v *runView) facts(s *Source) {
 	if r.Mail != nil {
 		add("mail", reports.MailLine(r.Mail))
 	}
-	if n := len(r.Shards); n > 0 {
-		add("shards", units.Amount(float64(n))+", merged")
-	}
-	if r.Shard.Of > 1 {
-		add("shard", units.Amount(float64(r.Shard.Index))+" of "+units.Amount(float64(r.Shard.Of)))
-	}
+	add("shards", reports.ShardLine(r))
 }
 
 // modelsOf are the models of the run's cells, in their order.

@@ -18,12 +18,12 @@ import (
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/merge"
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 )
 
 // hub is an engine over a network that several load generators share: the embedded one,
-// with namespaces as folders. It refuses what shards must not do: make tables at the same
-// time, or drop what another still uses.
+// with namespaces as folders. It refuses clients that make the same tables at once.
 type hub struct {
 	t   *testing.T
 	dir string
@@ -38,6 +38,7 @@ type hubStore struct {
 	namespace string
 	users     int
 	gone      bool
+	made      map[string]bool // schemas: being made (false), or there (true)
 }
 
 func newHub(t *testing.T) *hub {
@@ -60,7 +61,7 @@ func (h *hub) open(ctx context.Context, o drivers.Options) (drivers.Store, error
 		if err != nil {
 			return nil, err
 		}
-		s = &hubStore{Store: inner, hub: h, namespace: o.Namespace}
+		s = &hubStore{Store: inner, hub: h, namespace: o.Namespace, made: map[string]bool{}}
 		h.stores[o.Namespace] = s
 	}
 	s.users++
@@ -72,6 +73,23 @@ func (s *hubStore) Capabilities() drivers.Capabilities {
 	c := s.Store.Capabilities()
 	c.InProcess = false
 	return c
+}
+
+// Apply implements drivers.Store. Tables take a while.
+func (s *hubStore) Apply(ctx context.Context, schema *schemas.Schema) error {
+	s.hub.mu.Lock()
+	there, begun := s.made[schema.Name]
+	s.made[schema.Name] = there
+	s.hub.mu.Unlock()
+	if begun && !there {
+		return errors.New("another client makes the same tables")
+	}
+	time.Sleep(20 * time.Millisecond)
+	err := s.Store.Apply(ctx, schema)
+	s.hub.mu.Lock()
+	s.made[schema.Name] = true
+	s.hub.mu.Unlock()
+	return err
 }
 
 // Namespaces implements drivers.Admin.

@@ -1,0 +1,129 @@
+package meet
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// common is one store that all shards of a test have open.
+type common struct{ drivers.Store }
+
+func (common) Close() error { return nil }
+
+// eachShard joins so many shards and lets them do something, all at once.
+func eachShard(t *testing.T, of int, do func(s *Shards) error) {
+	t.Helper()
+	store, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	var wg sync.WaitGroup
+	for i := range of {
+		wg.Go(func() {
+			open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
+			s, err := Join(t.Context(), workloads.Shard{Index: i + 1, Of: of}, open, nil)
+			if err != nil {
+				t.Errorf("shard %d: %v", i+1, err)
+				return
+			}
+			if err := errors.Join(do(s), s.Close()); err != nil {
+				t.Errorf("shard %d: %v", i+1, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Nobody goes on from a point before all have come there.
+func TestTogether(t *testing.T) {
+	const of = 3
+	var come [2]atomic.Int32
+	eachShard(t, of, func(s *Shards) error {
+		for i := range come {
+			come[i].Add(1)
+			if err := s.Together(t.Context(), "point "+string(rune('a'+i))); err != nil {
+				return err
+			}
+			if n := come[i].Load(); n != of {
+				t.Errorf("shard %d went on when %d had come", s.Shard.Index, n)
+			}
+		}
+		return nil
+	})
+}
+
+// The first shard does it first, and leaves last.
+func TestFirstAndDone(t *testing.T) {
+	var done, left atomic.Int32
+	eachShard(t, 3, func(s *Shards) error {
+		s.Begin("part")
+		err := s.First(t.Context(), "tables", "here", func() error {
+			if n := done.Add(1); (n == 1) != (s.Shard.Index == 1) {
+				t.Errorf("shard %d was number %d", s.Shard.Index, n)
+			}
+			return nil
+		})
+		if s.Shard.Index > 1 {
+			left.Add(1)
+		}
+		err = errors.Join(err, s.Done(t.Context(), "done"))
+		if n := left.Load(); s.Shard.Index == 1 && n != 2 {
+			t.Errorf("the first shard left when %d others had", n)
+		}
+		return err
+	})
+}
+
+// Shards that work in different namespaces learn of it.
+func TestFirstSaysOtherwise(t *testing.T) {
+	eachShard(t, 2, func(s *Shards) error {
+		says := "namespace " + string(rune('0'+s.Shard.Index))
+		err := s.First(t.Context(), "tables", says, func() error { return nil })
+		if s.Shard.Index == 2 && (err == nil || !strings.Contains(err.Error(), "shard 1 has its data in namespace namespace 1")) {
+			t.Errorf("error %v", err)
+		}
+		return nil
+	})
+}
+
+// A shard that cannot go on ends the waiting of the others, in that part of the run only.
+func TestFail(t *testing.T) {
+	eachShard(t, 3, func(s *Shards) error {
+		s.Begin("first")
+		if s.Shard.Index == 2 {
+			if err := s.Fail(t.Context(), errors.New("no disk")); err != nil {
+				return err
+			}
+		} else if err := s.Together(t.Context(), "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "shard 2: no disk") {
+			t.Errorf("shard %d: %v", s.Shard.Index, err)
+		}
+		s.Begin("second")
+		return s.Together(t.Context(), "a")
+	})
+}
+
+// Marks that an earlier run left are not taken for those of this one.
+func TestLeftMarks(t *testing.T) {
+	store, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
+	first := workloads.Shard{Index: 1, Of: 2}
+	if _, err := Join(t.Context(), first, open, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Join(t.Context(), first, open, nil); err == nil || !strings.Contains(err.Error(), "choose another --start") {
+		t.Errorf("joined a run that was there: %v", err)
+	}
+}
