@@ -24,14 +24,14 @@ var layers = []struct {
 	imports []string
 	tests   []string
 }{
-	{"private", nil, nil},
+	{"drivers/private", nil, nil},
 	{"schemas/strict", nil, nil},
 	{"schemas/lint", []string{"schemas", "schemas/strict"}, []string{"drivers", "drivers/*", "drivers/launch/live"}},
 	{"schemas/forecast", []string{"schemas"}, nil},
 	{"schemas/diagram", []string{"schemas"}, nil},
 	{"schemas", []string{"schemas/strict"}, nil},
 	{"drivers/launch/live", []string{"drivers/launch"}, nil},
-	{"drivers/launch", []string{"private"}, []string{"drivers/launch/live"}},
+	{"drivers/launch", []string{"drivers/private"}, []string{"drivers/launch/live"}},
 	{"drivers/keys", []string{"schemas", "drivers"}, nil},
 	{"drivers/plan", []string{"schemas", "drivers"}, nil},
 	{"drivers/render", []string{"schemas"}, nil},
@@ -39,7 +39,7 @@ var layers = []struct {
 	{"drivers/drivertest/paired", []string{"schemas", "drivers"}, []string{"drivers/*"}},
 	{"drivers/validate", []string{"schemas", "drivers"}, []string{"drivers/pebble"}},
 	{"drivers/engines", []string{"drivers", "drivers/*"}, nil},
-	{"drivers/*", []string{"private", "schemas", "schemas/forecast", "drivers", "drivers/keys", "drivers/plan", "drivers/render"}, []string{"drivers/*", "drivers/*/*"}},
+	{"drivers/*", []string{"drivers/private", "schemas", "schemas/forecast", "drivers", "drivers/keys", "drivers/plan", "drivers/render"}, []string{"drivers/*", "drivers/*/*"}},
 	{"models/mail", nil, nil},
 	{"models", []string{"schemas", "drivers", "models/mail"}, nil},
 	{"models/modeltest", []string{"schemas", "drivers", "models", "models/mail", "drivers/*", "drivers/launch/live"}, []string{"models/*"}},
@@ -53,11 +53,11 @@ var layers = []struct {
 	{"reports/search", []string{"reports", "reports/judge", "reports/units"}, nil},
 	{"workloads/crash", nil, nil},
 	{"workloads/meet", []string{"schemas", "drivers", "workloads"}, []string{"drivers/*"}},
-	{"workloads/ledger", []string{"private", "drivers", "models", "models/mail", "reports", "workloads/crash"}, []string{"workloads"}},
+	{"workloads/ledger", []string{"drivers/private", "drivers", "models", "models/mail", "reports", "workloads/crash"}, []string{"workloads"}},
 	{
 		"workloads/target",
 		[]string{
-			"private", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/crash", "workloads/ledger", "workloads/meet", "workloads/messages", "reports",
+			"drivers/private", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/crash", "workloads/ledger", "workloads/meet", "workloads/messages", "reports",
 		},
 		nil,
 	},
@@ -71,14 +71,14 @@ var layers = []struct {
 		[]string{"workloads/random"},
 	},
 	{"reports/metrics", []string{"reports", "reports/latency"}, nil},
-	{"reports/scratch", []string{"private"}, nil},
+	{"reports/scratch", []string{"drivers/private"}, nil},
 	{"reports/units", nil, nil},
 	{"reports/glossary", nil, nil},
 	{"reports/page", []string{"schemas", "schemas/diagram", "reports", "reports/glossary", "reports/history", "reports/units"}, []string{"schemas/*", "reports/*", "workloads"}},
 	{"reports", []string{"reports/latency", "reports/scratch", "reports/units", "schemas"}, []string{"reports/judge"}},
 	{
 		"workloads/run",
-		[]string{"private", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/*", "reports", "reports/*"},
+		[]string{"drivers/private", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/*", "reports", "reports/*"},
 		[]string{"models/*", "drivers/*"},
 	},
 	{

@@ -21,7 +21,7 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"github.com/mailbench/mailbench/private"
+	"github.com/mailbench/mailbench/drivers/private"
 )
 
 // Files of the folder authDir.

@@ -10,7 +10,7 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/mailbench/mailbench/private"
+	"github.com/mailbench/mailbench/drivers/private"
 )
 
 // engine is what launch must know about an engine.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mailbench/mailbench/private"
+	"github.com/mailbench/mailbench/drivers/private"
 )
 
 // Instance is an engine that was started: a folder and its processes.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mailbench/mailbench/private"
+	"github.com/mailbench/mailbench/drivers/private"
 )
 
 // logPath returns the path of a node's log.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mailbench/mailbench/private"
+	"github.com/mailbench/mailbench/drivers/private"
 )
 
 // supported reports whether engines can be started on this system.

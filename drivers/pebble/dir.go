@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/private"
+	"github.com/mailbench/mailbench/drivers/private"
 )
 
 // markName is a file that says the folder is mailbench's; nothing is touched in a folder

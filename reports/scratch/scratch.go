@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/mailbench/mailbench/private"
+	"github.com/mailbench/mailbench/drivers/private"
 )
 
 // Mark is the file that says that mailbench made the folder and may remove it.

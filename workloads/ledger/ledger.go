@@ -12,8 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/private"
 )
 
 // Ledger is a file of fixed-size records of what a store acknowledged, in an

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/private"
+	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/reports/scratch"
 )
 

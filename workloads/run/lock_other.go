@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/private"
+	"github.com/mailbench/mailbench/drivers/private"
 )
 
 // lock makes a file that must not be there. After a crash it stays.

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/private"
+	"github.com/mailbench/mailbench/drivers/private"
 )
 
 // lock takes a file's lock, which ends with the process at the latest.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mailbench/mailbench/private"
+	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/private"
+	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/ledger"
