@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -155,9 +154,6 @@ func kubernetesAPI(t *testing.T) api {
 	out, err := cmd.Output()
 	var module struct{ Dir, Sum, Error string }
 	if jerr := json.Unmarshal(out, &module); err != nil || jerr != nil {
-		if os.Getenv("MAILBENCH_REQUIRE_ENGINES") != "" {
-			t.Fatalf("%s cannot be had: %v, %s", kubernetesModule, err, module.Error)
-		}
 		t.Skipf("%s cannot be had: %v, %s", kubernetesModule, err, module.Error)
 	}
 	if module.Sum != kubernetesSum {
