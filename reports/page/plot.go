@@ -26,7 +26,7 @@ type chart struct {
 }
 
 // Drawn is the height of the area of the lines.
-func (c *chart) Drawn() float64 { return c.Bottom - c.Top }
+func (ch *chart) Drawn() float64 { return ch.Bottom - ch.Top }
 
 // tick is a place on an axis.
 type tick struct {
