@@ -84,46 +84,48 @@ func Restrict(path string) error {
 	return restrict(root, info)
 }
 
+// openPlain opens the folder of a file, and checks that the file is a plain one if it is
+// there.
+func openPlain(name string) (*os.Root, string, error) {
+	dir, file := filepath.Split(filepath.Clean(name))
+	root, err := openRoot(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := checkPlain(root, file); err != nil {
+		return nil, "", errors.Join(err, root.Close())
+	}
+	return root, file, nil
+}
+
 // OpenFile is os.OpenFile for a plain file, which it makes for its user only. It does not
 // follow a link.
 func OpenFile(name string, flag int) (*os.File, error) {
-	dir, file := filepath.Split(filepath.Clean(name))
-	root, err := openRoot(dir)
+	root, file, err := openPlain(name)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	if err := checkPlain(root, file); err != nil {
-		return nil, err
-	}
 	return root.OpenFile(file, flag, fileMode)
 }
 
 // ReadFile is os.ReadFile for a plain file.
 func ReadFile(name string) ([]byte, error) {
-	dir, file := filepath.Split(filepath.Clean(name))
-	root, err := openRoot(dir)
+	root, file, err := openPlain(name)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	if err := checkPlain(root, file); err != nil {
-		return nil, err
-	}
 	return root.ReadFile(file)
 }
 
 // WriteFile replaces a file whole: at any time the old one is there or the new one.
 func WriteFile(name string, data []byte) error {
-	dir, file := filepath.Split(filepath.Clean(name))
-	root, err := openRoot(dir)
+	root, file, err := openPlain(name)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	if err := checkPlain(root, file); err != nil {
-		return err
-	}
 	temp := file + ".new"
 	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
 		return err
