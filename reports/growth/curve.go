@@ -1,0 +1,197 @@
+package growth
+
+import "math"
+
+// curve holds sizes and values, and their logarithms.
+type curve struct {
+	n, y, x, z []float64 // sizes, values, and the logarithms of both
+	errors     []float64 // of z
+}
+
+func (c *curve) add(p Point) {
+	c.n, c.y = append(c.n, p.Size), append(c.y, p.Value)
+	c.x, c.z = append(c.x, math.Log(p.Size)), append(c.z, math.Log(p.Value))
+	c.errors = append(c.errors, p.Error)
+}
+
+// spread reports whether there are two sizes at least.
+func (c *curve) spread() bool {
+	for _, x := range c.x {
+		if x != c.x[0] {
+			return true
+		}
+	}
+	return false
+}
+
+// slope is that of the least-squares line through the logarithms, and half the width of its
+// 95% interval.
+func (c *curve) slope(exact bool) (slope, half float64) {
+	var mx, mz, sxx, sxz float64
+	k := float64(len(c.x))
+	for i := range c.x {
+		mx, mz = mx+c.x[i]/k, mz+c.z[i]/k
+	}
+	for i := range c.x {
+		sxx += (c.x[i] - mx) * (c.x[i] - mx)
+		sxz += (c.x[i] - mx) * (c.z[i] - mz)
+	}
+	slope = sxz / sxx
+	variance := 0.0 // of the slope
+	for i := range c.x {
+		e := c.errors[i]
+		if !exact {
+			r := c.z[i] - mz - slope*(c.x[i]-mx)
+			variance += r * r / (k - 2) / sxx
+			continue
+		}
+		w := (c.x[i] - mx) / sxx
+		variance += w * w * e * e
+	}
+	switch {
+	case exact:
+		return slope, normal * math.Sqrt(variance)
+	case len(c.x) < Fewest:
+		return slope, math.Inf(1)
+	}
+	return slope, student(len(c.x)-2) * math.Sqrt(variance)
+}
+
+// The powers that are tried.
+const powerLeast, powerMost, powerStep = -1.0, 3.0, 0.05
+
+// errorLeast is the least standard deviation that is reckoned with when curves are compared:
+// no figure follows a curve better than by a percent.
+const errorLeast = 0.01
+
+// powers are the least and the greatest power whose curve fits not significantly worse than
+// the best one. They are NaN if there are too few points to tell.
+func (c *curve) powers(exact bool) (low, high float64) {
+	var sums []float64
+	best := math.Inf(1)
+	for i := 0; powerLeast+float64(i)*powerStep <= powerMost; i++ {
+		s := c.misfit(powerLeast+float64(i)*powerStep, exact)
+		sums, best = append(sums, s), min(best, s)
+	}
+	free := len(c.x) - 3
+	if math.IsInf(best, 1) || free < 1 && !exact {
+		return math.NaN(), math.NaN()
+	}
+	// Of known errors the sum of squares is in their units, and its least value may say that
+	// no curve follows the points so well.
+	most := best
+	if exact {
+		most += normal * normal * max(1, best/float64(max(1, free)))
+	} else {
+		t := student(free)
+		most += t * t * max(errorLeast*errorLeast, best/float64(free))
+	}
+	low, high = math.NaN(), math.NaN()
+	for i, s := range sums {
+		if p := powerLeast + float64(i)*powerStep; s <= most {
+			if math.IsNaN(low) {
+				low = p
+			}
+			high = p
+		}
+	}
+	return low, high
+}
+
+// misfit is the least sum of squares of the logarithms between the values and a curve
+// a + b·f(n) of a power, with b above 0; in units of the errors if these are known.
+func (c *curve) misfit(power float64, exact bool) float64 {
+	k := len(c.n)
+	f, w := make([]float64, k), make([]float64, k)
+	for i := range f {
+		f[i] = boxCox(c.n[i]/c.n[0], power)
+		w[i] = 1
+		if exact {
+			e := math.Hypot(c.errors[i], errorLeast)
+			w[i] = 1 / (e * e)
+		}
+	}
+	// The first fit is of relative differences; steps of Gauss and Newton make it one of
+	// logarithms.
+	a, b, ok := line(f, c.y, func(i int) float64 { return w[i] / (c.y[i] * c.y[i]) }, power)
+	if !ok {
+		return math.Inf(1)
+	}
+	sum := c.squares(a, b, f, w)
+	for range 8 {
+		fitted := func(i int) float64 { return a + b*f[i] }
+		if math.IsInf(sum, 1) {
+			break
+		}
+		working := make([]float64, k)
+		for i := range working {
+			working[i] = fitted(i) * (1 + c.z[i] - math.Log(fitted(i)))
+		}
+		na, nb, ok := line(f, working, func(i int) float64 { return w[i] / (fitted(i) * fitted(i)) }, power)
+		next := c.squares(na, nb, f, w)
+		if !ok || next >= sum {
+			break
+		}
+		done := next > sum*(1-1e-3)
+		if a, b, sum = na, nb, next; done {
+			break
+		}
+	}
+	return sum
+}
+
+// squares is the sum of the squares of the logarithms between values and curve.
+func (c *curve) squares(a, b float64, f, w []float64) float64 {
+	sum := 0.0
+	for i := range f {
+		v := a + b*f[i]
+		if v <= 0 {
+			return math.Inf(1)
+		}
+		d := c.z[i] - math.Log(v)
+		sum += w[i] * d * d
+	}
+	return sum
+}
+
+// boxCox is the transformation of Box and Cox.
+func boxCox(n, power float64) float64 {
+	if math.Abs(power) < 1e-9 {
+		return math.Log(n)
+	}
+	return math.Expm1(power*math.Log(n)) / power
+}
+
+// line fits y = a + b·f by weighted least squares. B is above 0. From the power 1 on the curve has
+// no part below 0: nothing costs less than nothing, and a line that begins below 0 looks like a power.
+func line(f, y []float64, weight func(i int) float64, power float64) (a, b float64, ok bool) {
+	var sw, sf, sy float64
+	for i := range f {
+		w := weight(i)
+		sw, sf, sy = sw+w, sf+w*f[i], sy+w*y[i]
+	}
+	mf, my := sf/sw, sy/sw
+	var sff, sfy float64
+	for i := range f {
+		w := weight(i)
+		sff += w * (f[i] - mf) * (f[i] - mf)
+		sfy += w * (f[i] - mf) * (y[i] - my)
+	}
+	if sff <= 0 {
+		return 0, 0, false
+	}
+	if b = sfy / sff; b <= 0 {
+		return my, 0, true
+	}
+	if a = my - b*mf; power >= 1 && a < b/power {
+		// Through 0: f + 1/power is the bare power of n.
+		var num, den float64
+		for i := range f {
+			g := f[i] + 1/power
+			num, den = num+weight(i)*g*y[i], den+weight(i)*g*g
+		}
+		b = num / den
+		a = b / power
+	}
+	return a, b, true
+}

@@ -1,0 +1,151 @@
+// Package growth tells how a figure grows with a size: its exponent with a confidence
+// interval, and whether it is flat, logarithmic, linear or worse.
+//
+//	g := growth.Of([]growth.Point{{Size: 100, Value: 21e3}, {Size: 1000, Value: 22e3}, {Size: 10000, Value: 21e3}})
+//	g.Class, g.Exponent, g.Low, g.High
+//
+// The exponent is the slope of the least-squares line through the logarithms of values and
+// sizes. Its interval is Student's, with two degrees of freedom less than there are points:
+// what one point is off by, all its trials are off by, so trials only make the points better.
+// Where the errors of the values are known (what was counted), they are used instead, with the
+// quantile of the normal distribution.
+//
+// A slope does not tell a logarithm from a small power, nor a line with a fixed part from a
+// root. So curves a + b·f(n) are fitted too, where f is the transformation of Box and Cox
+// (G. E. P. Box and D. R. Cox, An Analysis of Transformations, 1964): it is the logarithm for
+// the power 0, and a line for the power 1. The powers whose curves fit not significantly worse
+// than the best one are their interval, by the F test of the extra sum of squares (D. M. Bates and D. G. Watts,
+// Nonlinear Regression Analysis, 1988, section 3.4). A class is given if the interval leaves no other.
+// docs/sweep.md says how often that is right.
+package growth
+
+import (
+	"math"
+)
+
+// Point is the value of a figure at one size.
+type Point struct {
+	Size, Value float64
+	// Error is the relative standard error of Value. It is used if the errors of all points
+	// are known; a negative one is not.
+	Error float64
+}
+
+// Class says how a figure grows.
+type Class string
+
+// Classes. Root is less than linear and more than logarithmic: a power between 0 and 1.
+// Unclear: the interval leaves several.
+const (
+	Falling     Class = "falling"
+	Flat        Class = "flat"
+	Logarithmic Class = "logarithmic"
+	Root        Class = "below linear"
+	Linear      Class = "linear"
+	Worse       Class = "worse than linear"
+	Unclear     Class = "cannot tell"
+)
+
+// Growth is how a figure grows.
+type Growth struct {
+	Class Class
+	// Exponent is the slope between the logarithms: 1 if twice the size has twice the value.
+	// It lies between Low and High with 95% confidence. Low and High are infinite if there
+	// are too few points to tell.
+	Exponent, Low, High float64
+	// PowerLow and PowerHigh bound the power of the part that grows, beside a fixed part. They
+	// are NaN if it was not looked for, or cannot be told.
+	PowerLow, PowerHigh float64
+	Points              int  // that it is made from
+	Exact               bool // the errors of the values are known
+}
+
+// Bounds of the classes. They are parts of this package's documentation in docs/sweep.md.
+const (
+	// A figure is flat if its exponent may be 0 and is no more than flatMost, which is a
+	// quarter for each factor of ten; or if it is no more than flatSure.
+	flatMost, flatSure = 0.1, 0.03
+	// It is linear if its exponent is nearer to 1 than linearWithin, whatever the curve.
+	linearWithin = 0.15
+	// It is worse than linear beyond this exponent or power. A fixed part only lowers the
+	// exponent.
+	worseFrom = 1.05
+	// A power up to logMost, which may be 0, is a logarithm. One from linearFrom on that may be 1 is
+	// a line.
+	logMost, linearFrom = 0.45, 0.55
+	// rootFrom to rootTo are powers of neither.
+	rootFrom, rootTo = 0.05, 0.95
+)
+
+// Fewest is how many points an interval takes where errors are not known.
+const Fewest = 3
+
+// Of fits the points. Those whose size or value is not above 0 have no logarithm: if all
+// values are 0, the figure is flat, and else there is nothing to tell.
+func Of(points []Point) Growth {
+	g := Growth{Class: Unclear, Low: math.Inf(-1), High: math.Inf(1), PowerLow: math.NaN(), PowerHigh: math.NaN(), Points: len(points)}
+	if len(points) < 2 {
+		return g
+	}
+	zeros, exact := 0, true
+	c := curve{}
+	for _, p := range points {
+		if p.Size <= 0 || p.Value < 0 || math.IsInf(p.Value, 0) || math.IsNaN(p.Value) {
+			return g
+		}
+		if p.Value == 0 {
+			zeros++
+		}
+		exact = exact && p.Error >= 0
+		c.add(p)
+	}
+	if zeros == len(points) {
+		g.Class, g.Low, g.High, g.Exact = Flat, 0, 0, true
+		return g
+	}
+	if zeros > 0 || !c.spread() {
+		return g
+	}
+	g.Exact = exact
+	slope, half := c.slope(exact)
+	g.Exponent, g.Low, g.High = slope, slope-half, slope+half
+	if g.Class = bySlope(g.Low, g.High); g.Class != "" {
+		return g
+	}
+	g.PowerLow, g.PowerHigh = c.powers(exact)
+	g.Class = byPower(g.Low, g.PowerLow, g.PowerHigh)
+	return g
+}
+
+// bySlope is the class that the interval of the exponent decides, or "".
+func bySlope(low, high float64) Class {
+	switch {
+	case low >= -flatSure && high <= flatSure, low <= 0 && high >= 0 && low >= -flatMost && high <= flatMost:
+		return Flat
+	case high < 0:
+		return Falling
+	case low > worseFrom:
+		return Worse
+	case low >= 1-linearWithin && high <= 1+linearWithin:
+		return Linear
+	case low <= 0:
+		return Unclear // whether it grows at all
+	}
+	return ""
+}
+
+// byPower is the class of a figure that grows, by the interval of the power.
+func byPower(slopeLow, low, high float64) Class {
+	switch {
+	case math.IsNaN(low):
+	case low > worseFrom:
+		return Worse
+	case low <= 1 && high >= 1 && low >= linearFrom && high < powerMost:
+		return Linear
+	case low <= 0 && high >= 0 && high <= logMost:
+		return Logarithmic
+	case low >= rootFrom && high <= rootTo:
+		return Root
+	}
+	return Unclear
+}

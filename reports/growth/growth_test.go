@@ -1,0 +1,185 @@
+package growth
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// law is a curve that data is drawn from, and the classes that are right for it.
+type law struct {
+	name  string
+	value func(n float64) float64
+	right []Class
+}
+
+var laws = []law{
+	{"c", func(float64) float64 { return 40 }, []Class{Flat}},
+	{"log n", func(n float64) float64 { return 5 * math.Log(n) }, []Class{Logarithmic}},
+	{"log n - 3", func(n float64) float64 { return math.Log(n) - 3 }, []Class{Logarithmic}},
+	{"sqrt n", math.Sqrt, []Class{Root}},
+	{"20 + sqrt n", func(n float64) float64 { return 20 + math.Sqrt(n) }, []Class{Root}},
+	{"n", func(n float64) float64 { return 3 * n }, []Class{Linear}},
+	{"1000 + n", func(n float64) float64 { return 1000 + n }, []Class{Linear}},
+	{"n log n", func(n float64) float64 { return n * math.Log(n) }, []Class{Worse, Linear}}, // the two are alike over few decades
+	{"n^2", func(n float64) float64 { return n * n }, []Class{Worse}},
+	{"10^6 + n^2", func(n float64) float64 { return 1e6 + n*n }, []Class{Worse}},
+	{"1/n", func(n float64) float64 { return 1 / n }, []Class{Falling}},
+}
+
+// design is where the law is measured.
+type design struct {
+	from, factor   float64
+	points, trials int
+	noise          float64 // standard deviation of the logarithms
+}
+
+func (d design) String() string {
+	return fmt.Sprintf("%d points %g to %.0f, %d trials, %g%%", d.points, d.from, d.from*math.Pow(d.factor, float64(d.points-1)), d.trials, 100*d.noise)
+}
+
+// draw measures a law once: the median of the trials at each size.
+func (d design) draw(rng *rand.Rand, value func(n float64) float64) []Point {
+	var points []Point
+	for i := range d.points {
+		n := d.from * math.Pow(d.factor, float64(i))
+		logs := make([]float64, d.trials)
+		for t := range logs {
+			logs[t] = rng.NormFloat64() * d.noise
+		}
+		slices.Sort(logs)
+		mid := (logs[(d.trials-1)/2] + logs[d.trials/2]) / 2
+		points = append(points, Point{Size: n, Value: value(n) * math.Exp(mid), Error: -1})
+	}
+	return points
+}
+
+// rounds is how often each law is drawn. The table of docs/sweep.md is of 2000:
+//
+//	go test ./reports/growth -run Rates -v -args -rounds 2000
+var rounds = flag.Int("rounds", 100, "how often TestRates draws each law")
+
+// A class that is given is seldom a wrong one, with however few points and however much
+// noise; and where there are points and trials enough, the right one is given. The draws are the same each time.
+func TestRates(t *testing.T) {
+	half := math.Sqrt(10)
+	for _, of := range []struct {
+		design
+		enough bool
+	}{
+		{design{100, 10, 3, 1, 0.1}, false},
+		{design{100, 10, 3, 5, 0.1}, false},
+		{design{100, 10, 4, 5, 0.1}, false},
+		{design{100, half, 5, 1, 0.1}, false},
+		{design{100, half, 5, 5, 0.1}, false},
+		{design{100, half, 5, 1, 0.03}, false},
+		{design{100, 10, 5, 5, 0.1}, false},
+		{design{100, 10, 6, 1, 0.1}, false},
+		{design{100, 10, 6, 5, 0.1}, true},
+		{design{100, 10, 6, 1, 0.03}, true},
+	} {
+		line := fmt.Sprintf("| %s |", of)
+		for _, l := range laws {
+			rng := rand.New(rand.NewPCG(1, 2))
+			right, unclear := 0, 0
+			for range *rounds {
+				switch g := Of(of.draw(rng, l.value)); {
+				case g.Class == Unclear:
+					unclear++
+				case slices.Contains(l.right, g.Class):
+					right++
+				}
+			}
+			n := float64(*rounds)
+			wrong := float64(*rounds-right-unclear) / n
+			line += fmt.Sprintf(" %.0f/%.1f |", 100*float64(right)/n, 100*wrong)
+			if wrong > 0.05 || of.enough && float64(right) < 0.95*n {
+				t.Errorf("%s, %s: %.1f%% right, %.1f%% wrong", of, l.name, 100*float64(right)/n, 100*wrong)
+			}
+		}
+		t.Log(line)
+	}
+}
+
+// The interval holds the exponent of a power as often as it says.
+func TestInterval(t *testing.T) {
+	const rounds = 4000
+	for _, k := range []int{3, 4, 6} {
+		rng := rand.New(rand.NewPCG(3, 4))
+		held := 0
+		for range rounds {
+			d := design{from: 50, factor: 4, points: k, trials: 1, noise: 0.1}
+			low, high := interval(d.draw(rng, func(n float64) float64 { return math.Pow(n, 0.7) }))
+			if low <= 0.7 && 0.7 <= high {
+				held++
+			}
+		}
+		if share := float64(held) / rounds; math.Abs(share-0.95) > 0.015 {
+			t.Errorf("%d points: %.1f%% of the intervals hold the exponent, want 95%%", k, 100*share)
+		}
+	}
+}
+
+func interval(points []Point) (low, high float64) {
+	c := curve{}
+	for _, p := range points {
+		c.add(p)
+	}
+	slope, half := c.slope(false)
+	return slope - half, slope + half
+}
+
+// What was counted has known errors: three points are enough.
+func TestCounted(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		value func(n float64) float64
+		error float64
+		want  Class
+	}{
+		{"all the same", func(float64) float64 { return 3 }, 0, Flat},
+		{"nothing", func(float64) float64 { return 0 }, 0, Flat},
+		{"a page of 25, and a little noise", func(n float64) float64 { return 25 + 0.01*math.Mod(n, 7) }, 0.001, Flat},
+		{"the whole folder", func(n float64) float64 { return n }, 0, Linear},
+		{"the whole folder, and a row", func(n float64) float64 { return 900 + n }, 0, Linear},
+		{"levels", func(n float64) float64 { return 2 + math.Log10(n) }, 0, Logarithmic},
+		{"pairs", func(n float64) float64 { return n * (n - 1) / 2 }, 0.001, Worse},
+		{"a root", math.Sqrt, 0.001, Root},
+		{"fewer", func(n float64) float64 { return 1 + 1e4/n }, 0.001, Falling},
+		{"nothing at first", func(n float64) float64 { return max(0, n-500) }, 0, Unclear},
+		{"grows within its noise", func(n float64) float64 { return math.Pow(n, 0.2) }, 0.8, Unclear},
+	} {
+		var points []Point
+		for _, n := range []float64{100, 1000, 10000} {
+			points = append(points, Point{n, c.value(n), c.error})
+		}
+		if g := Of(points); g.Class != c.want || !g.Exact && c.want != Unclear {
+			t.Errorf("%s: %+v, want %s", c.name, g, c.want)
+		}
+	}
+}
+
+// Points that say nothing make no class, and no number that is none.
+func TestTooLittle(t *testing.T) {
+	for name, points := range map[string][]Point{
+		"none":           nil,
+		"one":            {{100, 5, -1}},
+		"two":            {{100, 5, -1}, {1000, 5, -1}},
+		"one size":       {{100, 5, -1}, {100, 6, -1}, {100, 7, -1}},
+		"no size":        {{0, 5, -1}, {100, 5, -1}, {1000, 5, -1}},
+		"never ended":    {{10, 5, -1}, {100, math.Inf(1), -1}, {1000, 5, -1}},
+		"not known":      {{10, 5, -1}, {100, math.NaN(), -1}, {1000, 5, -1}},
+		"less than none": {{10, 5, -1}, {100, -5, -1}, {1000, 5, -1}},
+	} {
+		g := Of(points)
+		if g.Class != Unclear || math.IsNaN(g.Exponent) || math.IsNaN(g.Low) || math.IsNaN(g.High) {
+			t.Errorf("%s: %+v", name, g)
+		}
+	}
+	if g := Of([]Point{{100, 5, 0}, {1000, 5, 0}}); g.Class != Flat {
+		t.Errorf("two counts that are the same: %+v", g)
+	}
+}
