@@ -117,12 +117,12 @@ func TestGuiltyClientAlone(t *testing.T) {
 }
 
 // No run is invalid in which only the store is slow. On a machine that is busy with
-// something else, a client is not idle: the test waits for a quiet one.
+// something else, a client is not idle: the test waits for a quiet one. So only one other
+// test runs beside it.
 func TestInnocentClientAlone(t *testing.T) {
 	t.Parallel()
 	for _, s := range innocent {
 		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel()
 			for deadline := time.Now().Add(time.Minute); ; {
 				c := s.run(t)
 				t.Log(c.Verdict, why(c))
