@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,7 @@ import (
 type compareFlags struct {
 	failOver           []string
 	format             string
+	asJSON             bool
 	force, all, noFail bool
 
 	// Of runs that compare makes itself.
@@ -104,6 +104,7 @@ says so.`,
 	flags.BoolVar(&f.all, "all", false, "also show figures that are the same or cannot be told")
 	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json or markdown")
 	completeFlags(cmd, map[string][]string{"format": compareFormats})
+	bindJSON(cmd, &f.asJSON)
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
 	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, in turns, and compare that; flags of run may\nfollow it, such as 'quick -m james'")
 	flags.StringVar(&f.base, baseSide, "", "`COMMAND` of the one build or configuration, with --run")
@@ -117,7 +118,10 @@ says so.`,
 }
 
 // check refuses flags that do not fit each other, before anything runs.
-func (f *compareFlags) check(flags *pflag.FlagSet, args []string) error {
+func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
+	if f.format, err = formatOf(flags, f.format, f.asJSON); err != nil {
+		return err
+	}
 	if !slices.Contains(compareFormats, f.format) {
 		return usage(unknown("format", f.format, compareFormats))
 	}
@@ -206,10 +210,7 @@ func (f *compareFlags) gates() ([]compare.Gate, error) {
 func (f *compareFlags) write(out io.Writer, c *compare.Comparison) error {
 	switch f.format {
 	case "json":
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(c)
+		return printJSON(out, c)
 	case "markdown":
 		return c.WriteMarkdown(out)
 	}

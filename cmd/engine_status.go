@@ -26,14 +26,12 @@ func newEngineStatus() *cobra.Command {
 			all := []listedNode{}
 			down := 0
 			for _, n := range in.Nodes() {
-				one := listedNode{Name: n.Name, Address: n.Address, Running: n.Running()}
+				one := listNode(n)
 				row := []string{n.Name, n.Address, "down", "-", "-", "-"}
 				if one.Running {
-					one.PID, one.Memory = n.Process.PID, n.RSS()
-					one.Started = n.Process.Started.UTC().Format(time.RFC3339)
 					row = []string{
-						n.Name, n.Address, "up", fmt.Sprint(n.Process.PID),
-						time.Since(n.Process.Started).Round(time.Second).String(), fmt.Sprintf("%d MiB", n.RSS()>>20),
+						n.Name, n.Address, "up", fmt.Sprint(one.PID),
+						time.Since(n.Process.Started).Round(time.Second).String(), fmt.Sprintf("%d MiB", one.Memory>>20),
 					}
 				} else {
 					down++

@@ -18,6 +18,7 @@ type upFlags struct {
 	port      int
 	check     bool
 	auth      bool
+	asJSON    bool
 }
 
 func newEngineUp() *cobra.Command {
@@ -62,6 +63,7 @@ Kerberos, so it has no login for HBase.`,
 	flags.StringVar(&f.heap, "heap", "", "heap of each process: `SIZE` such as 1GiB (default 512MiB)")
 	flags.BoolVar(&f.auth, "auth", false, "Cassandra on one node: with a login, a restricted role and TLS")
 	flags.BoolVar(&f.check, "check", false, "start nothing; exit with 1 if this machine lacks Java or Maven")
+	bindJSON(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -83,6 +85,9 @@ func (f *upFlags) up(cmd *cobra.Command, engine string) error {
 	in, err := launch.Up(cmd.Context(), c)
 	if err != nil {
 		return launchError(err)
+	}
+	if f.asJSON {
+		return printJSON(cmd.OutOrStdout(), listInstance(in, engine))
 	}
 	was := ""
 	if len(in.Started) == 0 {

@@ -3,10 +3,13 @@ package cmd
 import (
 	"encoding/json"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/launch"
 )
 
 // printJSON prints a value for programs.
@@ -17,9 +20,22 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// bindJSON gives a command that prints a list the flag --json.
-func bindJSON(c *cobra.Command, asJSON *bool) {
-	c.Flags().BoolVar(asJSON, "json", false, "print JSON")
+// bindJSON gives a command that prints something the flag --json.
+func bindJSON(c *cobra.Command, asJSON *bool) { bindJSONTo(c.Flags(), asJSON) }
+
+func bindJSONTo(flags *pflag.FlagSet, asJSON *bool) {
+	flags.BoolVar(asJSON, "json", false, "print JSON")
+}
+
+// formatOf is the format that the flags --format and --json name together.
+func formatOf(flags *pflag.FlagSet, format string, asJSON bool) (string, error) {
+	switch {
+	case !asJSON:
+		return format, nil
+	case flags.Changed("format") && format != "json":
+		return "", usagef("--json and --format %s contradict each other: leave one out", format)
+	}
+	return "json", nil
 }
 
 // What the lists are as JSON. Fields are added, never removed.
@@ -61,12 +77,42 @@ type (
 		Started string `json:"started,omitempty"` // RFC 3339, UTC
 		Memory  int64  `json:"memory_bytes,omitempty"`
 	}
+	listedInstance struct {
+		Engine       string       `json:"engine"`
+		Dir          string       `json:"dir"`
+		Contact      []string     `json:"contact"` // for --contact
+		WasUp        bool         `json:"was_up"`
+		User         string       `json:"user,omitempty"`          // of an engine with a login
+		PasswordFile string       `json:"password_file,omitempty"` // of that user
+		Nodes        []listedNode `json:"nodes"`
+	}
 	listedLeft struct {
 		Path  string `json:"path"`
 		Bytes int64  `json:"bytes"`
 		Since string `json:"since"` // RFC 3339, UTC
 	}
 )
+
+// listInstance says what engine up has started, or found running.
+func listInstance(in *launch.Instance, engine string) listedInstance {
+	one := listedInstance{Engine: engine, Dir: in.Dir(), Contact: in.Contact(), WasUp: len(in.Started) == 0, Nodes: []listedNode{}}
+	if l := in.Login(); l != nil {
+		one.User, one.PasswordFile = l.User, l.PasswordFile
+	}
+	for _, n := range in.Nodes() {
+		one.Nodes = append(one.Nodes, listNode(n))
+	}
+	return one
+}
+
+func listNode(n launch.Node) listedNode {
+	one := listedNode{Name: n.Name, Address: n.Address, Running: n.Running()}
+	if one.Running {
+		one.PID, one.Memory = n.Process.PID, n.RSS()
+		one.Started = n.Process.Started.UTC().Format(time.RFC3339)
+	}
+	return one
+}
 
 func listEngine(e *drivers.Engine) listedEngine {
 	one := listedEngine{Name: e.Name, Doc: e.Doc, Remote: e.Remote, Settings: []listedSetting{}, Environment: []listedSetting{}}

@@ -19,7 +19,7 @@ import (
 func newMerge() *cobra.Command {
 	var output string
 	var wait time.Duration
-	var noFail bool
+	var noFail, asJSON bool
 	c := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Put the results of a run's shards together",
@@ -49,7 +49,7 @@ while the shards' Job goes on.`,
 					return err
 				}
 			}
-			return mergeShards(cmd.OutOrStdout(), args, output, noFail)
+			return mergeShards(cmd, args, &runFlags{output: output, noFail: noFail, asJSON: asJSON})
 		},
 	}
 	f := c.Flags()
@@ -57,6 +57,8 @@ while the shards' Job goes on.`,
 	f.StringVarP(&output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
 	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders hold results")
 	f.BoolVar(&noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
+	bindJSON(c, &asJSON)
+	f.Lookup("json").Usage = "print run.json in place of the table"
 	return c
 }
 
@@ -92,7 +94,7 @@ func waitForResults(ctx context.Context, out io.Writer, dirs []string, most time
 }
 
 // mergeShards merges the shards in the folders, saves the union and prints it.
-func mergeShards(out io.Writer, dirs []string, output string, noFail bool) error {
+func mergeShards(cmd *cobra.Command, dirs []string, f *runFlags) error {
 	var sources []merge.Source
 	for _, dir := range dirs {
 		r, err := reports.Open(dir)
@@ -110,12 +112,11 @@ func mergeShards(out io.Writer, dirs []string, output string, noFail bool) error
 	if err != nil {
 		return usage(err)
 	}
-	f := runFlags{output: output, noFail: noFail}
 	dir, err := reports.Create(f.outputDir(merged.Run.Workload.Name), page.Report)
 	if errors.Is(err, reports.ErrTaken) {
 		return usage(err)
 	} else if err != nil {
 		return err
 	}
-	return f.finish(out, dir, merged.Run, merged.WriteLog(dir.LatencyLog()))
+	return f.finish(cmd, dir, merged.Run, merged.WriteLog(dir.LatencyLog()))
 }

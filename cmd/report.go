@@ -23,6 +23,7 @@ const severalPage = "mailbench-report.html"
 
 func newReport() *cobra.Command {
 	var file, open, format string
+	var asJSON bool
 	var force bool
 	c := &cobra.Command{
 		Use:   "report DIR...",
@@ -65,6 +66,10 @@ so.`,
 			if file == "-" && open == "yes" {
 				return usagef("--open needs a file; leave -o - out")
 			}
+			var err error
+			if format, err = formatOf(cmd.Flags(), format, asJSON); err != nil {
+				return err
+			}
 			if !slices.Contains(reportFormats, format) {
 				return usage(unknown("format", format, reportFormats))
 			}
@@ -106,6 +111,7 @@ so.`,
 	f.SortFlags = false
 	f.StringVar(&format, "format", formatHTML, "`FORMAT`: html, text, json, csv, markdown, junit or bench")
 	completeFlags(c, map[string][]string{"format": reportFormats})
+	bindJSON(c, &asJSON)
 	f.StringVarP(&file, "out", "o", "", "write to this `FILE`, or to standard output (-)")
 	f.BoolVar(&force, "force", false, "overwrite a file that mailbench has not written")
 	f.StringVar(&open, "open", "no", "open the page in the browser: `yes or no`")

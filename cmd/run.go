@@ -33,6 +33,7 @@ type runFlags struct {
 	workers         int
 	maxLag          time.Duration
 	noFloor, quiet  bool
+	asJSON          bool
 	noFail          bool
 	from, metrics   string
 	dryRun          bool
@@ -134,6 +135,8 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
 	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics\nwhile it goes on; without HOST on loopback only")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
+	bindJSONTo(flags, &f.asJSON)
+	flags.Lookup("json").Usage = "print run.json in place of the table"
 }
 
 // run carries the command out. It finds everything that is wrong with the input
@@ -174,6 +177,9 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		}
 	}
 	if f.dryRun {
+		if f.asJSON {
+			return usagef("--json prints results, and --dry-run has none: leave one out")
+		}
 		return notBegun(run.DryRun(ctx, *c, cmd.OutOrStdout()))
 	}
 	path := f.outputDir(c.Workload.Name)
@@ -209,23 +215,30 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if result == nil {
 		return errors.Join(notBegun(err), dir.Abort())
 	}
-	return f.finish(cmd.OutOrStdout(), dir, result, err)
+	return f.finish(cmd, dir, result, err)
 }
 
 // finish saves and prints the results, whatever went wrong. RunErr is what the run could not
 // do beside measuring.
-func (f *runFlags) finish(out io.Writer, dir *reports.Dir, result *reports.Run, runErr error) error {
+func (f *runFlags) finish(cmd *cobra.Command, dir *reports.Dir, result *reports.Run, runErr error) error {
 	saveErr := dir.Commit(result)
 	if saveErr == nil {
 		saveErr = runErr
 	}
-	printErr := printRun(out, result)
+	out, notes := cmd.OutOrStdout(), cmd.OutOrStdout()
+	var printErr error
+	if f.asJSON {
+		notes = cmd.ErrOrStderr()
+		printErr = reports.WriteJSON(out, result)
+	} else {
+		printErr = printRun(out, result)
+	}
 	if printErr == nil {
 		files := "report.html, run.json, latency.hlog, bench.txt"
 		if saveErr != nil {
 			files = "not complete"
 		}
-		_, printErr = fmt.Fprintf(out, "\nResults: %s (%s)\n", dir.Name(), files)
+		_, printErr = fmt.Fprintf(notes, "\nResults: %s (%s)\n", dir.Name(), files)
 	}
 	err := verdict(result, f.noFail)
 	switch {

@@ -15,6 +15,7 @@ type lintFlags struct {
 	workloadFlags
 	from       string // the workload that gives numbers, or ""
 	format     string
+	asJSON     bool
 	engines    []string
 	all, rules bool
 }
@@ -48,6 +49,7 @@ Errors that are not accepted lead to exit status 3.`,
 	flags.StringSliceVarP(&f.engines, "engine", "e", nil,
 		"`ENGINES` to check for, separated by commas, or all\n(default: the one that the schema was written for)")
 	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json or sarif (SARIF 2.1.0)")
+	bindJSON(cmd, &f.asJSON)
 	flags.StringVar(&f.from, "workload", "",
 		"check sizes and hot partitions, too, with the mail of this `WORKLOAD` or file")
 	flags.StringArrayVar(&f.set, "set", nil,
@@ -64,6 +66,10 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 			return usagef("--rules takes no schema: the rules are the same for all")
 		}
 		return lint.WriteRules(out)
+	}
+	var err error
+	if f.format, err = formatOf(cmd.Flags(), f.format, f.asJSON); err != nil {
+		return err
 	}
 	if formats := []string{"text", "json", "sarif"}; !slices.Contains(formats, f.format) {
 		return usage(unknown("format", f.format, formats))

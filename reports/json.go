@@ -3,8 +3,20 @@ package reports
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"slices"
 )
+
+// WriteJSON writes a run as run.json has it.
+func WriteJSON(w io.Writer, r *Run) error {
+	b, err := cellsApart(r)
+	if err != nil {
+		return fmt.Errorf("write results as JSON: %w", err)
+	}
+	_, err = w.Write(b)
+	return err
+}
 
 // cellsApart writes a run as JSON that people can read and tools can search by
 // lines: indented, with each cell and each search on a line of its own.

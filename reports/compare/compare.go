@@ -260,9 +260,30 @@ func (c *Comparison) judge(cell *Cell, p *pair) {
 			c.Regressions = append(c.Regressions, name+" "+f.Op+"."+f.Name)
 		}
 	}
+	cell.Notes = append(cell.Notes, p.tooShort(cell.Figures)...)
 	if p.broken && (gated || len(cell.Figures) == 0) {
 		c.Regressions = append(c.Regressions, name+": "+p.why)
 	}
+}
+
+// longTrial is from how many seconds on trials are long enough that making them longer
+// helps less than making more of them (docs/compare.md).
+const longTrial = 10
+
+// tooShort says that longer trials would tell more, if some figures cannot be told for
+// their trials.
+func (p *pair) tooShort(figures []Figure) []string {
+	shortest := math.Inf(1)
+	for _, t := range slices.Concat(p.base, p.new) {
+		if o := t.cell.Offered; o != nil && !t.out {
+			shortest = min(shortest, o.Span)
+		}
+	}
+	varied := slices.ContainsFunc(figures, func(f Figure) bool { return f.Why == tooDifferent })
+	if !varied || shortest >= longTrial {
+		return nil
+	}
+	return []string{fmt.Sprintf("trials measured %.2g s: longer ones, of %d s, differ less from each other", shortest, longTrial)}
 }
 
 func (f *Figure) cannotTell(why string) { f.Verdict, f.Why = CannotTell, why }
@@ -278,6 +299,8 @@ func (f *Figure) differs(more, matters bool) {
 		f.Verdict = Better
 	}
 }
+
+const tooDifferent = "the trials differ too much"
 
 // leastTrials of each side have arrangements enough to tell a difference: 70.
 const leastTrials = 4
@@ -308,7 +331,7 @@ func (f *Figure) judgeTime(trials int, interleaved bool) {
 		f.Verdict = Same
 	default:
 		width := (high - low) / 2
-		f.cannotTell("the trials differ too much")
+		f.cannotTell(tooDifferent)
 		f.Needed = max(trials+1, int(math.Ceil(float64(trials)*(width/limit)*(width/limit))))
 	}
 }

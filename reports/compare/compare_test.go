@@ -147,6 +147,34 @@ func TestOneAfterTheOther(t *testing.T) {
 	}
 }
 
+// Where trials vary too much to tell, short ones are named as what can be changed.
+func TestShortTrials(t *testing.T) {
+	for _, tc := range []struct {
+		seconds float64
+		varied  int64 // of trials, in ns
+		want    bool
+	}{{1.5, 60_000, true}, {1.5, 0, false}, {10, 60_000, false}} {
+		base, fresh := pairOf(10)
+		for _, s := range []Side{base, fresh} {
+			for i := range s.Runs[0].Cells {
+				c := &s.Runs[0].Cells[i]
+				c.Offered = &reports.Offered{Span: tc.seconds}
+				o := c.Ops["list"]
+				o.Response.P50 += int64(i%3) * tc.varied
+				if s.Name == "fresh" {
+					o.Response.P50 += int64(i%2) * tc.varied
+				}
+				c.Ops["list"] = o
+			}
+		}
+		c := compared(t, base, fresh, "*", false)
+		notes := strings.Join(c.Cells[0].Notes, "\n")
+		if got := strings.Contains(notes, "trials measured 1.5 s: longer ones, of 10 s"); got != tc.want {
+			t.Errorf("%g s, varied by %d: notes %q, list.p50 %s", tc.seconds, tc.varied, notes, figureOf(t, c, "list", "p50").Verdict)
+		}
+	}
+}
+
 // The throughput of a closed loop is compared, and less is worse. Its service times are
 // its latencies.
 func TestClosedLoop(t *testing.T) {

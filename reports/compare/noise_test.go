@@ -20,6 +20,7 @@ type noise struct {
 	drift        float64 // all in all, from the first trial to the last: up to as much, up or down
 	walk         float64 // what wanders from trial to trial
 	modes        float64 // every other trial, drawn, is slower by this: where the store's memory lies
+	spells       int     // half-seconds of a trial, of which some are faster: nobody else uses the processor's other half
 	slowedBy     float64 // the first operation of the new build takes as many times as long
 }
 
@@ -28,7 +29,34 @@ var (
 	quiet = noise{ops: 20, machine: 0.015, own50: 0.015, own99: 0.04}
 	busy  = noise{ops: 20, machine: 0.015, own50: 0.015, own99: 0.04, disturbed: 0.15, drift: 0.03, walk: 0.015}
 	modal = noise{ops: 20, machine: 0.005, own50: 0.005, own99: 0.02, modes: 0.15}
+	// A virtual machine with nothing else on it, in trials of 1.5 and of 10 seconds: see docs/compare.md.
+	short = noise{ops: 20, machine: 0.025, own50: 0.01, own99: 0.03, spells: 3}
+	long  = noise{ops: 20, machine: 0.025, own50: 0.01, own99: 0.03, spells: 20}
 )
+
+// spell is how much faster a trial is for the spells in it: the median of its half-seconds.
+func (w noise) spell(random *rand.Rand) float64 {
+	const (
+		share  = 0.12  // of the half-seconds that are fast
+		stays  = 0.5   // of the fast ones, those that are followed by another one
+		faster = -0.40 // the logarithm of how long they take
+		jitter = 0.04
+	)
+	if w.spells == 0 {
+		return 0
+	}
+	levels := make([]float64, w.spells)
+	fast := random.Float64() < share
+	for i := range levels {
+		levels[i] = random.NormFloat64() * jitter
+		if fast {
+			levels[i] += faster
+		}
+		begins := share * (1 - stays) / (1 - share)
+		fast = fast && random.Float64() < stays || !fast && random.Float64() < begins
+	}
+	return median(levels)
+}
 
 // sides makes n trials of both builds, one side after the other or in turns.
 func (w noise) sides(random *rand.Rand, n int, turns bool) (base, new Side) {
@@ -50,6 +78,7 @@ func (w noise) sides(random *rand.Rand, n int, turns bool) (base, new Side) {
 			machine += w.modes
 		}
 		c := cell(len(r.Cells)+1, t)
+		machine += w.spell(random)
 		for i := range w.ops {
 			slower := 0.0
 			if r == f && i == 0 && w.slowedBy > 0 {

@@ -34,7 +34,7 @@ func (c *Comparison) WriteText(w io.Writer, width int, all bool) error {
 		t.cell(&c.Cells[i], all)
 	}
 	t.line("")
-	if t.narrow() {
+	if t.cut {
 		t.wrap("", "", fmt.Sprintf("left out on %d columns: the intervals of ratios, and the limits; %d columns have room for them.", t.width, wide))
 	}
 	for _, l := range c.legend() {
@@ -104,6 +104,7 @@ func (c *Comparison) legend() []string {
 type text struct {
 	strings.Builder
 	width int
+	cut   bool // a row lacks its interval and limit
 }
 
 func (t *text) line(format string, args ...any) {
@@ -158,7 +159,9 @@ func (t *text) narrow() bool { return t.width < wide }
 // row writes a row of the table. A narrow one has no interval and no limit.
 func (t *text) row(name, base, fresh, ratio, limit, said string) {
 	if t.narrow() {
-		ratio, _, _ = strings.Cut(ratio, " ")
+		var interval bool
+		ratio, _, interval = strings.Cut(ratio, " ")
+		t.cut = t.cut || interval
 		t.line("  %-19s %7s %7s %6s %s", name, base, fresh, ratio, said)
 		return
 	}
