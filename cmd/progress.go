@@ -28,6 +28,9 @@ func newProgress(w io.Writer, quiet bool) *progress {
 func (b *progress) update(p run.Progress) {
 	switch {
 	case b.quiet:
+	case p.Note != "":
+		b.close()
+		fmt.Fprintln(b.w, where(p)+printable(p.Note))
 	case b.terminal:
 		b.names = max(b.names, utf8.RuneCountInString(where(p)))
 		redraw(b.w, line(p, b.names, width(b.w)-1))

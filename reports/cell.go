@@ -92,6 +92,9 @@ type Evidence struct {
 	// Missed is how many of a load's Messages could not be delivered.
 	Missed   int64 `json:"missed,omitempty"`
 	Messages int64 `json:"messages,omitempty"`
+	// Load says how a load made use of a data set that was there: that it grew, or went on
+	// with what was interrupted. It is empty if the data set is new.
+	Load string `json:"load,omitempty"`
 
 	// An operation is late if it starts more than Lateness after it was due. Late
 	// counts those that were late although a worker was free, Queued those that

@@ -1,7 +1,6 @@
 package workloads
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -242,39 +241,6 @@ func (s *merged) Span() time.Duration {
 	}
 	return s.last + time.Duration(float64(time.Second)/s.phase.Rate.PerSecond())
 }
-
-// LoadStream returns the deliveries of the load, in order of arrival. They are due
-// as soon as a worker is free. The error is that of ctx.
-func (c *Census) LoadStream(ctx context.Context) (Stream, error) {
-	order, err := c.LoadOrder(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.shard.of(&loadStream{order: order}, c.Users()), nil
-}
-
-type loadStream struct {
-	mu    sync.Mutex
-	order *LoadOrder
-}
-
-// Next implements Stream.
-func (s *loadStream) Next(_ time.Duration, o *Operation) (due time.Duration, ok bool) {
-	s.mu.Lock()
-	a, ok := s.order.Next()
-	s.mu.Unlock()
-	*o = Operation{
-		Op: Deliver, N: a.N, Message: a.N, User: a.User, Folder: a.Folder, Date: a.Date,
-		Recipients: append(o.Recipients[:0], a.User),
-	}
-	return 0, ok
-}
-
-// Open implements Stream.
-func (*loadStream) Open() bool { return false }
-
-// Span implements Stream.
-func (*loadStream) Span() time.Duration { return 0 }
 
 // Digested is how many operations of a phase its digest is made from, at most.
 const Digested = 10_000

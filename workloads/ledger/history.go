@@ -10,6 +10,7 @@ type History struct {
 	last    Record        // the record before
 	lastOf  int32         // its entry, or -1
 	records uint32        // read so far
+	unsure  []Delivery
 
 	Delivered, Deleted int64 // acknowledged
 	Unknown            int64 // deliveries and changes whose outcome nobody knows
@@ -20,6 +21,26 @@ type History struct {
 type Key struct {
 	Place  Place
 	Handle models.Handle
+}
+
+// Delivery is a message of that number, delivered into a folder.
+type Delivery struct {
+	Place Place
+	N     uint64
+}
+
+// Deliveries yields all deliveries, also those whose outcome is unknown.
+func (h *History) Deliveries(yield func(Delivery) bool) {
+	for i := range h.Entries {
+		if e := &h.Entries[i]; e.from == 0 && !yield(Delivery{e.Place, e.N}) {
+			return
+		}
+	}
+	for _, d := range h.unsure {
+		if !yield(d) {
+			return
+		}
+	}
 }
 
 // Entry is one message in one folder.
@@ -69,6 +90,7 @@ func (h *History) apply(r *Record) {
 	switch r.Event {
 	case Unsure:
 		h.Unknown++
+		h.unsure = append(h.unsure, Delivery{r.Place, r.N})
 		return
 	case Delivered:
 		h.Delivered++

@@ -154,19 +154,26 @@ func (c *combination) phase(ctx context.Context, p *workloads.Phase) (err error)
 	return c.mixed(ctx, p)
 }
 
-// load makes the data set, or takes the one that is there.
+// load makes the data set, or takes the one that is there. One that is smaller grows, and
+// one whose load was interrupted is completed.
 func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
-	fresh, err := c.target.Populate(ctx)
-	if err != nil || !fresh {
+	load, err := c.target.Populate(ctx)
+	if err != nil || load == nil {
 		return err
 	}
-	stream, err := c.runner.census.LoadStream(ctx)
-	if err != nil {
-		return err
+	return c.deliver(ctx, p, load)
+}
+
+// deliver delivers what the data set lacks.
+func (c *combination) deliver(ctx context.Context, p *workloads.Phase, load *target.Load) error {
+	if load.Note != "" {
+		c.runner.note(load.Note)
 	}
 	before := c.target.Observe()
-	m, err := c.drive(ctx, p, stream, int64(c.runner.census.Messages()))
-	c.add(c.measured(p, &m, before))
+	m, err := c.drive(ctx, p, load.Stream, load.Messages)
+	cell := c.measured(p, &m, before)
+	cell.Evidence.Load = load.Note
+	c.add(cell)
 	if err != nil || ctx.Err() != nil {
 		return err
 	}

@@ -109,7 +109,9 @@ func (m AuditMode) String() string { return auditNames[m] }
 type Progress struct {
 	Model, Engine, Phase string
 	Trial                int // from 1
-	Cell, Cells          int // this combination of model, engine and trial, from 1
+	// Note, if set, is something to tell for good; the other fields say of which combination.
+	Note        string
+	Cell, Cells int // this combination of model, engine and trial, from 1
 	// Done is the share of the whole run, and Left how long the rest takes, as far as
 	// can be told; 0: not known yet.
 	Done float64

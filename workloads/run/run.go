@@ -243,6 +243,15 @@ func (r *runner) reach(ctx context.Context) error {
 	return nil
 }
 
+// note hands on what a phase found, in a few words.
+func (r *runner) note(text string) {
+	if r.config.Progress != nil {
+		p := r.at
+		p.Note = text
+		r.config.Progress(p)
+	}
+}
+
 // progress completes what a phase tells and hands it on.
 func (r *runner) progress(phase string, d drive.Progress) {
 	if r.config.Progress != nil {

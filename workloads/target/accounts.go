@@ -16,38 +16,51 @@ import (
 )
 
 // Populate makes the accounts of the population, or finds those of a data set that
-// is there already. Fresh says that its messages have still to be loaded.
-func (t *Target) Populate(ctx context.Context) (fresh bool, err error) {
+// is there already. The load is what the data set lacks; nil: nothing.
+func (t *Target) Populate(ctx context.Context) (*Load, error) {
 	t.makeLive()
+	t.Dataset.Closed, t.Dataset.Durability = false, t.Caps.Durability.String()
 	if t.reused {
-		t.Dataset.Closed = false
-		if err := t.Dataset.write(t.Dir); err != nil {
-			return false, err
-		}
-		if err = t.reload(ctx); err == nil {
-			err = t.findFlags(ctx)
-		}
+		load, err := t.complete(ctx)
 		t.offersOfPromise()
-		return false, err
+		return load, err
 	}
+	t.Dataset.begin(&workloads.Growth{}, t.Census)
 	if err := t.Dataset.write(t.Dir); err != nil {
-		return true, err
+		return nil, err
 	}
 	t.kept = t.Keep
 	if err := t.createAccounts(ctx); err != nil {
-		return true, err
+		return nil, err
 	}
+	if err := t.findOffers(ctx); err != nil {
+		return nil, err
+	}
+	stream, err := t.Census.LoadStream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Load{Stream: stream, Messages: int64(t.Census.Messages())}, nil
+}
+
+// findOffers finds out what the model offers of what the workload asks for.
+func (t *Target) findOffers(ctx context.Context) error {
 	if err := cmp.Or(t.findPromise(ctx), t.findFlags(ctx)); err != nil {
-		return true, err
+		return err
 	}
 	t.offersOfPromise()
 	// An audit must know the promise, also if this process is killed meanwhile.
-	return true, t.Dataset.write(t.Dir)
+	return t.Dataset.write(t.Dir)
 }
 
 // makeLive makes an empty live set for the population.
 func (t *Target) makeLive() {
 	t.Live = &Live{Accounts: make([]Account, t.Census.Users())}
+	t.remember()
+}
+
+// remember finds out what the live set must remember for the workload's operations.
+func (t *Target) remember() {
 	for i := range t.Workload.Phases {
 		mix := &t.Workload.Phases[i].Mix
 		t.Live.keepDeleted = t.Live.keepDeleted || mix.Has(workloads.Restore)
@@ -120,7 +133,8 @@ func (t *Target) createShared(ctx context.Context) (*Folder, error) {
 func (t *Target) enter(u int, a *models.Account, folders []string) error {
 	account := &t.Live.Accounts[u]
 	account.Ref = a
-	for i, name := range folders {
+	for i := len(account.Folders); i < len(folders); i++ {
+		name := folders[i]
 		f := a.Folder(name)
 		if f == nil {
 			return fmt.Errorf("account %s: folder %s: %w", a.Address, name, models.ErrNotFound)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
@@ -34,12 +35,18 @@ type Dataset struct {
 	Engine   string    `json:"engine"`
 	Workload string    `json:"workload"` // its name, for messages
 	Mail     string    `json:"mail"`     // digest of what mail and population come from
+	Contents string    `json:"contents"` // digest of what mail comes from; data sets of the same contents may grow
 	Schema   string    `json:"schema"`   // digest of the schema's tables
 	Seed     uint64    `json:"seed"`
 	Shard    int       `json:"shard,omitempty"` // whose users it has, and of how many; 0: all
 	Of       int       `json:"of,omitempty"`
 	Began    time.Time `json:"began"`
 	Complete bool      `json:"complete"`
+	// Steps are the load and the growths, each with the messages that it delivers. The
+	// last is under way unless Complete. The ledger tells how far it has come.
+	Steps []Step `json:"steps,omitempty"`
+	// Durability of the run that works on the data set: what a killed one has left.
+	Durability string `json:"durability,omitempty"`
 	// Closed: the last run that worked on the data set closed it. Interrupted: one before
 	// did not, and may have left operations half done.
 	Closed      bool `json:"closed"`
@@ -85,11 +92,16 @@ func (d *Dataset) write(dir string) error {
 	return nil
 }
 
-// fits says why a data set cannot be used in place of the one wanted.
+// fits says why a data set can neither be used in place of the one wanted, nor be
+// completed or grown to it.
 func (d *Dataset) fits(want *Dataset, dir string) error {
 	var differ []string
-	if d.Mail != want.Mail {
+	switch {
+	case d.Mail == want.Mail:
+	case d.Contents == "": // an earlier version loaded it
 		differ = append(differ, fmt.Sprintf("the workload's mail or population (it was loaded by %q)", d.Workload))
+	case d.Contents != want.Contents:
+		differ = append(differ, fmt.Sprintf("the workload's mail (it was loaded by %q)", d.Workload))
 	}
 	if d.Schema != want.Schema {
 		differ = append(differ, "the schema of "+d.Model)
@@ -100,12 +112,20 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	if d.Shard != want.Shard || d.Of != want.Of {
 		differ = append(differ, fmt.Sprintf("the shard (it was %s, now %s)", d.shard(), want.shard()))
 	}
+	audit := fmt.Sprintf("%s, or audit it with --audit=only", d.removal())
 	switch {
 	case len(differ) > 0:
 		return fmt.Errorf("the data set in %s cannot be used again: %s differ; %s or name another",
 			dir, strings.Join(differ, " and "), d.removal())
-	case !d.Complete:
-		return fmt.Errorf("the data set in %s was not loaded to the end; %s, or audit it with --audit=only", dir, d.removal())
+	case d.Complete && d.Mail == want.Mail:
+		return nil
+	case len(d.Steps) == 0:
+		return fmt.Errorf("the data set in %s was not loaded to the end, by a version that did not note how far it was; %s", dir, audit)
+	case !d.Closed && d.Durability == drivers.Memory.String():
+		return fmt.Errorf("the data set in %s cannot be completed: the last run was killed, and with durability memory the engine "+
+			"may have lost what it acknowledged; %s", dir, audit)
+	case d.Mail != want.Mail && d.Of > 0:
+		return fmt.Errorf("the data set in %s has another population, and that of a shard cannot grow; %s or name another", dir, d.removal())
 	}
 	return nil
 }
@@ -129,15 +149,21 @@ func (d *Dataset) removal() string {
 // clean is the command that drops the data set's namespace.
 func (d *Dataset) clean() string { return "mailbench engine clean " + d.Engine + " " + d.Namespace }
 
-// openDataset looks at what an earlier run left in the folder.
-func (t *Target) openDataset() error {
-	want := &Dataset{
-		Model: t.Model.Name, Engine: t.Engine.Name, Workload: t.Workload.Name, Seed: t.Workload.Seed,
-		Mail: mailDigest(t.Workload, t.Mail), Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
+// dataset is the data set of a workload.
+func (t *Target) dataset(w *workloads.Workload) *Dataset {
+	d := &Dataset{
+		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed,
+		Mail: mailDigest(w, t.Mail), Contents: contentsDigest(w, t.Mail), Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
 	}
 	if s := t.Census.Shard(); s.Divides() {
-		want.Shard, want.Of = s.Index, s.Of
+		d.Shard, d.Of = s.Index, s.Of
 	}
+	return d
+}
+
+// openDataset looks at what an earlier run left in the folder.
+func (t *Target) openDataset() error {
+	want := t.dataset(t.Workload)
 	have, err := ReadDataset(t.Dir)
 	if err != nil {
 		return err
@@ -157,7 +183,7 @@ func (t *Target) openDataset() error {
 		}
 	}
 	have.Interrupted = have.Interrupted || !have.Closed
-	t.Dataset, t.reused, t.kept = have, true, true
+	t.Dataset, t.wanted, t.reused, t.kept = have, want, true, true
 	return nil
 }
 
@@ -186,4 +212,13 @@ func mailDigest(w *workloads.Workload, s messages.Source) string {
 	return digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
 		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
 		p.Users, p.Folders, p.Messages, p.Shared, s.Info().SHA256))
+}
+
+// contentsDigest is the digest of what the messages of a data set are made from, however
+// many they are.
+func contentsDigest(w *workloads.Workload, s messages.Source) string {
+	m := &w.Mail
+	return digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v | %s",
+		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
+		w.Population.Shared, s.Info().SHA256))
 }

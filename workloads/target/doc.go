@@ -2,7 +2,8 @@
 // set that was loaded into it, and the live messages that operations choose from.
 //
 //	t, err := target.Open(ctx, config)   // store, schema, statements
-//	fresh, err := t.Populate(ctx)        // accounts; messages follow, by drive.Drive
+//	load, err := t.Populate(ctx)         // accounts; what messages the data set lacks
+//	m, err := drive.Drive(ctx, t, …)     // delivers them
 //	err = t.Loaded()                     // the data set is complete
 //	quiet, err := t.Settle(ctx)
 //	err = t.Close(ctx)

@@ -73,6 +73,16 @@ func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message) {
 	}
 }
 
+// extend makes room for more users. Only one goroutine may run: between two phases.
+func (l *Live) extend(users int) {
+	accounts := make([]Account, max(users, len(l.Accounts)))
+	for i := range l.Accounts {
+		a := &l.Accounts[i]
+		accounts[i].Ref, accounts[i].Folders, accounts[i].deleted = a.Ref, a.Folders, a.deleted
+	}
+	l.Accounts = accounts
+}
+
 // After returns the next user of this shard. There is one at least.
 func (l *Live) After(user int) int {
 	for {

@@ -10,19 +10,11 @@ import (
 )
 
 // reload fills the live set from the ledger of the runs before.
-func (t *Target) reload(ctx context.Context) error {
-	if err := t.loginAccounts(ctx); err != nil {
-		return err
-	}
-	h, err := ledger.ReadHistory(t.ledgerName())
-	if err != nil {
-		return err
-	}
+func (t *Target) reload(ctx context.Context, h *ledger.History) error {
 	for i := range h.Entries {
 		e := &h.Entries[i]
 		if u, f := int(e.Place.Account), int(e.Place.Folder); u >= len(t.Live.Accounts) || f >= len(t.Live.Accounts[u].Folders) {
-			return fmt.Errorf("the ledger in %s is not of this data set: it names folder %d of account %d, which the population does not have",
-				t.Dir, f, u)
+			return t.foreign(e.Place)
 		}
 		if e.State == ledger.Live && !e.Labelled {
 			t.Live.Accounts[e.Place.Account].Folders[e.Place.Folder].Add(e.Handle)
@@ -34,6 +26,12 @@ func (t *Target) reload(ctx context.Context) error {
 	return nil
 }
 
+// foreign is the error for a ledger that is not of the data set.
+func (t *Target) foreign(p ledger.Place) error {
+	return fmt.Errorf("the ledger in %s is not of this data set: it names folder %d of account %d, which the population does not have",
+		t.Dir, p.Folder, p.Account)
+}
+
 // loginAccounts finds the users of a data set that is there already.
 func (t *Target) loginAccounts(ctx context.Context) error {
 	err := t.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
@@ -43,12 +41,19 @@ func (t *Target) loginAccounts(ctx context.Context) error {
 		}
 		return t.enter(u, a, t.folderNames(u))
 	})
-	if t.Census.Shared() && err == nil {
+	if err == nil {
+		t.share()
+	}
+	return err
+}
+
+// share gives all accounts the same folder set, if all share one folder.
+func (t *Target) share() {
+	if t.Census.Shared() {
 		for u := range t.Live.Accounts {
 			t.Live.Accounts[u].Folders[0].FolderSet = t.Live.Accounts[0].Folders[0].FolderSet
 		}
 	}
-	return err
 }
 
 // learnAttachments opens some of the newest messages of each folder, to know

@@ -70,6 +70,7 @@ type Target struct {
 	Large *semaphore.Weighted
 
 	reused bool
+	wanted *Dataset // what the workload wants, if there is one already
 	kept   bool
 	left   string
 }

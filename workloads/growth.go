@@ -1,0 +1,114 @@
+package workloads
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Growth says how far a data set is on its way to a census: what has to be delivered is
+// what it lacks. The zero Growth is a data set without messages, which lacks the whole
+// load.
+//
+// A data set that grows gets as many messages in each folder as that lacks, in an order
+// of arrival of their own. Their numbers follow those of the messages before, and they
+// arrive later: in the day behind the year of the load, before those of any phase. So all
+// that is there stays as it is, and a data set that was grown has as many messages in each
+// folder as one that was loaded at once, and of the same numbers in all. If there is one
+// folder, its message i is the same one, but for the date.
+type Growth struct {
+	// Step counts the growths of the data set, from 1. 0 is its first load.
+	Step int
+	// First is the number of the first message.
+	First uint64
+	// Has is how many messages of earlier steps a folder has; nil: none.
+	Has func(user, folder int) int
+	// Done, if set, says which messages of this step were delivered before it was
+	// interrupted. They are not delivered again.
+	Done func(n uint64) bool
+}
+
+// growthSpan is the day in which mail arrives by which a data set grows. Each step takes
+// half of what the steps before it left of that day.
+const growthSpan = 24 * time.Hour
+
+// time returns when the last message arrives at the latest, and in how long a time all do.
+func (g *Growth) time() (end time.Time, span time.Duration) {
+	if g.Step == 0 {
+		return loadEnd, loadSpan
+	}
+	left := growthSpan >> min(g.Step, 30)
+	return loadEnd.Add(growthSpan - left), left
+}
+
+// lacks returns how many messages a folder lacks before the step; 0, if it has more than
+// it should.
+func (g *Growth) lacks(c *Census, user, folder int) int {
+	n := int(c.counts[int(c.first[user])+folder])
+	if g.Has != nil {
+		n = max(0, n-g.Has(user, folder))
+	}
+	return n
+}
+
+// Lacks returns how many messages the step delivers in all, with those that were delivered
+// before it was interrupted; of a shard, its own.
+func (c *Census) Lacks(g *Growth) int64 {
+	var n int64
+	for u := range c.Users() {
+		if !c.Has(u) {
+			continue
+		}
+		for f := range int(c.first[u+1] - c.first[u]) {
+			n += int64(g.lacks(c, u, f))
+		}
+	}
+	return n
+}
+
+// OfLoad reports whether a message of that number belongs to a load or a growth, and not to
+// a phase.
+func OfLoad(n uint64) bool { return n < phaseMessages }
+
+// LoadStream returns the deliveries of the load, in order of arrival. They are due
+// as soon as a worker is free. The error is that of ctx.
+func (c *Census) LoadStream(ctx context.Context) (Stream, error) {
+	return c.GrowthStream(ctx, &Growth{})
+}
+
+// GrowthStream returns the deliveries by which a data set grows to the census, in order of
+// arrival. They are due as soon as a worker is free. The error is that of ctx.
+func (c *Census) GrowthStream(ctx context.Context, g *Growth) (Stream, error) {
+	order, err := c.order(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	return c.shard.of(&loadStream{order: order, done: g.Done}, c.Users()), nil
+}
+
+type loadStream struct {
+	mu    sync.Mutex
+	order *LoadOrder
+	done  func(n uint64) bool
+}
+
+// Next implements Stream.
+func (s *loadStream) Next(_ time.Duration, o *Operation) (due time.Duration, ok bool) {
+	s.mu.Lock()
+	a, ok := s.order.Next()
+	for ok && s.done != nil && s.done(a.N) {
+		a, ok = s.order.Next()
+	}
+	s.mu.Unlock()
+	*o = Operation{
+		Op: Deliver, N: a.N, Message: a.N, User: a.User, Folder: a.Folder, Date: a.Date,
+		Recipients: append(o.Recipients[:0], a.User),
+	}
+	return 0, ok
+}
+
+// Open implements Stream.
+func (*loadStream) Open() bool { return false }
+
+// Span implements Stream.
+func (*loadStream) Span() time.Duration { return 0 }

@@ -1,0 +1,141 @@
+package target
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
+)
+
+// Load is what a data set lacks: messages that have still to be delivered, by
+// drive.Drive. Loaded must be called then.
+type Load struct {
+	Stream   workloads.Stream
+	Messages int64 // that the stream delivers
+	// Note says what is done with a data set that was there, in a few words; "": it is new.
+	Note string
+}
+
+// complete makes a data set that is there into the one that the workload wants. What it
+// lacks of that is returned. A load or a growth that was interrupted goes on where it was,
+// and a smaller population grows.
+func (t *Target) complete(ctx context.Context) (*Load, error) {
+	h, err := ledger.ReadHistory(t.ledgerName())
+	if err != nil {
+		return nil, err
+	}
+	d := t.Dataset
+	if d.Complete && d.Mail == t.wanted.Mail {
+		if err := d.write(t.Dir); err != nil {
+			return nil, err
+		}
+		if err := t.loginAccounts(ctx); err != nil {
+			return nil, err
+		}
+		if err := t.reload(ctx, h); err != nil {
+			return nil, err
+		}
+		return nil, t.findFlags(ctx)
+	}
+	s, note, err := t.growth(h)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.write(t.Dir); err != nil {
+		return nil, err
+	}
+	if err := t.completeAccounts(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.reload(ctx, h); err != nil {
+		return nil, err
+	}
+	if err := t.findOffers(ctx); err != nil {
+		return nil, err
+	}
+	load, err := t.rest(ctx, s)
+	if load != nil {
+		load.Note = note
+	}
+	return load, err
+}
+
+// growth begins the next step of the data set, or goes on with the one under way.
+func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
+	d := t.Dataset
+	if last := d.last(); d.Mail != t.wanted.Mail { // a new one
+		has := loaded(h, last.end())
+		s, err = t.next(t.wanted, t.Census, has)
+		return s, fmt.Sprintf("grows from %d to %d messages", has.sum(), t.Census.Messages()), err
+	}
+	s = t.under(h)
+	if lacks := t.Census.Lacks(&s.Growth); lacks != d.last().Messages {
+		return nil, "", fmt.Errorf("the ledger in %s is not of this data set: by it, the load that was interrupted has %d messages, "+
+			"and by %s %d; %s", t.Dir, lacks, datasetFile, d.last().Messages, d.removal())
+	}
+	return s, fmt.Sprintf("continues a load that was interrupted, with %d of %d messages", s.done.n, d.last().Messages), nil
+}
+
+// Grow makes the accounts and folders that the data set lacks of a larger population, and
+// returns the messages that it lacks; nil: none. The data set must be loaded, and no phase
+// under way. What it has is not loaded again. From then on the target works on that
+// workload and census.
+//
+// The other workload must have the same mail and seed; no folder may have fewer messages
+// than before. Which messages are delivered, workloads.Growth says. If the data set is
+// kept and this is interrupted, Populate goes on with it.
+//
+//	load, err := t.Grow(ctx, larger, census)
+//	if err == nil && load != nil {
+//		m, err = drive.Drive(ctx, t, drive.Spec{Phase: load phase, Stream: load.Stream, Total: load.Messages})
+//		err = t.Loaded()
+//	}
+func (t *Target) Grow(ctx context.Context, to *workloads.Workload, census *workloads.Census) (*Load, error) {
+	if !t.Dataset.Complete {
+		return nil, fmt.Errorf("the data set of %s on %s cannot grow: it is not loaded to the end", t.Model.Name, t.Engine.Name)
+	}
+	want, open := t.dataset(to), *t.Dataset
+	open.Closed = true // nobody has killed this run
+	if err := open.fits(want, t.Dir); err != nil {
+		return nil, err
+	}
+	has := countsOf(t.Census)
+	if t.Acknowledged != nil {
+		h, err := ledger.ReadHistory(t.ledgerName())
+		if err != nil {
+			return nil, err
+		}
+		has = loaded(h, t.Dataset.last().end())
+	}
+	s, err := t.next(want, census, has)
+	if err != nil {
+		return nil, err
+	}
+	t.Workload, t.Census, t.wanted = to, census, want
+	if err := t.Dataset.write(t.Dir); err != nil {
+		return nil, err
+	}
+	t.Live.extend(census.Users())
+	t.remember()
+	if err := t.completeAccounts(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.findFlags(ctx); err != nil {
+		return nil, err
+	}
+	return t.rest(ctx, s)
+}
+
+// rest returns what is left of a step; nil: nothing, and the data set is complete.
+func (t *Target) rest(ctx context.Context, s *step) (*Load, error) {
+	messages := t.Census.Lacks(&s.Growth) - s.done.n
+	if messages == 0 {
+		return nil, t.Loaded()
+	}
+	stream, err := t.Census.GrowthStream(ctx, &s.Growth)
+	if err != nil {
+		return nil, err
+	}
+	return &Load{Stream: stream, Messages: messages}, nil
+}

@@ -1,0 +1,154 @@
+package target
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
+)
+
+// Step is the first load of a data set, or one growth.
+type Step struct {
+	First    uint64 `json:"first"`    // number of the first message
+	Messages int64  `json:"messages"` // that it delivers
+	Users    int    `json:"users"`    // of the population that it leads to
+	Folders  int    `json:"folders"`
+}
+
+// end is the number of the first message behind the step.
+func (s *Step) end() uint64 { return s.First + uint64(s.Messages) }
+
+// last is the step that ended last, or is under way.
+func (d *Dataset) last() *Step { return &d.Steps[len(d.Steps)-1] }
+
+// begin notes a step to the census.
+func (d *Dataset) begin(g *workloads.Growth, c *workloads.Census) {
+	d.Complete = false
+	d.Steps = append(d.Steps, Step{First: g.First, Messages: c.Lacks(g), Users: c.Users(), Folders: c.Folders()})
+}
+
+// step is what a step delivers, and what it has delivered already.
+type step struct {
+	workloads.Growth
+	done numbers
+}
+
+// under returns the step that was interrupted.
+func (t *Target) under(h *ledger.History) *step {
+	last := t.Dataset.last()
+	s := &step{Growth: workloads.Growth{Step: len(t.Dataset.Steps) - 1, First: last.First}}
+	if s.Step > 0 {
+		s.Has = loaded(h, last.First).of
+	}
+	s.done.first = last.First
+	for d := range h.Deliveries {
+		if workloads.OfLoad(d.N) && d.N >= last.First {
+			s.done.add(d.N)
+		}
+	}
+	s.Done = s.done.has
+	return s
+}
+
+// next begins another step, from what the folders have to a census, on the way to the data
+// set wanted. It changes nothing if the census has less.
+func (t *Target) next(want *Dataset, census *workloads.Census, has counts) (*step, error) {
+	d, last := t.Dataset, t.Dataset.last()
+	shrinks := func(format string, args ...any) error {
+		return fmt.Errorf("the data set in %s can grow, but not shrink: %s; %s or name another",
+			t.Dir, fmt.Sprintf(format, args...), d.removal())
+	}
+	if census.Users() < last.Users || census.Folders() < last.Folders {
+		return nil, shrinks("it has %d users with %d folders, and the workload says %d with %d",
+			last.Users, last.Folders, census.Users(), census.Folders())
+	}
+	for _, place := range has.places() {
+		u, f := int(place.Account), int(place.Folder)
+		if u >= census.Users() || f >= census.FolderCount(u) {
+			return nil, shrinks("it has %d messages in folder %d of account %d, which the workload's population does not have", has[place], f, u)
+		}
+		if most := census.FolderMessages(u, f); int(has[place]) > most {
+			return nil, shrinks("folder %s of %s was loaded with %d messages, and the workload says %d",
+				workloads.FolderName(f), workloads.Address(u), has[place], most)
+		}
+	}
+	s := &step{Growth: workloads.Growth{Step: len(d.Steps), First: last.end(), Has: has.of}}
+	d.begin(&s.Growth, census)
+	d.Workload, d.Mail = want.Workload, want.Mail
+	return s, nil
+}
+
+// counts is how many messages of loads folders have. One that is not in it has none.
+type counts map[ledger.Place]int32
+
+func (c counts) of(user, folder int) int {
+	return int(c[ledger.Place{Account: uint32(user), Folder: uint16(folder)}])
+}
+
+// places returns the folders in order.
+func (c counts) places() []ledger.Place {
+	return slices.SortedFunc(maps.Keys(c), func(a, b ledger.Place) int {
+		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Folder, b.Folder))
+	})
+}
+
+func (c counts) sum() (n int64) {
+	for _, one := range c {
+		n += int64(one)
+	}
+	return n
+}
+
+// loaded counts the deliveries of steps before the message of that number, by a ledger.
+// Those of unknown outcome count: a load does not try them again.
+func loaded(h *ledger.History, before uint64) counts {
+	c := counts{}
+	for d := range h.Deliveries {
+		if d.N < before {
+			c[d.Place]++
+		}
+	}
+	return c
+}
+
+// countsOf is what a data set has that was loaded to a census.
+func countsOf(census *workloads.Census) counts {
+	c := counts{}
+	for u := range census.Users() {
+		if census.Shared() && u > 0 {
+			break
+		}
+		for f := range census.FolderCount(u) {
+			if n := census.FolderMessages(u, f); n > 0 {
+				c[ledger.Place{Account: uint32(u), Folder: uint16(f)}] = int32(n)
+			}
+		}
+	}
+	return c
+}
+
+// numbers is a set of message numbers, a bit each.
+type numbers struct {
+	first uint64 // the lowest that it can hold
+	bits  []uint64
+	n     int64
+}
+
+func (s *numbers) add(n uint64) {
+	at, bit := (n-s.first)/64, uint64(1)<<((n-s.first)%64)
+	for uint64(len(s.bits)) <= at {
+		s.bits = append(s.bits, 0)
+	}
+	if s.bits[at]&bit == 0 {
+		s.bits[at] |= bit
+		s.n++
+	}
+}
+
+func (s *numbers) has(n uint64) bool {
+	at := (n - s.first) / 64
+	return n >= s.first && at < uint64(len(s.bits)) && s.bits[at]&(1<<((n-s.first)%64)) != 0
+}
