@@ -158,10 +158,12 @@ func (s *Store) localNodes() (n int) {
 // durabilityClass returns what an acknowledged write survives. With a quorum of
 // three or more replicas it survives the loss of a minority of them. Otherwise the
 // commit log of one node decides: with commitlog_sync batch or group the node syncs
-// before it acknowledges; with periodic the operating system writes it to disk
-// within seconds. A
-// cluster that does not tell its commitlog_sync gives nobody knows what: ScyllaDB and
-// managed clusters lack system_views.settings, and ordinary roles may not read it.
+// before it acknowledges. With periodic a write may not even survive a crash of the
+// process: the node marks every 100 ms how far its log can be replayed, and what is
+// behind the last mark is ignored (CASSANDRA-13987; "only replica killed" in
+// docs/reliability.md). A cluster that does not tell its commitlog_sync gives nobody
+// knows what: ScyllaDB and managed clusters lack system_views.settings, and ordinary
+// roles may not read it.
 func (s *Store) durabilityClass() drivers.Durability {
 	switch s.settings.consistency {
 	case gocql.Quorum, gocql.LocalQuorum, gocql.EachQuorum, gocql.All:
@@ -171,7 +173,7 @@ func (s *Store) durabilityClass() drivers.Durability {
 	}
 	switch s.server["commitlog_sync"] {
 	case "periodic":
-		return drivers.Process
+		return drivers.Memory
 	case "batch", "group":
 		return drivers.Power
 	}

@@ -63,7 +63,7 @@ func TestLeft(t *testing.T) {
 // TestDurabilityClass: what a cluster does not tell is unknown.
 func TestDurabilityClass(t *testing.T) {
 	for sync, want := range map[string]drivers.Durability{
-		"": drivers.DurabilityUnknown, "periodic": drivers.Process, "batch": drivers.Power, "group": drivers.Power,
+		"": drivers.DurabilityUnknown, "periodic": drivers.Memory, "batch": drivers.Power, "group": drivers.Power,
 	} {
 		set, err := readSettings(nil)
 		if err != nil {
