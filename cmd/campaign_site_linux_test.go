@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -25,6 +27,8 @@ type site struct {
 	in     *launch.Instance // nil: embedded
 	disk   *disk            // of one node, or of the data folder; nil: this user may mount none
 	turn   int              // of the nodes
+	broken string           // why the cluster is of no more use
+	failed int              // rounds that came to nothing
 }
 
 func newSite(t *testing.T, engine string) *site {
@@ -70,17 +74,25 @@ func (s *site) onDisk(t *testing.T, folder string, size int64) {
 			}
 		}
 	})
-	s.up(t)
+	if s.up(t); s.broken != "" {
+		t.Fatal(s.broken)
+	}
 }
 
-// up starts the nodes that do not run, and returns when all serve.
+// up starts the nodes that do not run, and returns when all serve. If they do not, the site
+// is broken; its other nodes still run.
 func (s *site) up(t *testing.T) {
 	t.Helper()
 	in, err := launch.Up(t.Context(), launch.Config{Engine: s.engine, Dir: s.in.Dir()})
-	if err != nil {
+	if err == nil {
+		s.in = in
+		return
+	}
+	s.broken = err.Error()
+	t.Log(s.broken)
+	if s.in, err = launch.Open(s.engine, s.in.Dir()); err != nil {
 		t.Fatal(err)
 	}
-	s.in = in
 }
 
 func (s *site) kill(t *testing.T, name string) {
@@ -149,7 +161,7 @@ func (s *site) audit(t *testing.T, data, model string) (status int, a reports.Au
 // audited is what a run's audit found, and why it could not be carried out to its end.
 func audited(t *testing.T, p *beside) (a reports.Audit, unaudited string) {
 	t.Helper()
-	found := p.found()
+	found := leftBy(p)
 	if len(found.Audits) > 0 {
 		a = found.Audits[0]
 	} else {
@@ -161,6 +173,15 @@ func audited(t *testing.T, p *beside) (a reports.Audit, unaudited string) {
 		}
 	}
 	return a, unaudited
+}
+
+// leftBy is what a run has saved: nothing, if the engine was out of its reach.
+func leftBy(p *beside) *reports.Run {
+	p.t.Helper()
+	if _, err := os.Stat(filepath.Join(p.path("out"), reports.RunFile)); errors.Is(err, fs.ErrNotExist) {
+		return &reports.Run{}
+	}
+	return p.found()
 }
 
 // clean drops what a run keeps in the cluster.

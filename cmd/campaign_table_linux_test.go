@@ -17,7 +17,7 @@ type row struct {
 	dangling, broken               int64
 	drift, recounted, left         int64
 	gap, slowest                   float64
-	unaudited                      int
+	unaudited, givenUp             int
 	failed, unsure                 int64 // operations
 }
 
@@ -28,7 +28,7 @@ func (c *campaign) table() string {
 	for _, w := range c.rows() {
 		kept = append(kept, []string{
 			w.engine, w.fault, strconv.Itoa(w.struck), strconv.Itoa(w.rounds), thousands(w.delivered), thousands(w.deleted), thousands(w.verified),
-			thousands(w.lost), thousands(w.wrong), thousands(w.doubled), thousands(w.falseAlarms), thousands(w.unknown), strconv.Itoa(w.unaudited),
+			thousands(w.lost), thousands(w.wrong), thousands(w.doubled), thousands(w.falseAlarms), thousands(w.unknown), strconv.Itoa(w.unaudited), strconv.Itoa(w.givenUp),
 		})
 		recounted := "–"
 		if w.recounted > 0 {
@@ -40,7 +40,7 @@ func (c *campaign) table() string {
 		})
 	}
 	return markdown(kept, "engine", "fault", "struck", "runs", "delivered", "deleted", "verified", "lost", "otherwise wrong", "doubled",
-		"false alarms", "of unknown outcome", "runs not audited") + "\n" +
+		"false alarms", "of unknown outcome", "runs not audited", "clusters given up") + "\n" +
 		markdown(left, "engine", "fault", "unreferenced", "dangling", "broken", "counters adrift by", "of those recounted",
 			"operations failed", "of unknown outcome", "longest gap", "slowest that was ok")
 }
@@ -84,6 +84,9 @@ func (w *row) add(r *round) {
 	}
 	if r.Unaudited != "" {
 		w.unaudited++
+	}
+	if r.Broken != "" {
+		w.givenUp++
 	}
 	w.unknown += a.Unknown
 	w.doubled += a.Duplicated
