@@ -8,9 +8,14 @@ import (
 // TestGrowth: a population that grows in steps gets as many messages in each folder as it
 // has in the end, each step of later mail, and every number once.
 func TestGrowth(t *testing.T) {
+	const file = `
+version: 1
+name: growing
+population: {users: 3, folders: 2, messages: 10}
+phases: [{load: {}}, {measure: {operations: 1, clients: 1, mix: {list: 1}}}]
+`
 	parse := func(overrides ...string) *Census {
-		w, err := Parse("growing.yaml", []byte("version: 1\nname: growing\npopulation: {users: 3, folders: 2, messages: 10}\nphases: [{load: {}}]\n"),
-			overrides...)
+		w, err := Parse("growing.yaml", []byte(file), overrides...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +70,8 @@ func TestGrowth(t *testing.T) {
 			numbers[o.Message] = true
 			has[place{o.User, o.Folder}]++
 			if o.Message%7 != 0 { // a step that goes on delivers the same
-				if _, ok := s.Next(0, &same); !ok || same.Message != o.Message || same.User != o.User || same.Folder != o.Folder || !same.Date.Equal(o.Date) {
+				_, ok := s.Next(0, &same)
+				if !ok || same.Message != o.Message || same.User != o.User || same.Folder != o.Folder || !same.Date.Equal(o.Date) {
 					t.Fatalf("step %d goes on with %+v, want %+v", step, same, o)
 				}
 				delivered++
