@@ -118,7 +118,8 @@ func (m *mailbox) readCounters(ctx context.Context, address string) error {
 }
 
 // Recount implements models.Recounter. A counter cannot be set, so Recount adds the
-// difference between the count of the index and the counter.
+// difference between the count of the index and the counter. Two at a time would both add
+// it, and what changes meanwhile may be counted twice: the caller keeps them apart.
 func (m *mailbox) Recount(ctx context.Context, a *models.Account) error {
 	m.reset()
 	labels, err := m.labels(ctx, a.Address)

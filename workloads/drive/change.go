@@ -6,6 +6,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/target"
 )
 
 // These operations take a message out of its folder: no other operation can choose
@@ -130,19 +131,35 @@ func (w *worker) restored(out latency.Outcome) error {
 }
 
 func (w *worker) chooseToPurge() (bool, error) {
+	w.task.until = time.Now().Add(-w.op.Age)
+	return w.hold((*target.Account).BeginPurge), nil
+}
+
+func (w *worker) chooseToRecount() (bool, error) { return w.hold((*target.Account).BeginRecount), nil }
+
+// hold finds the first account, from the planned one on, that begin takes hold of.
+func (w *worker) hold(begin func(*target.Account) bool) bool {
 	user := w.op.User
 	for range min(searchFolders, len(w.live.Accounts)) {
 		a := &w.live.Accounts[user]
 		user = w.live.After(user)
-		if a.BeginPurge() {
-			w.task.account, w.task.until = a, time.Now().Add(-w.op.Age)
-			return true, nil
+		if begin(a) {
+			w.task.account = a
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 func purged(w *worker, _ latency.Outcome) error {
 	w.task.account.EndPurge()
+	return nil
+}
+
+// recounted lets go of the account, unless nobody knows whether the recount still goes on.
+func recounted(w *worker, out latency.Outcome) error {
+	if out != latency.Unknown {
+		w.task.account.EndRecount()
+	}
 	return nil
 }

@@ -62,7 +62,7 @@ var operations = [workloads.NumOps]operation{
 	workloads.Purge:        {choose: (*worker).chooseToPurge, run: purge, done: purged},
 	workloads.Folders:      {choose: chooseFolder, run: folders},
 	workloads.Counters:     {choose: chooseFolder, run: counters},
-	workloads.Recount:      {choose: chooseFolder, run: recount},
+	workloads.Recount:      {choose: (*worker).chooseToRecount, run: recount, done: recounted},
 	workloads.SearchSender: {choose: (*worker).chooseSender, run: searchSender},
 	workloads.Slice:        {choose: (*worker).chooseSlice, run: slice},
 	workloads.Seen:         {choose: (*worker).chooseToRead, run: seen, done: released},

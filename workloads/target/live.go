@@ -27,6 +27,7 @@ type Account struct {
 	deleted   []ledger.Key // newest last, at most deletedMost
 	restoring int          // restores under way: a purge must wait for them
 	purging   bool         // and the other way round
+	counting  bool         // a recount is under way
 }
 
 // Folder is a folder of an account. Accounts that share a folder have a Ref of
@@ -219,5 +220,24 @@ func (a *Account) BeginPurge() bool {
 func (a *Account) EndPurge() {
 	a.mu.Lock()
 	a.purging = false
+	a.mu.Unlock()
+}
+
+// BeginRecount takes hold of the account's counters, unless a recount is under way: two at
+// a time would both add what is missing.
+func (a *Account) BeginRecount() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.counting {
+		return false
+	}
+	a.counting = true
+	return true
+}
+
+// EndRecount ends a recount.
+func (a *Account) EndRecount() {
+	a.mu.Lock()
+	a.counting = false
 	a.mu.Unlock()
 }

@@ -1,0 +1,84 @@
+package run
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/elasticinbox"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/target"
+)
+
+// TestRecountsDoNotOverlap: eight clients count few accounts again, whose counters somebody
+// has put wrong. Two recounts of one account at a time would both add what is missing.
+func TestRecountsDoNotOverlap(t *testing.T) {
+	const users = 3
+	c := config(t, newFake(), "  - measure: {clients: 1, operations: 1, mix: {open: 1}}\n")
+	c.Mail = nil
+	c.Models, c.Engines = []models.Model{elasticinbox.Model()}, []drivers.Engine{pebble.Engine()}
+	c.DataDir, c.Durability = filepath.Join(t.TempDir(), "data"), drivers.Memory
+	recounts := func(phases string) {
+		w, err := workloads.Parse("recounts.yaml", []byte("version: 1\nname: recounts\nmail: {body: 100}\npopulation: {users: 3, folders: 3, messages: 60}\nphases:\n  - load: {}\n"+phases))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Workload = w
+	}
+	recounts("  - measure: {clients: 1, operations: 1, mix: {open: 1}}\n")
+	c.Audit = AuditAfter
+	if a := auditOf(t, runOK(t, c)); a.CounterDrift != 0 || a.Verified == 0 {
+		t.Fatalf("audit %+v", a)
+	}
+	if n := addToCounters(t, target.StoreDir(filepath.Join(c.DataDir, "elasticinbox-embedded")), users, 1000); n < 3*users {
+		t.Fatalf("%d counters are wrong", n)
+	}
+	recounts("  - measure: {clients: 8, operations: 200, mix: {recount: 1}}\n")
+	r := runOK(t, c)
+	if a := auditOf(t, r); a.CounterDrift != 0 {
+		t.Errorf("counters adrift by %d after recounts", a.CounterDrift)
+	}
+	if o := phaseOf(t, r, "measure").Ops["recount"]; o.Count+o.NoTarget != 200 || o.Count < 50 {
+		t.Errorf("%d recounts, %d without an account: %+v", o.Count, o.NoTarget, o)
+	}
+}
+
+// addToCounters adds n to each counter of a store, and returns how many there are.
+func addToCounters(t *testing.T, dir string, users int, n int64) (changed int) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := t.Context()
+	st, err := pebble.Engine().Open(ctx, drivers.Options{Dir: dir, Durability: drivers.Memory})
+	must(err)
+	schema, err := elasticinbox.Model().Schema()
+	must(err)
+	must(st.Apply(ctx, schema))
+	p, err := drivers.PrepareAll(ctx, st, schema)
+	must(err)
+	var read, add drivers.Statement
+	must(p.Fill(map[string]*drivers.Statement{"account_counters": &read, "counts": &add}))
+	s, err := st.Session()
+	must(err)
+	for u := range users {
+		key := drivers.Text(workloads.Address(u))
+		var calls []drivers.Call
+		must(s.Read(ctx, read, []drivers.Value{key}, func(row []drivers.Value) error {
+			calls = append(calls, drivers.Call{Args: []drivers.Value{
+				key, drivers.Text(row[0].Str()), drivers.Text(row[1].Str()), drivers.Text(row[2].Str()), drivers.Counter(n),
+			}})
+			return nil
+		}))
+		must(s.Batch(ctx, add, calls))
+		changed += len(calls)
+	}
+	must(s.Close())
+	must(st.Close())
+	return changed
+}
