@@ -13,7 +13,7 @@ import (
 // Prepared holds a schema's statements on one store, by pattern name.
 type Prepared struct {
 	schema *schemas.Schema
-	engine string
+	caps   Capabilities
 	byName map[string]Statement
 }
 
@@ -25,7 +25,7 @@ type Prepared struct {
 // A pattern that filters by an indexed column counts as emulated where the
 // engine keeps no such index and reads the rows that it drops.
 func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, error) {
-	set := &Prepared{schema: s, engine: st.Capabilities().Engine, byName: make(map[string]Statement, len(s.Patterns))}
+	set := &Prepared{schema: s, caps: st.Capabilities(), byName: make(map[string]Statement, len(s.Patterns))}
 	for _, p := range s.Patterns {
 		stmt, err := prepare(ctx, st, p)
 		switch {
@@ -95,8 +95,11 @@ func (s *Prepared) Get(name string) (Statement, error) {
 	if s.schema.Pattern(name) == nil {
 		return nil, fmt.Errorf("schema %s declares no pattern %q", s.schema.Name, name)
 	}
-	return nil, fmt.Errorf("pattern %s of schema %s on %s: %w", name, s.schema.Name, s.engine, ErrUnsupported)
+	return nil, fmt.Errorf("pattern %s of schema %s on %s: %w", name, s.schema.Name, s.caps.Engine, ErrUnsupported)
 }
+
+// Capabilities are those of the store.
+func (s *Prepared) Capabilities() Capabilities { return s.caps }
 
 // Fill sets each statement to that of the pattern it is named for. The error
 // names the first pattern, in alphabetical order, that is not there.

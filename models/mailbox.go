@@ -193,7 +193,16 @@ type Poster interface {
 }
 
 // Recounter counts an account's indexes again and corrects its counters
-// (elasticinbox).
+// (elasticinbox). A caller does not let two recounts of one account overlap, since both would
+// add what is missing.
 type Recounter interface {
 	Recount(ctx context.Context, a *Account) error
+}
+
+// Holder holds the body of a message in memory while it delivers it, and perhaps more: its
+// rows are written at once (datastax, oracle, conversation). A caller with many mailboxes
+// delivers a few large messages at a time.
+type Holder interface {
+	// Holds returns how many bytes of the message a delivery holds; 0 if it refuses it.
+	Holds(m *mail.Message) int64
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
 )
 
 // RawMessages implements the calls of a Mailbox that stream a message, for a model
@@ -74,7 +77,11 @@ func (m *RawMessages) OpenBody(ctx context.Context, o *Opened) (int64, error) {
 		p := &m.Reader.Layout.Attachments[i]
 		o.Attachments = append(o.Attachments, AttachmentInfo{Name: string(p.Name), Size: p.Size})
 	}
-	m.body = o.Body[:0]
+	size := m.Reader.Layout.Body.Size
+	if size > MaxRow {
+		return 0, fmt.Errorf("a text body of %d bytes in memory, at most %d fit; read it raw: %w", size, MaxRow, drivers.ErrTooLarge)
+	}
+	m.body = slices.Grow(o.Body[:0], int(max(0, size)))
 	n, err := m.Reader.Part(ctx, &m.Reader.Layout.Body, &m.body)
 	o.Body, m.body = m.body, nil
 	return n, err

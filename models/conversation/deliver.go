@@ -11,7 +11,11 @@ import (
 
 // Deliver implements models.Mailbox: a post in each conversation.
 func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
-	content, err := m.load(msg)
+	var content []byte
+	err := m.row.Check(msg.Body.Content, msg.Attachments)
+	if err == nil {
+		content, err = m.load(msg)
+	}
 	if err == nil {
 		err = m.postAll(ctx, msg, content, to, handles)
 	}
@@ -22,6 +26,9 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	}
 	return nil
 }
+
+// Holds implements models.Holder.
+func (m *mailbox) Holds(msg *mail.Message) int64 { return m.row.Holds(msg.Body.Content, msg.Attachments) }
 
 // load encodes the attachments and the body as text, and returns the body. All of it
 // is in memory, since a row is written at once.
@@ -37,17 +44,29 @@ func (m *mailbox) load(msg *mail.Message) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read body: %w", err)
 	}
+	m.size = int64(len(content))
 	for i := range msg.Attachments {
 		p := &msg.Attachments[i]
-		at := len(m.text)
-		// If append allocates a larger array, earlier text keeps the old one.
-		if m.text, err = models.EncodeText(m.text, p.Content); err != nil {
+		text, err := m.encode(p.Content)
+		if err != nil {
 			return nil, fmt.Errorf("read attachment %q: %w", p.Name, err)
 		}
+		m.size += int64(len(text))
 		m.sizes = append(m.sizes, drivers.Text(p.Name), drivers.Bigint(p.Content.Size()))
-		m.files = append(m.files, drivers.Text(p.Name), drivers.TextBytes(m.text[at:]))
+		m.files = append(m.files, drivers.Text(p.Name), drivers.TextBytes(text))
 	}
 	return content, nil
+}
+
+// encode returns an attachment as text: behind the others in m.text, or in memory of its own if
+// it is large. If append allocated a larger array for that, the others would keep the old one.
+func (m *mailbox) encode(c mail.Content) ([]byte, error) {
+	if c.Size() > models.KeepBuffer {
+		return models.EncodeText(nil, c)
+	}
+	at, err := len(m.text), error(nil)
+	m.text, err = models.EncodeText(m.text, c)
+	return m.text[at:], err
 }
 
 // postAll posts to all conversations.
@@ -55,7 +74,7 @@ func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, content []byte
 	handles []models.Handle,
 ) error {
 	now := m.now()
-	return m.Spread(ctx, m.posts, len(to), int64(len(m.text)), func(i int) {
+	return m.Spread(ctx, m.posts, len(to), m.size, func(i int) {
 		id := m.ids.Next(now)
 		handles[i] = handleOf(id)
 		m.Calls.Add(only, ref(to[i]), drivers.TimeUUID(id), drivers.TextBytes(content), drivers.Text(msg.From.Address),

@@ -73,10 +73,11 @@ type bound struct {
 	statements
 	now func() time.Time
 	ids *models.TimeUUIDs
+	row models.RowLimit
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
-	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node)}
+	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), row: models.NewRowLimit(p)}
 	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind conversation: %w", err)
 	}
@@ -94,6 +95,7 @@ type searchless struct {
 	models.Slicer
 	models.Seer
 	models.Poster
+	models.Holder
 }
 
 // Mailbox implements models.Bound.
@@ -104,7 +106,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m.onEntry, m.onMessage, m.onWhole = m.entryRow, m.messageRow, m.wholeRow
 	m.onAttachment, m.onExists, m.onSeen, m.onNumbers = m.attachmentRow, m.existsRow, m.seenRow, m.numbersRow
 	if b.bySenderIn == nil {
-		return searchless{m, m, m, m}
+		return searchless{m, m, m, m, m}
 	}
 	return m
 }
@@ -116,6 +118,7 @@ type mailbox struct {
 	models.NoRaw
 
 	text       []byte // of the message being delivered: content, then attachments
+	size       int64  // of all its text
 	recipients []drivers.Value
 	sizes      []drivers.Value // name, size, name, size …
 	files      []drivers.Value // name, text, name, text …
@@ -140,6 +143,7 @@ var (
 	_ models.Slicer         = (*mailbox)(nil)
 	_ models.Seer           = (*mailbox)(nil)
 	_ models.Poster         = (*mailbox)(nil)
+	_ models.Holder         = (*mailbox)(nil)
 )
 
 // A handle holds the message_id.

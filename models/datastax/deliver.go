@@ -13,8 +13,11 @@ import (
 // Deliver implements models.Mailbox. It writes the email and its attachments once,
 // then the rows that show the email in one batch, then the counters.
 func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
+	err := m.row.Check(msg.Body.Content, nil)
 	id := m.ids.Next(m.now())
-	err := m.putAttachments(ctx, id, msg.Attachments)
+	if err == nil {
+		err = m.putAttachments(ctx, id, msg.Attachments)
+	}
 	if err == nil {
 		err = m.putBody(ctx, id, msg)
 	}
@@ -26,6 +29,9 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	}
 	return nil
 }
+
+// Holds implements models.Holder.
+func (m *mailbox) Holds(msg *mail.Message) int64 { return m.row.Holds(msg.Body.Content, nil) }
 
 func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *mail.Message) error {
 	m.elems = m.elems[:0]

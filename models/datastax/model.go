@@ -104,12 +104,13 @@ type bound struct {
 	ids   *models.TimeUUIDs
 	chunk int
 	limit int64 // emails a label takes
+	row   models.RowLimit
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{
 		now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), chunk: cmp.Or(o.ChunkSize, chunkSize),
-		limit: int64(cmp.Or(o.OverflowAfter, overflowAfter)),
+		limit: int64(cmp.Or(o.OverflowAfter, overflowAfter)), row: models.NewRowLimit(p),
 	}
 	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind datastax: %w", err)
@@ -156,7 +157,10 @@ type mailbox struct {
 	onSizes, onUnread        func(row []drivers.Value) error
 }
 
-var _ models.Labeler = (*mailbox)(nil)
+var (
+	_ models.Labeler = (*mailbox)(nil)
+	_ models.Holder  = (*mailbox)(nil)
+)
 
 // A handle holds the email's id and which label of the folder shows it.
 func handleOf(id [16]byte, overflow int32) (h models.Handle) {

@@ -30,8 +30,12 @@ func (s *suite) heapBound() int64 {
 // collects before it measures, so garbage does not count.
 type heap struct {
 	base, peak uint64
-	bytes      int64 // passed since the last measurement
+	every      int64 // bytes between two measurements
+	bytes      int64 // passed since the last one
 }
+
+// measureEvery is how often what is passed is measured.
+const measureEvery = 4 << 20
 
 func liveHeap() uint64 {
 	var m runtime.MemStats
@@ -42,12 +46,12 @@ func liveHeap() uint64 {
 
 func newHeap() *heap {
 	b := liveHeap()
-	return &heap{base: b, peak: b}
+	return &heap{base: b, peak: b, every: measureEvery}
 }
 
-// passed measures once every 4 MB.
+// passed measures once in a while.
 func (h *heap) passed(n int) {
-	if h.bytes += int64(n); h.bytes >= 4<<20 {
+	if h.bytes += int64(n); h.bytes >= h.every {
 		h.bytes = 0
 		h.peak = max(h.peak, liveHeap())
 	}
@@ -167,7 +171,7 @@ func leastHeap(t *testing.T, f *fixture, what string, call func(mb models.Mailbo
 // testDeliveryHeap delivers to an engine that is spared the bodies.
 func testDeliveryHeap(t *testing.T, s *suite, m *mail.Message) {
 	f := s.start(t, models.Options{})
-	h := &heap{}
+	h := &heap{every: measureEvery}
 	mb := f.bound.Mailbox(&thinSession{f.session(), h})
 	a, err := mb.CreateUser(f.ctx, f.at("ann"), []string{"INBOX"})
 	if err != nil {

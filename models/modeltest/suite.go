@@ -31,6 +31,7 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) {
 		// Alone, because it measures the heap.
 		t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, embedded) })
+		t.Run("a gigabyte", func(t *testing.T) { testGigabyte(t, embedded) })
 		embedded.noting(t, rules())
 		embedded.runDamages(t)
 	})

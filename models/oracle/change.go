@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -77,7 +78,8 @@ func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) err
 
 // Move implements models.Mailbox. It reads every row and writes it again, with body
 // and attachments, in one batch that is all or nothing. A message keeps its messageId
-// and createdDate, and therefore its place in the order of arrival.
+// and createdDate, and therefore its place in the order of arrival. Several messages that
+// hold more than MaxRow together are too large.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	err := m.moveAll(ctx, ref(from), ref(to), hs, handles)
 	m.Arena.Reset() // of whole messages
@@ -97,9 +99,16 @@ func (m *mailbox) moveAll(ctx context.Context, from, to *folder, hs, handles []m
 		}
 		return nil
 	}
+	held := 0
 	for i, h := range hs {
 		if err := m.get(ctx, m.wholeMessage, from, h, m.onWhole); err != nil {
 			return err
+		}
+		for j := range m.whole {
+			held += m.whole[j].Size()
+		}
+		if i > 0 && held > models.MaxRow {
+			return fmt.Errorf("%d messages of %d bytes and more at once, at most %d fit: %w", len(hs), held, models.MaxRow, drivers.ErrTooLarge)
 		}
 		id, created := drivers.TextBytes(m.Arena.Bytes(m.key.text[:])), drivers.Timestamp(m.key.created)
 		m.With(drivers.Text(to.userID), drivers.Text(to.folderID), id, created)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -12,7 +13,10 @@ import (
 
 // Deliver implements models.Mailbox: a whole row for each recipient.
 func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
-	err := m.load(msg)
+	err := m.row.Check(msg.Body.Content, msg.Attachments)
+	if err == nil {
+		err = m.load(msg)
+	}
 	if err == nil {
 		err = m.putAll(ctx, msg, to, handles)
 	}
@@ -23,16 +27,20 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	return nil
 }
 
+// Holds implements models.Holder.
+func (m *mailbox) Holds(msg *mail.Message) int64 { return m.row.Holds(msg.Body.Content, msg.Attachments) }
+
 // load reads the message's attachments into memory, since a row is written at once.
 func (m *mailbox) load(msg *mail.Message) error {
 	m.sizes, m.files = m.sizes[:0], m.files[:0]
+	// If append allocated a larger array, earlier attachments would keep the old one.
+	m.content = slices.Grow(m.content[:0], unread(msg.Attachments))
 	for i := range msg.Attachments {
 		p := &msg.Attachments[i]
 		b, ok := p.Content.(mail.BytesContent)
 		if !ok {
 			at := len(m.content)
 			var err error
-			// If append allocates a larger array, earlier attachments keep the old one.
 			if m.content, err = mail.AppendContent(m.content, p.Content); err != nil {
 				return fmt.Errorf("read attachment %q: %w", p.Name, err)
 			}
@@ -42,6 +50,16 @@ func (m *mailbox) load(msg *mail.Message) error {
 		m.files = append(m.files, drivers.Text(p.Name), drivers.Blob(b))
 	}
 	return nil
+}
+
+// unread is how many bytes of the attachments are not in memory.
+func unread(attachments []mail.Part) (n int) {
+	for i := range attachments {
+		if _, ok := attachments[i].Content.(mail.BytesContent); !ok {
+			n += int(attachments[i].Content.Size())
+		}
+	}
+	return n
 }
 
 // release empties the buffers that held the message.

@@ -72,12 +72,13 @@ type bound struct {
 	statements
 	now func() time.Time
 	ids *models.TimeUUIDs
+	row models.RowLimit
 	// afterDate and afterID are the positions of the arguments after which a page begins.
 	afterDate, afterID int
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
-	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node)}
+	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), row: models.NewRowLimit(p)}
 	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind oracle: %w", err)
 	}
@@ -120,6 +121,8 @@ type mailbox struct {
 	onInbox, onMessage, onWhole       func(row []drivers.Value) error
 	onAttachment, onExists, onNumbers func(row []drivers.Value) error
 }
+
+var _ models.Holder = (*mailbox)(nil)
 
 // A handle holds a message's primary key below the user's: the bytes whose
 // hexadecimal is its messageId, createdDate in microseconds, and the number

@@ -10,7 +10,6 @@ import (
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
-	"github.com/mailbench/mailbench/workloads/target"
 )
 
 // load delivers messages of the load, in order of arrival, until there are no
@@ -75,9 +74,6 @@ func (p *phase) miss(cause error) error {
 	return nil
 }
 
-// largeMessage is the size from which on messages are loaded a few at a time.
-const largeMessage = 1 << 20
-
 // loadOne tries to deliver one message; cause is why it was not delivered.
 func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 	// Parsing and decoding is a part of what is bounded, if the size is known before.
@@ -113,13 +109,4 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 		}
 	}
 	return cause, nil
-}
-
-// bound waits until a message of that size may be under way.
-func (w *worker) bound(ctx context.Context, size int64) (free func(), err error) {
-	n := min(size, target.MaxLarge)
-	if n <= largeMessage {
-		return func() {}, nil
-	}
-	return func() { w.target.Large.Release(n) }, w.target.Large.Acquire(ctx, n)
 }

@@ -165,6 +165,12 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 			return errors.Join(err, w.finish(o, latency.Dropped))
 		}
 	}
+	free, err := w.reserve(ctx)
+	if err != nil { // the phase ends
+		w.stats.due--
+		return w.finish(o, latency.Dropped)
+	}
+	defer free()
 	_, err = w.carryOut(opCtx, o, due)
 	return err
 }

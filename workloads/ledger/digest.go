@@ -83,6 +83,7 @@ func (d *Digester) Stored(ctx context.Context, mb models.Mailbox, f *models.Fold
 	}
 	d.begin("")
 	d.hash.Write(d.opened.Body)
+	d.opened.Body = models.Reuse(d.opened.Body)
 	sum := d.hash.Sum64()
 	if !d.promise.Attachments {
 		return sum, nil

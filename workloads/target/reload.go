@@ -2,8 +2,10 @@ package target
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
@@ -65,7 +67,9 @@ func (t *Target) learnAttachments(ctx context.Context) error {
 			for rank := range min(attachedMost, f.Len()) {
 				h, _ := f.Read(rank)
 				f.Release(h)
-				if err := mb.Open(ctx, f.Ref, h, &o); err != nil {
+				if err := mb.Open(ctx, f.Ref, h, &o); errors.Is(err, drivers.ErrTooLarge) {
+					continue // its text body is; another message tells as much
+				} else if err != nil {
 					return fmt.Errorf("open a message of the data set: %w", err)
 				}
 				if len(o.Attachments) > 0 {
