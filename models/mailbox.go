@@ -203,6 +203,6 @@ type Recounter interface {
 // rows are written at once (datastax, oracle, conversation). A caller with many mailboxes
 // delivers a few large messages at a time.
 type Holder interface {
-	// Holds returns how many bytes of the message a delivery holds; 0 if it refuses it.
+	// Holds returns how many bytes of the message a delivery holds at once, copies apart.
 	Holds(m *mail.Message) int64
 }

@@ -45,7 +45,7 @@ func (l RowLimit) Check(body mail.Content, attachments []mail.Part) error {
 	return nil
 }
 
-// Holds returns how many bytes are held to write a body and attachments in one row; 0 if
+// Holds returns how many bytes are held to write a body and attachments in one row: none if
 // they do not fit.
 func (l RowLimit) Holds(body mail.Content, attachments []mail.Part) int64 {
 	if l.Check(body, attachments) != nil {

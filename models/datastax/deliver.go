@@ -30,8 +30,14 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	return nil
 }
 
-// Holds implements models.Holder.
-func (m *mailbox) Holds(msg *mail.Message) int64 { return m.row.Holds(msg.Body.Content, nil) }
+// Holds implements models.Holder: a window of chunks, and then the body.
+func (m *mailbox) Holds(msg *mail.Message) int64 {
+	chunks := int64(0)
+	for i := range msg.Attachments {
+		chunks += msg.Attachments[i].Content.Size()
+	}
+	return max(m.row.Holds(msg.Body.Content, nil), min(chunks, window*int64(m.chunk)))
+}
 
 func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *mail.Message) error {
 	m.elems = m.elems[:0]

@@ -28,7 +28,9 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 }
 
 // Holds implements models.Holder.
-func (m *mailbox) Holds(msg *mail.Message) int64 { return m.row.Holds(msg.Body.Content, msg.Attachments) }
+func (m *mailbox) Holds(msg *mail.Message) int64 {
+	return m.row.Holds(msg.Body.Content, msg.Attachments)
+}
 
 // load reads the message's attachments into memory, since a row is written at once.
 func (m *mailbox) load(msg *mail.Message) error {
