@@ -11,6 +11,9 @@ import (
 	"github.com/mailbench/mailbench/reports"
 )
 
+// namedMost is how many of the shards that are missing are named.
+const namedMost = 10
+
 // belong refuses shards that are not those of one run, each of them once. The error names
 // what differs.
 func belong(sources []Source) error {
@@ -36,13 +39,16 @@ func belong(sources []Source) error {
 	have := map[int]string{}
 	for _, s := range sources {
 		i := s.Run.Shard.Index
+		if i < 1 || i > of {
+			return fmt.Errorf("%w: %s says that it is shard %d of %d", ErrApart, s.Name, i, of)
+		}
 		if have[i] != "" {
 			return fmt.Errorf("%w: shard %d of %d is there twice: %s and %s", ErrApart, i, of, have[i], s.Name)
 		}
 		have[i] = s.Name
 	}
 	var missing []string
-	for i := 1; i <= of; i++ {
+	for i := 1; i <= of && len(missing) < namedMost; i++ {
 		if have[i] == "" {
 			missing = append(missing, strconv.Itoa(i))
 		}
@@ -69,6 +75,7 @@ func differences(a, b *reports.Run) []string {
 	differ("models, engines or flags", a.Config, b.Config)
 	differ("settings of engines", settings(a), settings(b))
 	differ("the objectives", a.Objectives, b.Objectives)
+	differ("the phases", phases(a), phases(b))
 	schemas := map[string]string{}
 	for _, s := range a.Schemas {
 		schemas[s.Model] = s.SHA256
@@ -91,6 +98,14 @@ func version(r *reports.Run) string {
 		v += " with changes"
 	}
 	return v
+}
+
+// phases are the names of the phases, and how many trials have a digest.
+func phases(r *reports.Run) (all []string) {
+	for _, p := range r.Phases {
+		all = append(all, fmt.Sprintf("%s with %d trials", p.Name, len(p.Trials)))
+	}
+	return all
 }
 
 // settings are those that must be the same: shards may name other nodes of one cluster.

@@ -220,6 +220,20 @@ func TestRefused(t *testing.T) {
 		{func(s []merge.Source) []merge.Source { s[2].Run.Shard = reports.Shard{Index: 1, Of: 1}; return s[2:] }, "results/3 is no shard, but a whole run"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Cells = nil; return s }, "only 1, 2 of 3 shards carried out james on cassandra, phase measure, trial 1"},
 		{func(s []merge.Source) []merge.Source { s[2].Log = three()[0].Log; return s }, "the latency log of results/3 has 0 of the"},
+		// What no mailbench writes.
+		{func(s []merge.Source) []merge.Source {
+			for i := range s {
+				s[i].Run.Shard.Of = math.MaxInt
+			}
+			return s
+		}, "shards there are 3: shard 4, 5, 6"},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Shard.Index = 9; return s }, "results/2 says that it is shard 9 of 3"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Phases = nil; return s }, "the phases"},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Phases[0].Trials = nil; return s }, "the phases"},
+		{func(s []merge.Source) []merge.Source {
+			s[0].Run.Cells, s[2].Run.Cells = append(s[0].Run.Cells, s[0].Run.Cells[0]), nil
+			return s
+		}, "results/1 has the cell james/cassandra/measure/1/1 twice"},
 	} {
 		_, err := merge.Merge(c.change(three()))
 		if !errors.Is(err, merge.ErrApart) || !strings.Contains(err.Error(), c.text) {
