@@ -72,6 +72,8 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	return c, nil
 }
 
+// outputDir is where the results go. The workload's name may be one that saved results of
+// others give it, and is no path.
 func (f *runFlags) outputDir(workload string) string {
 	if f.output != "" {
 		return f.output
@@ -79,5 +81,5 @@ func (f *runFlags) outputDir(workload string) string {
 	if f.audit == run.AuditOnly.String() {
 		workload = "audit" // of a data set that any workload may have made
 	}
-	return filepath.Join(resultsDir, workload+"-"+time.Now().Format("20060102-150405.000"))
+	return filepath.Join(resultsDir, filepath.Base(workload)+"-"+time.Now().Format("20060102-150405.000"))
 }

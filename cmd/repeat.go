@@ -1,20 +1,18 @@
 package cmd
 
 import (
-	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/workloads/random"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
@@ -35,22 +33,43 @@ func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*reports.Run, er
 	for name, take := range map[string]func(){
 		"model":      func() { f.models = c.Models },
 		"engine":     func() { f.engines = c.Engines },
-		"trials":     func() { f.trials = c.Trials },
 		"durability": func() { f.durability = c.Durability },
-		"cache":      func() { f.cache = random.Size(c.CacheBytes) },
-		"workers":    func() { f.workers = c.Workers },
-		"max-lag":    func() { f.maxLag = time.Duration(c.MaxLag * float64(time.Second)) },
 		"audit":      func() { f.audit = c.Audit },
 		"mail":       func() { f.mail = c.MailFile },
-		"mail-limit": func() { f.mailLimit = random.Size(cmp.Or(c.MailLimit, int64(f.mailLimit))) }, // older results have none
 	} {
 		if !flags.Changed(name) {
 			take()
 		}
 	}
 	f.findMax.repeat(flags, c.FindMax)
+	if err := f.repeatNumbers(flags, &c); err != nil {
+		return nil, err
+	}
 	f.text, f.textName = []byte(r.Workload.Text), filepath.Join(f.from, reports.RunFile)
 	return r, nil
+}
+
+// repeatNumbers takes what has bounds. A saved run may say anything, so it is held to those of
+// the flags. What it leaves out, as older ones do, stays the default.
+func (f *runFlags) repeatNumbers(flags *pflag.FlagSet, c *reports.Config) error {
+	seconds := func(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }
+	saved := map[string]string{
+		"trials": strconv.Itoa(c.Trials), "workers": strconv.Itoa(c.Workers), "max-lag": seconds(c.MaxLag),
+		"cache": strconv.FormatInt(c.CacheBytes, 10), "mail-limit": strconv.FormatInt(c.MailLimit, 10),
+	}
+	if m := c.FindMax; m != nil {
+		saved["step"], saved["precision"] = seconds(m.Step), strconv.FormatFloat(100*m.Precision, 'g', 12, 64)
+	}
+	for _, name := range slices.Sorted(maps.Keys(saved)) {
+		text := saved[name]
+		if flags.Changed(name) || text == "0" || text == "0s" {
+			continue
+		}
+		if err := flags.Lookup(name).Value.Set(text); err != nil {
+			return usagef("%s has %s as --%s: %w", filepath.Join(f.from, reports.RunFile), text, name, err)
+		}
+	}
+	return nil
 }
 
 // withSaved returns the registry with the variants of a saved run that were schema

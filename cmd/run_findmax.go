@@ -71,7 +71,8 @@ func (f *findMaxFlags) config() (*run.FindMax, error) {
 	return &c, nil
 }
 
-// repeat takes what flags do not say from a saved run.
+// repeat takes what flags do not say from a saved run. What has bounds is left to
+// repeatNumbers.
 func (f *findMaxFlags) repeat(flags *pflag.FlagSet, was *reports.FindMax) {
 	if was == nil {
 		return
@@ -83,9 +84,7 @@ func (f *findMaxFlags) repeat(flags *pflag.FlagSet, was *reports.FindMax) {
 				f.from = fmt.Sprintf("%f/s", was.From)
 			}
 		},
-		"max-rate":  func() { f.max = fmt.Sprintf("%f/s", was.Max) },
-		"precision": func() { f.precision = 100 * was.Precision },
-		"step":      func() { f.step = time.Duration(was.Step * float64(time.Second)) },
+		"max-rate": func() { f.max = fmt.Sprintf("%f/s", was.Max) },
 	} {
 		if !flags.Changed(name) {
 			take()
