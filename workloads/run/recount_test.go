@@ -40,7 +40,7 @@ func TestRecountsDoNotOverlap(t *testing.T) {
 	if a := auditOf(t, r); a.CounterDrift != 0 {
 		t.Errorf("counters adrift by %d after recounts", a.CounterDrift)
 	}
-	if o := phaseOf(t, r, "measure").Ops["recount"]; o.Count+o.NoTarget != 200 || o.Count < 50 {
+	if o := phaseOf(t, r, "measure").Ops["recount"]; o.Count+o.NoTarget != 200 || o.Count < users {
 		t.Errorf("%d recounts, %d without an account: %+v", o.Count, o.NoTarget, o)
 	}
 }
