@@ -10,6 +10,7 @@ import (
 
 // TestBatching runs what batching changes with gohbase's own batching on.
 func TestBatching(t *testing.T) {
+	t.Parallel()
 	st := openLive(t, newNamespace(), map[string]string{"batching": "64/1ms"})
 	if got := st.Observe().Settings["batching"]; got != "64/1ms" {
 		t.Errorf("the effective setting is %q", got)

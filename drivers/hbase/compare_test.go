@@ -129,6 +129,7 @@ var rounds = []struct {
 // TestDrift makes every kind of drift by hand. Each is told, the worst first, and what
 // is said to mend it does.
 func TestDrift(t *testing.T) {
+	t.Parallel()
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, driftingSchema)
 	if err := st.Apply(t.Context(), s); err != nil {

@@ -51,6 +51,7 @@ patterns:
 // TestTies has two clients delete and write one row, one right after the
 // other: whatever they write last is there.
 func TestTies(t *testing.T) {
+	t.Parallel()
 	a := openLive(t, newNamespace(), nil)
 	s := parse(t, tiesSchema)
 	if err := a.Apply(t.Context(), s); err != nil {

@@ -63,6 +63,7 @@ func (w *worker) numbers(pattern string, args ...drivers.Value) (got []int) {
 // TestRegions reads and deletes what lies in several regions: boundaries are
 // within a partition, on a row, between rows and where nothing lies.
 func TestRegions(t *testing.T) {
+	t.Parallel()
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, `
 schema: 1
@@ -185,6 +186,7 @@ func awaitRegions(t *testing.T, st *Store, want int64) {
 // TestWideRows reads rows that are larger than one answer of a scan, and several
 // of them at once.
 func TestWideRows(t *testing.T) {
+	t.Parallel()
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, `
 schema: 1

@@ -12,6 +12,7 @@ import (
 // TestRequests pins what is sent for what models ask: one request each, as
 // somebody who knows HBase would have it, and no scanner to close.
 func TestRequests(t *testing.T) {
+	t.Parallel()
 	st := openLive(t, newNamespace(), nil)
 	james, inbox := apply(t, st, "james"), apply(t, st, "elasticinbox")
 	w := newWorker(t, st, james)

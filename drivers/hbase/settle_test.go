@@ -15,6 +15,7 @@ import (
 // TestSettleYoung: what was written to tables that no region server has reported yet
 // is flushed too.
 func TestSettleYoung(t *testing.T) {
+	t.Parallel()
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, tiesSchema)
 	if err := st.Apply(t.Context(), s); err != nil {
@@ -39,6 +40,7 @@ func TestSettleYoung(t *testing.T) {
 // the same moments lie: what was written last is there at each stage, and
 // Settle is back once HBase is quiet.
 func TestSettle(t *testing.T) {
+	t.Parallel()
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, tiesSchema)
 	if err := st.Apply(t.Context(), s); err != nil {
