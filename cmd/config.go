@@ -47,7 +47,7 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if c.Shard.Divides() && c.FindMax != nil {
 		return nil, usagef("--find-max searches with one load generator: leave it out, or leave --shard out")
 	}
-	c.Null = &known.floor
+	c.Null, c.EngineDir = &known.floor, engineDir
 	more, err := contactOverride(c.Engines, f.contact)
 	if err != nil {
 		return nil, err

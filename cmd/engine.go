@@ -35,6 +35,16 @@ or the folder mailbench in your user cache.`,
 	return cmd
 }
 
+// engineDir is the folder in which the nodes at these addresses keep their data, if "engine
+// up" started them in its usual folder on this machine; else "".
+func engineDir(engine string, contact []string) string {
+	in, err := launch.Open(engine, "")
+	if err != nil || !in.Serves(contact) {
+		return ""
+	}
+	return in.Dir()
+}
+
 // openEngine returns the instance of a folder, or says how there would be one.
 func openEngine(engine, dir string) (*launch.Instance, error) {
 	in, err := launch.Open(engine, dir)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,21 @@ import (
 // Contact returns the addresses that clients connect to: those of all Cassandra
 // nodes, or that of HBase's ZooKeeper.
 func (in *Instance) Contact() []string { return in.engine.contact(in.state.Nodes) }
+
+// Serves reports whether all of the addresses, each a host or host:port, are of running
+// nodes of the instance; with none, whether it runs at the engine's usual port.
+func (in *Instance) Serves(contact []string) bool {
+	running := in.running()
+	if len(contact) == 0 {
+		return in.Usual() && len(running) > 0
+	}
+	return !slices.ContainsFunc(contact, func(address string) bool {
+		return !slices.ContainsFunc(running, func(n *Node) bool {
+			host, _, _ := net.SplitHostPort(n.Address)
+			return n.Address == address || in.Usual() && host == address
+		})
+	})
+}
 
 // Dir returns the instance's folder.
 func (in *Instance) Dir() string { return in.dir }

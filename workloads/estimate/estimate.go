@@ -35,6 +35,7 @@ type Phase struct {
 	Operations float64 // expected; 0: a closed loop of some duration has as many as it can
 	Time       time.Duration
 	Closed     bool
+	AtMost     bool // Operations are as many as there can be: clients think between them
 	Ops        []Op // those of the mix, the most frequent first
 }
 
@@ -78,6 +79,10 @@ func (e *Estimate) phase(one *Phase, p *workloads.Phase, recipients float64) {
 		}
 		one.Time = seconds(one.Operations / rate.PerSecond())
 	}
+	if one.Closed && one.Operations == 0 {
+		one.Operations = mostThought(p)
+		one.AtMost = one.Operations > 0
+	}
 	for op := range workloads.Op(workloads.NumOps) {
 		if p.Mix.Has(op) {
 			one.Ops = append(one.Ops, Op{op.String(), one.Operations * p.Mix.Share(op)})
@@ -87,6 +92,23 @@ func (e *Estimate) phase(one *Phase, p *workloads.Phase, recipients float64) {
 	if p.Mix.Has(workloads.Deliver) {
 		e.Delivered += one.Operations * p.Mix.Share(workloads.Deliver) * recipients
 	}
+}
+
+// mostThought is how many operations the clients of a closed loop carry out at most, as they
+// think before each; 0 if some do not think.
+func mostThought(p *workloads.Phase) (all float64) {
+	streams := p.Streams
+	if len(streams) == 0 {
+		streams = []workloads.Phase{*p}
+	}
+	for i := range streams {
+		s := &streams[i]
+		if s.Think == nil || s.Think.Mean() <= 0 {
+			return 0
+		}
+		all += float64(s.Clients) * float64(p.Duration) / s.Think.Mean()
+	}
+	return all
 }
 
 // Time is how long all phases take.
@@ -128,28 +150,69 @@ const sampled = 300
 func (e *Estimate) Disk(
 	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model, engine drivers.Engine,
 ) (bytes float64, ok bool, err error) {
-	if engine.Forecast == nil || engine.Remote {
+	if engine.Remote {
 		return 0, false, nil
+	}
+	report, _, err := e.files(ctx, w, mail, m, engine)
+	if report == nil {
+		return 0, false, err
+	}
+	return report.Space.Disk[0] * e.grown(), true, nil
+}
+
+// certain is which part of a forecast a model's files take at least; docs/forecast.md says
+// how right forecasts are.
+const certain = 0.7
+
+// Least is how much disk a model takes at least on the nodes of a cluster, in bytes: one
+// copy of its files, compressed as the mail itself can be, without room for compaction.
+func (e *Estimate) Least(
+	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model, engine drivers.Engine,
+) (bytes float64, ok bool, err error) {
+	report, files, err := e.files(ctx, w, mail, m, engine)
+	if report == nil {
+		return 0, false, err
+	}
+	left := 1.0
+	if by := files.Compression(); by != nil {
+		compressed, err := population.Compress(ctx, w, mail, by)
+		if err != nil {
+			return 0, false, err
+		}
+		left = compressed.Raw
+	}
+	return certain * left * report.Space.Files[0] * e.grown(), true, nil
+}
+
+// grown is by which factor the phases let the messages of the load grow.
+func (e *Estimate) grown() float64 {
+	return (float64(e.Messages) + e.Delivered) / max(1, float64(e.Messages))
+}
+
+// files forecasts a model's files on an engine; nil if they are not known.
+func (e *Estimate) files(
+	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model, engine drivers.Engine,
+) (*forecast.Report, forecast.Engine, error) {
+	if engine.Forecast == nil {
+		return nil, nil, nil
 	}
 	s, err := m.Schema()
 	if err != nil {
-		return 0, false, fmt.Errorf("schema of %s: %w", m.Name, err)
+		return nil, nil, fmt.Errorf("schema of %s: %w", m.Name, err)
 	}
 	files, err := engine.Forecast(s)
 	if err != nil {
-		return 0, false, nil // the engine does not run the schema, and the run will say so
+		return nil, nil, nil // the engine does not run the schema, and the run will say so
 	}
 	p, err := population.Of(ctx, w, mail, sampled)
 	if err != nil {
-		return 0, false, err
+		return nil, nil, err
 	}
 	f, err := forecast.Make(s, p, files)
 	if err != nil {
-		return 0, false, nil // a model outside of this repository may not say what its rows are
+		return nil, nil, nil // a model outside of this repository may not say what its rows are
 	}
-	report := f.Report(p, 1, []float64{0})
-	grown := (float64(e.Messages) + e.Delivered) / max(1, float64(e.Messages))
-	return report.Space.Disk[0] * grown, true, nil
+	return f.Report(p, 1, []float64{0}), files, nil
 }
 
 // WriteText prints the estimate.
@@ -162,6 +225,8 @@ func (e *Estimate) WriteText(out io.Writer) error {
 		case p.Operations == 0 && p.Closed && p.Time > 0:
 			fmt.Fprintf(&b, " as many operations as the engine can in %v\n", p.Time)
 			continue
+		case p.AtMost:
+			fmt.Fprintf(&b, " %10.0f operations at most", p.Operations)
 		case p.Operations > 0:
 			fmt.Fprintf(&b, " %10.0f operations", p.Operations)
 		}

@@ -38,6 +38,10 @@ type Config struct {
 	CacheBytes int64 // block cache of an embedded engine; 0 is its default
 	Model      models.Options
 
+	// EngineDir, if set, says in which folder of this machine the nodes of a remote engine
+	// at these addresses (none: the usual ones) keep their data; "" if that is not known.
+	EngineDir func(engine string, contact []string) string
+
 	// Mail is where messages come from; nil: generated as the workload says.
 	// Whoever opened it closes it.
 	Mail messages.Source

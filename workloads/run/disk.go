@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/workloads"
 	estimates "github.com/mailbench/mailbench/workloads/estimate"
 	"github.com/mailbench/mailbench/workloads/messages"
@@ -44,23 +44,91 @@ func (c *Config) disk(ctx context.Context, e *estimates.Estimate, source message
 // is not counted again.
 func (c *Config) fits(ctx context.Context, census *workloads.Census, source messages.Source, dir string, free float64) error {
 	e := estimates.Of(c.Workload, census, source)
-	if c.Audit == AuditOnly || free <= 0 || e.AtMost()*float64(len(c.Models)*max(1, c.Trials)) < free {
+	if c.Audit == AuditOnly || c.kept(dir) {
+		return nil
+	}
+	if err := c.fitElsewhere(ctx, e, source, freeBytes); err != nil {
+		return err
+	}
+	if free <= 0 || e.AtMost()*float64(len(c.Models)*max(1, c.Trials)) < free {
 		return nil // far from the bound: there is no need to look closer
 	}
-	have := 0.0
-	for _, m := range c.Models {
-		for _, engine := range c.Engines {
-			if _, err := os.Stat((&dataDir{path: dir}).cellDir(m.Name, engine.Name, 1)); err == nil {
-				have = math.MaxFloat64 // it is known to fit
-			}
-		}
-	}
 	need, err := c.disk(ctx, e, source, func(string, string, float64) {})
-	if err != nil || need <= free || have > 0 {
+	if err != nil || need <= free {
 		return err
 	}
 	return fmt.Errorf("%w: the run needs about %s in %s, which has %s free; make the population smaller, or name another folder (--data, or TMPDIR)",
 		ErrDisk, estimates.Size(need), dir, estimates.Size(free))
+}
+
+// kept reports whether the folder has data of one of the stores already, which is known to
+// fit.
+func (c *Config) kept(dir string) bool {
+	for _, m := range c.Models {
+		for _, engine := range c.Engines {
+			if _, err := os.Stat((&dataDir{path: dir}).cellDir(m.Name, engine.Name, 1)); err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// elsewhere is the folder in which a remote engine keeps its data, if that is on this
+// machine and known, and how much is free there; else "".
+func (c *Config) elsewhere(engine drivers.Engine, freeIn func(dir string) float64) (dir string, free float64) {
+	if c.EngineDir == nil || !engine.Remote {
+		return "", 0
+	}
+	var contact []string
+	if e := c.Workload.Engines[engine.Name]; e != nil {
+		contact = e.Contact
+	}
+	if dir = c.EngineDir(engine.Name, contact); dir != "" {
+		free = freeIn(dir)
+	}
+	if free <= 0 {
+		return "", 0
+	}
+	return dir, free
+}
+
+// least is how much the run takes at least of a remote engine's disk at once, in bytes.
+func (c *Config) least(ctx context.Context, e *estimates.Estimate, source messages.Source, engine drivers.Engine) (float64, error) {
+	sum, largest := 0.0, 0.0
+	for _, m := range c.Models {
+		bytes, ok, err := e.Least(ctx, c.Workload, source, m, engine)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			sum, largest = sum+bytes*float64(max(1, c.Trials)), max(largest, bytes)
+		}
+	}
+	if c.DataDir != "" {
+		return sum, nil
+	}
+	return largest, nil
+}
+
+// fitElsewhere refuses a run that does not fit on the disk of a remote engine whose data is
+// on this machine.
+func (c *Config) fitElsewhere(ctx context.Context, e *estimates.Estimate, source messages.Source, freeIn func(dir string) float64) error {
+	for _, engine := range c.Engines {
+		dir, free := c.elsewhere(engine, freeIn)
+		if dir == "" || e.AtMost()*float64(len(c.Models)*max(1, c.Trials)) < free {
+			continue
+		}
+		need, err := c.least(ctx, e, source, engine)
+		if err != nil {
+			return err
+		}
+		if need > free {
+			return fmt.Errorf("%w: %s needs at least %s in %s, where its nodes keep their data, which has %s free; make the population smaller, or free space there",
+				ErrDisk, engine.Name, estimates.Size(need), dir, estimates.Size(free))
+		}
+	}
+	return nil
 }
 
 // DryRun prints what a run would do, and touches no engine.
@@ -100,9 +168,18 @@ func DryRun(ctx context.Context, c Config, out io.Writer) error {
 		return err
 	}
 	for _, engine := range c.Engines {
-		if engine.Remote {
-			fmt.Fprintf(out, "  %s: elsewhere; see %q\n", engine.Name, "mailbench schema forecast")
+		if !engine.Remote {
+			continue
 		}
+		if dir, free := c.elsewhere(engine, freeBytes); dir != "" {
+			need, err := c.least(ctx, e, source, engine)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "  %s: at least %s in %s, which has %s free\n", engine.Name, estimates.Size(need), dir, estimates.Size(free))
+			continue
+		}
+		fmt.Fprintf(out, "  %s: how much its nodes have free is not known; %q says what it takes\n", engine.Name, "mailbench schema forecast")
 	}
 	free := freeBytes(existing(dir))
 	fmt.Fprintf(out, "  needed at once: %s in %s", estimates.Size(need), dir)

@@ -228,4 +228,29 @@ func TestDryRun(t *testing.T) {
 	if err := c.fits(t.Context(), census, source(), c.DataDir, need*1.01); err != nil {
 		t.Errorf("a disk that is large enough: %v", err)
 	}
+
+	// A remote engine whose data is on this machine is held to the least that it can take,
+	// and one elsewhere to nothing.
+	remote := pebble.Engine()
+	remote.Remote = true
+	c.Engines, c.EngineDir = []drivers.Engine{remote}, func(string, []string) string { return "/their/data" }
+	least, err := c.least(t.Context(), e, source(), remote)
+	if err != nil || least <= 0 || least >= need {
+		t.Errorf("at least %g bytes, and %g with room for compaction: %v", least, need, err)
+	}
+	if err := c.fitElsewhere(t.Context(), e, source(), func(string) float64 { return least * 1.01 }); err != nil {
+		t.Errorf("an engine's disk that is large enough: %v", err)
+	}
+	small := func(string) float64 { return least * 0.99 }
+	if err := c.fitElsewhere(t.Context(), e, source(), small); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), "/their/data") {
+		t.Errorf("an engine's disk that is too small: %v", err)
+	}
+	c.EngineDir = func(string, []string) string { return "" }
+	if err := c.fitElsewhere(t.Context(), e, source(), small); err != nil {
+		t.Errorf("an engine's disk that is not known: %v", err)
+	}
+	b.Reset()
+	if err := DryRun(t.Context(), c, &b); err != nil || !strings.Contains(b.String(), "how much its nodes have free is not known") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
 }
