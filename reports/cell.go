@@ -47,6 +47,7 @@ type Cell struct {
 	Stack      string        `json:"stack,omitempty"` // of Error, if it is a panic
 	Offered    *Offered      `json:"offered,omitempty"`
 	Ops        map[string]Op `json:"ops"`
+	Streams    []Stream      `json:"streams,omitempty"`    // of a phase that runs several at once
 	AllOps     *AllOps       `json:"all_ops,omitempty"`    // all operations of the phase together
 	Objectives []Attained    `json:"objectives,omitempty"` // of a measured phase
 	Timeline   []Interval    `json:"timeline,omitempty"`

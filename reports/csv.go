@@ -20,7 +20,8 @@ var csvHead = []string{
 }
 
 // WriteCSV writes the timelines of all phases as CSV (RFC 4180): a row for each interval
-// and operation, and before them one for all operations together. The figures are those
+// and operation, before them one for all operations together, and behind them one for each
+// stream, whose op is STREAM/all. The figures are those
 // of run.json. What was not counted, and a time of no operation, is an empty field.
 func WriteCSV(w io.Writer, r *Run) error {
 	out := csv.NewWriter(w) // keeps the first error
@@ -37,11 +38,16 @@ func WriteCSV(w io.Writer, r *Run) error {
 			}
 			row(csvAll, append([]string{integer(in.OK), "", integer(in.Failed), integer(in.Unknown), integer(in.Dropped), ""},
 				times(in.OK, in.P50, in.P99, in.Max)...)...)
-			for _, name := range sortedOps(in.Ops) {
-				o := in.Ops[name]
-				row(field(name), append([]string{
+			each := func(op string, o OpInterval) {
+				row(field(op), append([]string{
 					integer(o.OK), integer(o.NotFound), integer(o.Failed), integer(o.Unknown), integer(o.Dropped), integer(o.TooLarge),
 				}, times(o.OK, o.P50, o.P99, o.Max)...)...)
+			}
+			for _, name := range sortedOps(in.Ops) {
+				each(name, in.Ops[name])
+			}
+			for _, name := range sortedOps(in.Streams) {
+				each(name+"/"+csvAll, in.Streams[name])
 			}
 		}
 	}

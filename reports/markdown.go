@@ -194,6 +194,7 @@ func (m *markdown) section(s *Section) {
 			m.row(append(cells, strings.Join(row.remarks(), "; "))...)
 		}
 	}
+	m.streams(s)
 	if achieved := s.AchievedRates(m.names); achieved != "" {
 		m.line("\n%s", units.Markdown(achieved))
 	}

@@ -9,19 +9,24 @@ type Objective struct {
 	Model  string  `json:"model,omitempty"` // that it holds for; "": all
 	Engine string  `json:"engine,omitempty"`
 	Phase  string  `json:"phase,omitempty"`
-	Op     string  `json:"op,omitempty"` // "": all operations together
-	Figure string  `json:"figure"`       // such as p99, lag.p99 or errors
-	Sign   string  `json:"sign"`         // <, <=, > or >=
-	Bound  float64 `json:"bound"`        // nanoseconds, a share from 0 to 1, or operations a second
-	Text   string  `json:"text"`         // the bound as it was written: <20ms
+	Stream string  `json:"stream,omitempty"` // whose figure it is; "": of the phase
+	Op     string  `json:"op,omitempty"`     // "": all operations together
+	Figure string  `json:"figure"`           // such as p99, lag.p99 or errors
+	Sign   string  `json:"sign"`             // <, <=, > or >=
+	Bound  float64 `json:"bound"`            // nanoseconds, a share from 0 to 1, or operations a second
+	Text   string  `json:"text"`             // the bound as it was written: <20ms
 }
 
-// Name is the figure with its operation: list.p99.
+// Name is the figure with its stream and operation: list.p99, or readers/list.p99.
 func (o *Objective) Name() string {
-	if o.Op == "" {
-		return o.Figure
+	name := o.Figure
+	if o.Op != "" {
+		name = o.Op + "." + name
 	}
-	return o.Op + "." + o.Figure
+	if o.Stream != "" {
+		name = o.Stream + "/" + name
+	}
+	return name
 }
 
 // String returns the objective as one reads it: list.p99 <20ms.

@@ -16,6 +16,7 @@ type Interval struct {
 	P99     int64                 `json:"p99"`
 	Max     int64                 `json:"max"`
 	Ops     map[string]OpInterval `json:"ops,omitempty"`
+	Streams map[string]OpInterval `json:"streams,omitempty"` // all operations of each stream together
 }
 
 // OpInterval is what became of one operation within an interval.

@@ -172,6 +172,7 @@ func (t *text) section(r *Run, s *Section) {
 	if len(nobody) > 0 {
 		t.wrap("n/a for all: ", 2, strings.Join(nobody, ", "))
 	}
+	t.streams(s)
 	for _, c := range s.Cells {
 		t.timeline(c)
 	}

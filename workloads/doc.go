@@ -73,7 +73,8 @@
 // (lag.p99), the shares errors, failed, unknown, dropped and not-found, the rate of
 // what was ok, and achieved, a share of the offered rate. A figure of one operation
 // begins with its name (list.p99), others are of all together. models, engines and phases
-// hold bounds for one of them, in place of those for all. A run that misses one, or in
+// hold bounds for one of them, in place of those for all; streams holds bounds of a stream's
+// own figures. A run that misses one, or in
 // which too few operations came up to tell, exits with 3.
 //
 // # Mixes

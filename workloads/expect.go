@@ -17,6 +17,7 @@ import (
 // objective. Of several for the same figure of a phase the last one counts.
 type Expectation struct {
 	Model, Engine, Phase string  // that it holds for; "": all
+	Stream               string  // whose figure it is; "": of the phase
 	Op                   string  // an operation; "": all operations together
 	Figure               string  // one of Figures
 	Sign                 string  // <, <=, > or >=
@@ -103,6 +104,7 @@ func (d *decoder) bounds(n *yaml.Node, path []string, of Expectation) {
 			"models":  func(k *yaml.Node, o *Expectation) { o.Model, o.model = k.Value, d.word(k) },
 			"engines": func(k *yaml.Node, o *Expectation) { o.Engine, o.engine = k.Value, d.word(k) },
 			"phases":  func(k *yaml.Node, o *Expectation) { o.Phase = k.Value; d.measured(k) },
+			"streams": func(k *yaml.Node, o *Expectation) { o.Stream = k.Value; d.streamed(k, o.Phase) },
 		}[e.Name]
 		switch {
 		case selects != nil && len(path) == 0:
@@ -147,7 +149,11 @@ func (d *decoder) expectation(e strict.Entry, path []string, of Expectation) {
 		return
 	}
 	if of.Op != "" && !d.w.measures(of) {
-		d.Fail(e.Key, "expect.%s: no measured phase that it holds for has %s in its mix", key, of.Op)
+		where := "measured phase that it holds for"
+		if of.Stream != "" {
+			where = "stream " + of.Stream
+		}
+		d.Fail(e.Key, "expect.%s: no %s has %s in its mix", key, where, of.Op)
 	}
 	if err := of.parse(e.Value, Figures[at].Unit); err != nil {
 		d.Fail(e.Value, "expect.%s must be %s", key, err)
@@ -172,15 +178,63 @@ func (d *decoder) unknownFigure(n *yaml.Node, key string) {
 			return
 		}
 	}
-	d.Unknown(n, "figure", key, "in expect", append(names, "models", "engines", "phases"))
+	d.Unknown(n, "figure", key, "in expect", append(names, "models", "engines", "phases", "streams"))
 }
 
-// measures reports whether a phase that the expectation holds for measures its operation.
+// measures reports whether a phase that the expectation holds for, or its stream there,
+// measures its operation. Of a stream that there is not, that is told already.
 func (w *Workload) measures(e Expectation) bool {
 	op, _ := ParseOp(e.Op)
-	return slices.ContainsFunc(w.Phases, func(p Phase) bool {
-		return p.Kind == Measure && (e.Phase == "" || e.Phase == p.Name) && p.Mix.Has(op)
-	})
+	found := false
+	for i := range w.Phases {
+		p := &w.Phases[i]
+		if p.Kind != Measure || e.Phase != "" && e.Phase != p.Name {
+			continue
+		}
+		if e.Stream == "" {
+			if p.Mix.Has(op) {
+				return true
+			}
+			found = true
+		} else if s := p.namedStream(e.Stream); s != nil {
+			if mix := s.Asks(); mix.Has(op) {
+				return true
+			}
+			found = true
+		}
+	}
+	return !found
+}
+
+// namedStream returns the stream of that name, or nil.
+func (p *Phase) namedStream(name string) *Phase {
+	for i := range p.Streams {
+		if p.Streams[i].Name == name {
+			return &p.Streams[i]
+		}
+	}
+	return nil
+}
+
+// streamed refuses a name that no stream of a measured phase has.
+func (d *decoder) streamed(n *yaml.Node, phase string) {
+	var known []string
+	for i := range d.w.Phases {
+		p := &d.w.Phases[i]
+		if p.Kind != Measure || phase != "" && phase != p.Name || !p.HasStreams() {
+			continue
+		}
+		for j := range p.Streams {
+			known = append(known, p.Streams[j].Name)
+		}
+	}
+	switch {
+	case slices.Contains(known, n.Value):
+	case len(known) == 0:
+		d.Fail(n, "unknown stream %q in expect.streams: no measured phase that it holds for has streams", n.Value)
+	default:
+		d.Unknown(n, "stream", n.Value, "in expect.streams", known)
+	}
 }
 
 // parse reads a bound: a sign and a value.

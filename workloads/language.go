@@ -106,7 +106,7 @@ var sections = []section{
 		{"missing", formMissing, "what becomes of operations of a mix that a model lacks: skip (default), or replace-rate, which draws another"},
 	}, streamKeys...)},
 	{"stream", "One of the streams that a phase runs at once. All have a rate, or all have clients.", append([]key{
-		{"name", formName, "what it is called in messages"},
+		{"name", formName, "what it is called in results and in expect (default its number, from 1)"},
 	}, streamKeys...)},
 	{"replay", "Operations from a file, one JSON object a line: see 'Trace files' below.", []key{
 		{"trace", formText, "the file"},

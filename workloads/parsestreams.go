@@ -3,6 +3,7 @@ package workloads
 import (
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -44,6 +45,7 @@ func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry,
 	d.stream(p, at, f, where)
 	if p.Session != nil {
 		one := *p
+		one.Name = ""
 		p.Session, p.Shape = nil, nil
 		p.Streams = []Phase{one}
 		p.sum()
@@ -145,12 +147,15 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 	defer func() { d.base = before }()
 	for i, item := range n.Content {
 		one := Phase{Kind: Measure, Duration: p.Duration, Operations: p.Operations, Keys: p.Keys, Timeout: p.Timeout, Stream: i}
-		one.Name = "stream " + string(rune('1'+i%9))
+		one.Name = strconv.Itoa(i + 1)
 		f := d.Fields(item, "a stream of "+where, keysIn("stream"))
 		if e, ok := f["name"]; ok {
-			one.Name = "stream " + d.name(e.Value, "the name of a stream of "+where)
+			one.Name = d.name(e.Value, "the name of a stream of "+where)
 		}
-		what := one.Name + " of " + where
+		if slices.ContainsFunc(p.Streams, func(s Phase) bool { return s.Name == one.Name }) {
+			d.Fail(item, "two streams of %s are called %s; give this one a name of its own (name: …)", where, one.Name)
+		}
+		what := "stream " + one.Name + " of " + where
 		d.stream(&one, item, f, what)
 		if one.Session == nil && one.Mix == (Mix{}) && f["mix"].Value == nil && item.Kind == yaml.MappingNode {
 			d.Fail(item, "%s has neither mix nor session; expected the operations and their weights, as in {list: 50, open: 25}", what)
@@ -191,6 +196,24 @@ func (p *Phase) sum() {
 	if p.Rate = (Rate{}); p.Arrivals != Closed {
 		p.Rate = RateOf(rate)
 	}
+}
+
+// HasStreams reports whether the workload gives the phase streams, each of which has
+// figures of its own.
+func (p *Phase) HasStreams() bool {
+	return len(p.Streams) > 1 || len(p.Streams) == 1 && p.Streams[0].Name != ""
+}
+
+// Asks returns how many operations of each kind the stream asks for in a second; of a
+// closed loop, their shares.
+func (p *Phase) Asks() Mix {
+	mix, _ := p.perOperation()
+	if rate := p.Rate.perSecondOrZero(); rate > 0 {
+		for op := range mix {
+			mix[op] *= rate
+		}
+	}
+	return mix
 }
 
 // perOperation returns how many operations of each kind there are for one of the stream's

@@ -43,6 +43,7 @@ type Operation struct {
 	// Date is when the message of a delivery arrives, as its header will say.
 	Date time.Time
 
+	Stream int // its place among those of the phase
 	// Replaces: it takes the place of one that the model lacks.
 	Replaces bool
 	Session  uint64        // number of the session that it is a step of

@@ -64,6 +64,7 @@ type merged struct {
 // part is one stream.
 type part struct {
 	*Plan
+	place    int
 	schedule Schedule // nil: closed loop
 	clients  int
 	think    random.Dist
@@ -78,7 +79,7 @@ type part struct {
 
 func (w *Workload) part(p *Phase, c *Census) part {
 	return part{
-		Plan: w.Plan(p, c), schedule: p.Schedule(w.Seed), clients: p.Clients, think: p.Think, duration: p.Duration,
+		Plan: w.Plan(p, c), place: p.Stream, schedule: p.Schedule(w.Seed), clients: p.Clients, think: p.Think, duration: p.Duration,
 	}
 }
 
@@ -105,7 +106,7 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 	} else {
 		p.Plan.Next(own, o)
 	}
-	o.N = number
+	o.N, o.Stream = number, p.place
 	return due, true
 }
 
@@ -207,7 +208,7 @@ func (s *merged) closed(now time.Duration, o *Operation) bool {
 			think = time.Duration(p.think.Draw(&o.rand))
 		}
 	}
-	o.N, o.Think = number, think
+	o.N, o.Think, o.Stream = number, think, p.place
 	return true
 }
 

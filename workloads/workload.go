@@ -125,7 +125,10 @@ func (m Missing) String() string { return missingNames[m] }
 // phase it prepares.
 type Phase struct {
 	Kind PhaseKind
-	Name string // the kind where the file gives none; of measure phases no two have the same
+	// Name is the kind where the file gives none; no two measure phases have the same. Of
+	// streams it is their number, from 1, and no two of a phase have the same. A session in
+	// place of a mix is a stream without a name.
+	Name string
 	// Number is the phase's place in the workload, from 0. Operations and messages
 	// are drawn from it and the seed; no two phases of a run have the same.
 	Number int

@@ -56,6 +56,13 @@ func pausedAtEnd(c *reports.Cell) bool {
 func (j *Judgement) rate(c *reports.Cell) {
 	switch o := c.Offered; {
 	case !Overloaded(c):
+		for i := range c.Streams { // a small one may lose much that is little of the whole
+			if s := &c.Streams[i]; Overloaded(c.Alone(s)) {
+				j.because(reports.Overloaded, CodeBehind,
+					"stream %s: only %s/s of the offered %s/s were carried out; engine and client together cannot do more",
+					s.Name, rate(s.Offered.Achieved), rate(s.Offered.Rate))
+			}
+		}
 	case o.Dropped > 0:
 		j.because(reports.Overloaded, CodeDropped,
 			"%d of %d due operations were never started; offered %s/s, achieved %s/s; lower the rate, or raise --max-lag to see how late they would have been",

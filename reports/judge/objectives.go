@@ -40,8 +40,17 @@ func ObjectiveCodes() []ObjectiveEntry {
 // a pure function of the cell with its verdict, and of the run's objectives.
 func Objectives(c *reports.Cell, all []reports.Objective) []reports.Attained {
 	var found []reports.Attained
+	whole := c
 	for i := range all {
 		o := &all[i]
+		c := whole
+		if o.Stream != "" && o.Holds(c) && len(c.Ops) > 0 {
+			s := c.Stream(o.Stream)
+			if s == nil {
+				continue // the phase does not have the stream
+			}
+			c = c.Alone(s)
+		}
 		replaced := slices.ContainsFunc(all[i+1:], func(p reports.Objective) bool { return p.Holds(c) && p.Name() == o.Name() })
 		_, asked := c.Ops[o.Op]
 		if !o.Holds(c) || replaced || o.Op != "" && !asked && len(c.Ops) > 0 {

@@ -156,6 +156,50 @@ func TestObjectivesThatHold(t *testing.T) {
 	}
 }
 
+// A bound of a stream is of that stream's figures, and no other.
+func TestObjectivesOfStreams(t *testing.T) {
+	of := func(stream, op, figure, sign string, bound float64) reports.Objective {
+		o := objective(op, figure, sign, bound)
+		o.Stream = stream
+		return o
+	}
+	all := []reports.Objective{
+		objective("list", "p99", "<", 1e9), of("readers", "list", "p99", "<", 1e9), of("inbound", "list", "p99", "<", 1e9),
+		of("inbound", "", "errors", "<", 0.01), of("inbound", "", "achieved", ">=", 0.999), of("readers", "", "achieved", ">=", 0.999),
+		of("readers", "", "lag.p50", "<", 1e9), of("readers", "", "p50", "<", 1.5*float64(ms)), of("others", "", "p50", "<", 1),
+	}
+	c := served()
+	slow := c.Ops["list"]
+	slow.Response.P99, slow.Failed = 2e9, 900
+	delayed := *c.AllOps
+	delayed.Response.P50, delayed.Due = 2*ms, nil
+	c.Streams = []reports.Stream{
+		{
+			Name: "readers", Arrivals: "poisson", Offered: reports.Offered{Due: 50000, Span: 30, Rate: 1666, Achieved: 1666}, AllOps: &delayed,
+			Undelayed: &reports.Latency{P50: ms}, Ops: map[string]reports.Op{"list": c.Ops["list"], "open": c.Ops["open"]},
+		},
+		{
+			Name: "inbound", Arrivals: "poisson", Offered: reports.Offered{Due: 9000, Span: 30, Rate: 300, Achieved: 290, LastStart: 60},
+			AllOps: c.AllOps, Ops: map[string]reports.Op{"list": slow},
+		},
+	}
+	Apply(c)
+	if c.Verdict != reports.Overloaded || !strings.Contains(c.Reason.Text, "stream inbound: only 290/s of the offered 300/s") {
+		t.Errorf("a stream that is behind is %s: %+v", c.Verdict, c.Reason)
+	}
+	var got []string
+	for _, a := range Objectives(c, all) {
+		got = append(got, fmt.Sprint(a.Objective, " ", a.Verdict, " ", a.Code))
+	}
+	want := []string{
+		"list.p99 met ", "readers/list.p99 met ", "inbound/list.p99 missed beyond-bound", "inbound/errors missed beyond-bound",
+		"inbound/achieved missed beyond-bound", "readers/achieved met ", "readers/lag.p50 met ", "readers/p50 unclear client-decides",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
 func TestObjectiveCodesAreDocumented(t *testing.T) {
 	b, err := os.ReadFile("../../docs/results.md")
 	if err != nil {

@@ -41,6 +41,7 @@ func (m *Merged) cell(parts []*reports.Cell) reports.Cell {
 	}
 	c.Error = strings.Join(wrong, "; ")
 	c.Offered = offered(parts)
+	c.Streams = m.streams(parts)
 	m.ops(&c, parts)
 	c.Timeline = timeline(parts, began)
 	c.Client = client(parts)
@@ -75,8 +76,40 @@ func offered(parts []*reports.Cell) *reports.Offered {
 	return &sum
 }
 
+// streams merges each stream as the cell that it would be by itself.
+func (m *Merged) streams(parts []*reports.Cell) (all []reports.Stream) {
+	for i := range parts[0].Streams {
+		one := parts[0].Streams[i]
+		one.Late, one.Queued, one.Clients, one.Undelayed = 0, 0, 0, nil
+		var alone []*reports.Cell
+		for _, p := range parts {
+			if s := p.Stream(one.Name); s != nil {
+				one.Late, one.Queued, one.Clients = one.Late+s.Late, one.Queued+s.Queued, one.Clients+s.Clients
+				alone = append(alone, p.Alone(s))
+			}
+		}
+		c := *alone[0]
+		c.Key = union(c.Key)
+		tagged := func(op string) string { return parts[0].Tagged(&one, op) }
+		one.Offered = *offered(alone)
+		recorded := m.operations(&c, alone, tagged)
+		one.Ops, one.AllOps = c.Ops, c.AllOps
+		if d := summary.Delays(recorded, reported(&c)); d.Operations > 0 {
+			one.Undelayed = &d.Undelayed
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
 // ops merges the operations of a cell.
 func (m *Merged) ops(c *reports.Cell, parts []*reports.Cell) {
+	m.operations(c, parts, func(op string) string { return op })
+}
+
+// operations merges the operations of a cell, or of one stream of it. Tagged is what the
+// latency log calls an operation.
+func (m *Merged) operations(c *reports.Cell, parts []*reports.Cell, tagged func(op string) string) []*latency.Op {
 	names := map[string]bool{}
 	measured := false
 	for _, p := range parts {
@@ -95,13 +128,14 @@ func (m *Merged) ops(c *reports.Cell, parts []*reports.Cell) {
 			}
 		}
 		o := operation(ops)
-		recorded := m.histograms.op(c.Key, name, &o)
+		recorded := m.histograms.op(c.Key, tagged(name), &o)
 		summary.Times(&o, recorded, reported(c))
 		c.Ops[name], all = o, append(all, recorded)
 	}
 	if measured {
 		c.AllOps = summary.All(all, reported(c))
 	}
+	return all
 }
 
 // reported is the time that the cell reports of its operations.
@@ -235,7 +269,7 @@ func timeline(parts []*reports.Cell, began time.Time) []reports.Interval {
 			i := slices.IndexFunc(all, func(a reports.Interval) bool { return middle < a.At+a.Seconds })
 			switch {
 			case n == 0:
-				in.Ops = maps.Clone(in.Ops)
+				in.Ops, in.Streams = maps.Clone(in.Ops), maps.Clone(in.Streams)
 				all = append(all, in)
 			case len(all) == 0:
 			case i < 0:
@@ -256,9 +290,17 @@ func addInterval(a, b *reports.Interval) {
 	if a.Ops == nil {
 		a.Ops = map[string]reports.OpInterval{}
 	}
-	for name, o := range b.Ops {
-		p := a.Ops[name]
-		a.Ops[name] = reports.OpInterval{
+	if a.Streams == nil && b.Streams != nil {
+		a.Streams = map[string]reports.OpInterval{}
+	}
+	addOps(a.Ops, b.Ops)
+	addOps(a.Streams, b.Streams)
+}
+
+func addOps(a, b map[string]reports.OpInterval) {
+	for name, o := range b {
+		p := a[name]
+		a[name] = reports.OpInterval{
 			OK: p.OK + o.OK, NotFound: p.NotFound + o.NotFound, Failed: p.Failed + o.Failed,
 			Unknown: p.Unknown + o.Unknown, Dropped: p.Dropped + o.Dropped, TooLarge: p.TooLarge + o.TooLarge,
 			P50: mean(p.P50, p.OK, o.P50, o.OK), P99: max(p.P99, o.P99), Max: max(p.Max, o.Max),

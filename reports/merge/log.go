@@ -22,7 +22,7 @@ func (m *Merged) WriteLog(w io.Writer) error {
 			continue
 		}
 		from, to := stamp(c.Started), stamp(c.Ended)
-		for _, op := range slices.Sorted(maps.Keys(c.Ops)) {
+		for _, op := range slices.Sorted(maps.Keys(logged(c))) {
 			for k := range latency.Kind(latency.NumKinds) {
 				if err := m.writeOne(log, c.Tag(op, k.String()), from, to); err != nil {
 					return err

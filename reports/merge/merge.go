@@ -166,7 +166,7 @@ func (all histograms) add(s *Source) error {
 	tags := map[string]string{}
 	for i := range s.Run.Cells {
 		c := &s.Run.Cells[i]
-		for op := range c.Ops {
+		for op := range logged(c) {
 			for k := range latency.Kind(latency.NumKinds) {
 				tags[c.Tag(op, k.String())] = union(c.Key).Tag(op, k.String())
 			}
@@ -179,14 +179,15 @@ func (all histograms) add(s *Source) error {
 	}
 	for i := range s.Run.Cells {
 		c := &s.Run.Cells[i]
-		for _, op := range slices.Sorted(maps.Keys(c.Ops)) {
-			logged := int64(0)
+		counts := logged(c)
+		for _, op := range slices.Sorted(maps.Keys(counts)) {
+			found := int64(0)
 			if h := own[c.Tag(op, latency.Service.String())]; h != nil {
-				logged = h.TotalCount()
+				found = h.TotalCount()
 			}
-			if n := c.Ops[op].Count; logged != n {
+			if n := counts[op]; found != n {
 				return fmt.Errorf("%w: the latency log of %s has %d of the %d operations %s of %s; without the others there are no percentiles of the union",
-					ErrApart, s.Name, logged, n, op, c.Key)
+					ErrApart, s.Name, found, n, op, c.Key)
 			}
 		}
 	}
@@ -198,6 +199,22 @@ func (all histograms) add(s *Source) error {
 		}
 	}
 	return nil
+}
+
+// logged are the operations of a cell as the latency log names them, also those of streams,
+// and how many of each were ok.
+func logged(c *reports.Cell) map[string]int64 {
+	counts := map[string]int64{}
+	for op, o := range c.Ops {
+		counts[op] = o.Count
+	}
+	for i := range c.Streams {
+		s := &c.Streams[i]
+		for op, o := range s.Ops {
+			counts[c.Tagged(s, op)] = o.Count
+		}
+	}
+	return counts
 }
 
 // op is what all shards recorded of one operation of a cell.

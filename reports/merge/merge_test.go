@@ -68,8 +68,10 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tag := func(_ int, k latency.Kind) string { return key.Tag("list", k.String()) }
-	if err := errors.Join(l.Write(tag, s.recorder.Tick(), time.Unix(0, 0), time.Unix(1, 0)), l.Flush()); err != nil {
+	names := []string{"list", "readers:list"} // of two streams that both list, one has all operations
+	tag := func(op int, k latency.Kind) string { return key.Tag(names[op], k.String()) }
+	ticked := s.recorder.Tick()
+	if err := errors.Join(l.Write(tag, append(ticked, ticked[0]), time.Unix(0, 0), time.Unix(1, 0)), l.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	total := s.recorder.Total(0)
@@ -93,6 +95,13 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 		Ops:     map[string]reports.Op{"list": o}, AllOps: summary.All([]*latency.Op{total}, latency.Response),
 		Client:   &reports.ClientInfo{Workers: 3, Processors: 2, Capacity: 2},
 		Evidence: &reports.Evidence{Settled: true, Warm: true, Started: o.Count, Delays: &delays, Hiccups: &reports.Hiccups{}},
+	}
+	cell.Streams = []reports.Stream{
+		{
+			Name: "readers", Arrivals: "poisson", Rate: 2000, Offered: *cell.Offered, Late: 3, Queued: 2, AllOps: cell.AllOps, Undelayed: &delays.Undelayed,
+			Ops: cell.Ops,
+		},
+		{Name: "none", Arrivals: "poisson", AllOps: &reports.AllOps{}, Ops: map[string]reports.Op{"list": {}}},
 	}
 	judge.Apply(&cell)
 	r := &reports.Run{
@@ -140,6 +149,19 @@ func TestUnionIsExact(t *testing.T) {
 	}
 	if d := cmp.Diff(b, a); d != "" {
 		t.Errorf("the union of the shards (+) is not what one load generator records (-):\n%s", d)
+	}
+	streams := map[string]*reports.Stream{"-": &want.Streams[0], "+": &got.Streams[0]}
+	if o := streams["+"].Offered; o.Rate != 100*of || o.Due != want.Offered.Due || streams["+"].Late != 3*of || len(got.Streams) != 2 {
+		t.Errorf("the streams of the union: %+v", got.Streams)
+	}
+	for _, s := range streams {
+		o := s.Ops["list"]
+		o.Store = reports.StoreCost{}
+		s.Ops = map[string]reports.Op{"list": o}
+		s.Offered, s.Late, s.Queued = reports.Offered{}, 0, 0
+	}
+	if d := cmp.Diff(streams["-"], streams["+"]); d != "" {
+		t.Errorf("a stream of the union:\n%s", d)
 	}
 	if d := cmp.Diff(want.AllOps, got.AllOps); d != "" {
 		t.Errorf("all operations:\n%s", d)

@@ -39,14 +39,15 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 		}
 		return units.Size(float64(n))
 	},
-	"upper":    func(v reports.Verdict) string { return strings.ToUpper(string(v)) },
-	"join":     func(s []string) string { return strings.Join(s, ", ") },
-	"command":  commandLine,
-	"count":    func(index int) int { return index + 1 },
-	"facts":    sortedFacts,
-	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
-	"diagrams": func() template.CSS { return template.CSS(diagram.Style()) },
-	"style":    func() template.CSS { return template.CSS(style) },
+	"upper":       func(v reports.Verdict) string { return strings.ToUpper(string(v)) },
+	"join":        func(s []string) string { return strings.Join(s, ", ") },
+	"command":     commandLine,
+	"streamHeads": func() []string { return reports.StreamHeads },
+	"count":       func(index int) int { return index + 1 },
+	"facts":       sortedFacts,
+	"px":          func(v float64) string { return fmt.Sprintf("%.1f", v) },
+	"diagrams":    func() template.CSS { return template.CSS(diagram.Style()) },
+	"style":       func() template.CSS { return template.CSS(style) },
 }).ParseFS(templateFiles, "*.tmpl"))
 
 // HeadSize is how much of a file Ours needs to see.

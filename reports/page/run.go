@@ -43,6 +43,7 @@ type fact struct{ Label, Text string }
 type phaseView struct {
 	Phase, ID, Load, Durability, Achieved string
 	Figures, Trials                       *table
+	Streams                               []reports.StreamRow
 	Curves                                percentileCharts
 	Waiting                               waiting
 	Strips                                []strip
@@ -141,7 +142,7 @@ func newPhaseView(r *reports.Run, s *reports.Section, n reports.Names, curves []
 	}
 	cs := columnsOf(s, n)
 	figures := newTable(r, s, cs)
-	p.Figures = &figures
+	p.Figures, p.Streams = &figures, s.Streams(n)
 	if len(cs) < len(s.Cells) {
 		trials := newTable(r, s, apart(s, n))
 		p.Trials = &trials

@@ -6,10 +6,10 @@ import (
 	"github.com/mailbench/mailbench/reports/summary"
 )
 
-// recorded is what was recorded of each operation.
+// recorded is what was recorded in each slot.
 func (p *phase) recorded() []*latency.Op {
 	var all []*latency.Op
-	for i := range p.target.Offers {
+	for i := range p.slots.all {
 		all = append(all, p.recorder.Total(i))
 	}
 	return all

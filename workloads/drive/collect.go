@@ -41,7 +41,8 @@ func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) error {
 
 // take takes what was recorded between two times, the last time at the phase's end.
 func (p *phase) take(from, to time.Time, last bool) error {
-	ops, hiccups := p.recorder.Tick(), p.hiccups.tick()
+	ticked, hiccups := p.recorder.Tick(), p.hiccups.tick()
+	ops := p.byOp(ticked)
 	if err := p.writeLog(ops, hiccups, from, to, last); err != nil {
 		return err
 	}
@@ -49,8 +50,8 @@ func (p *phase) take(from, to time.Time, last bool) error {
 	if p.Stream.Open() {
 		p.learn()
 	}
-	p.timeline.add(ops, p.reported(), from.Sub(p.began), to.Sub(p.began), last)
-	p.window(ops, to.Sub(from), last)
+	p.timeline.add(ops[:workloads.NumOps], p.streamIntervals(ticked, p.timeline.scratch()), p.reported(), from.Sub(p.began), to.Sub(p.began), last)
+	p.window(ticked, to.Sub(from), last)
 	if last {
 		p.timeline.endGap(to.Sub(p.began))
 	}
@@ -78,10 +79,10 @@ func (p *phase) reported() latency.Kind {
 	return latency.Service
 }
 
-// window adds a window to those seen, and tells how far the phase is. The last
+// window adds a window to those seen, and tells how far the phase is. Ops are by slot. The last
 // one is partial and too short to compare.
 func (p *phase) window(ops []latency.Op, length time.Duration, last bool) {
-	var weights [workloads.NumOps]float64
+	weights := make([]float64, len(ops))
 	var lag, lags float64
 	ok := p.counts[latency.OK]
 	for i := range ops {
@@ -94,7 +95,7 @@ func (p *phase) window(ops []latency.Op, length time.Duration, last bool) {
 		}
 		weights[i] = float64(p.recorder.Total(i).Counts[latency.OK])
 	}
-	if score, known := windowScore(ops, weights[:]); known && !last {
+	if score, known := windowScore(ops, weights); known && !last {
 		p.windows = append(p.windows, score)
 		p.lags = append(p.lags, int64(lag/max(1, lags)))
 	}

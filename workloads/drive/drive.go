@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -43,7 +44,8 @@ type Spec struct {
 	// raises it with what lives on the heap. 0: it is left alone.
 	MemoryLimit int64
 
-	// Log, if set, gets the windows of the phase: what was recorded of each operation.
+	// Log, if set, gets the windows of the phase: what was recorded of each operation, in
+	// the order of LogNames.
 	// Hiccups are how late the hiccup meter woke. Windows follow each other without a gap,
 	// and are the longer the older the phase is.
 	Log func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error
@@ -72,6 +74,7 @@ type Measurement struct {
 	Began, Ended time.Time
 	Offered      reports.Offered
 	Ops          map[string]reports.Op
+	Streams      []reports.Stream
 	AllOps       *reports.AllOps // nil: the phase did not begin
 	Timeline     []reports.Interval
 	Gap          reports.Gap
@@ -104,6 +107,7 @@ type phase struct {
 	target   *target.Target
 	recorder *latency.Recorder
 	memory   memoryLimit
+	slots    slots
 	pool     pool
 	spins    spins
 	clock    clock
@@ -120,6 +124,8 @@ type phase struct {
 	windows  []float64 // service times, by window
 	lags     []int64   // means, by window
 	counts   [latency.NumOutcomes]int64
+	ops      []latency.Op // see byOp
+	sums     []latency.Op
 
 	// These are known when all workers have ended.
 	span    time.Duration // how much of the schedule was asked for
@@ -137,9 +143,10 @@ func newPhase(t *target.Target, s Spec) *phase {
 		s.Workers = s.Phase.Clients
 	}
 	s.Workers, s.Lateness = max(1, s.Workers), max(s.Lateness, LeastLateness)
+	slots := newSlots(&s.Phase)
 	return &phase{
-		Spec: s, target: t, recorder: latency.NewRecorder(workloads.NumOps, s.Workers, s.Stream.Open()),
-		pool: pool{drained: make(chan struct{})},
+		Spec: s, target: t, recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open()), slots: slots,
+		pool: pool{drained: make(chan struct{}), usual: make([]atomic.Int64, len(slots.all))},
 	}
 }
 
@@ -230,9 +237,10 @@ func (p *phase) countOverdue(stopped time.Duration) {
 		if !ok || due > stopped {
 			return
 		}
-		p.stats.due++
+		t := tally{due: 1}
 		if !p.target.Offers[o.Op] {
-			p.stats.skipped++
+			t.skipped = 1
 		}
+		p.stats.count(o.Stream, &t)
 	}
 }

@@ -69,11 +69,14 @@ func testTarget(tb testing.TB, bound models.Bound) (*target.Target, func(*worklo
 // hotWorker is a worker of a schedule that is always behind, so that nothing
 // waits, over a mailbox that does nothing.
 func hotWorker(tb testing.TB) *worker {
-	t, stream := testTarget(tb, idleBound{})
-	phase := workloads.Phase{
+	return hotWorkerOf(tb, workloads.Phase{
 		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 1e8, Per: time.Second},
 		Operations: 1 << 60, Mix: workloads.Mix{workloads.List: 50, workloads.Counters: 50},
-	}
+	})
+}
+
+func hotWorkerOf(tb testing.TB, phase workloads.Phase) *worker {
+	t, stream := testTarget(tb, idleBound{})
 	p := newPhase(t, Spec{Phase: phase, Stream: stream(&phase), Workers: 1, MaxLag: 1000 * time.Hour})
 	var err error
 	if p.clock, err = startClock(); err != nil {
@@ -115,6 +118,15 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(1000, func() { w.next(t, t.Context()) }); n != 0 {
 		t.Errorf("%v allocations an operation", n)
+	}
+	several := mixes()
+	several.Operations = 1 << 60
+	of := hotWorkerOf(t, several)
+	for range 1000 {
+		of.next(t, t.Context())
+	}
+	if n := testing.AllocsPerRun(1000, func() { of.next(t, t.Context()) }); n != 0 {
+		t.Errorf("%v allocations an operation of streams", n)
 	}
 	w.phase.recorder.Tick()
 	if done := w.phase.recorder.Total(int(w.op.Op)).Counts[latency.OK]; done == 0 {

@@ -29,10 +29,10 @@ func (w *worker) load(ctx, opCtx context.Context) error {
 		if _, ok := w.phase.Stream.Next(w.last, &w.op); !ok {
 			return nil
 		}
-		w.stats.due++
+		w.tally().due++
 		cause, err := w.loadOne(ctx, opCtx)
 		if interrupted(ctx, err) {
-			w.stats.due--
+			w.tally().due--
 			return nil
 		}
 		if err == nil && ctx.Err() == nil {

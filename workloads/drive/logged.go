@@ -6,7 +6,6 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/mailbench/mailbench/reports/latency"
-	"github.com/mailbench/mailbench/workloads"
 )
 
 const (
@@ -55,7 +54,7 @@ func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time
 // add adds a tick to the window that begins at from.
 func (l *logged) add(ops []latency.Op, hiccups *hdr.Histogram, from time.Time) {
 	if l.ops == nil {
-		l.ops = make([]latency.Op, workloads.NumOps)
+		l.ops = make([]latency.Op, len(ops))
 		l.hiccups = newLateness()
 	}
 	l.from, l.waits = from, true

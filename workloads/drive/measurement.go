@@ -17,7 +17,7 @@ func (p *phase) measurement() Measurement {
 	m := Measurement{
 		Began: p.began, Ended: p.began.Add(time.Duration(p.seconds * 1e9)),
 		Ops: map[string]reports.Op{}, Timeline: p.timeline.intervals, Gap: p.timeline.gap,
-		Offered: p.offered(), Evidence: p.evidence(),
+		Offered: p.offered(&p.stats.tally, p.slots.of(-1, -1)), Evidence: p.evidence(),
 		Client: p.used.client(p.pool.most, p.seconds), Busy: p.stats.busy, Mallocs: p.used.mallocs,
 		Bulk: p.bulk, Steady: steady(p.windows),
 	}
@@ -27,25 +27,31 @@ func (p *phase) measurement() Measurement {
 	if len(p.windows) > 0 {
 		m.Median = time.Duration(judge.Median(p.windows))
 	}
-	m.AllOps = p.allOps()
+	if p.stats.ops == nil { // a phase that no worker began
+		p.stats.ops = make([]opStats, len(p.slots.all))
+	}
+	m.AllOps, m.Streams = p.allOps(), p.streams()
 	for i := range workloads.NumOps {
 		op := workloads.Op(i)
 		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {
-			m.Ops[op.String()] = p.op(i)
+			m.Ops[op.String()] = p.op(p.slots.of(-1, i))
 		}
 	}
 	return m
 }
 
-// offered is what the schedule asked for, and what was carried out.
-func (p *phase) offered() reports.Offered {
-	s := &p.stats
+// offered is what the schedule asked for, and what was carried out, of what was counted
+// and of the slots that belong to it.
+func (p *phase) offered(s *tally, of []int) reports.Offered {
 	o := reports.Offered{
-		Due: s.due, Skipped: s.skipped, Replaced: s.replaced, Dropped: p.counts[latency.Dropped],
+		Due: s.due, Skipped: s.skipped, Replaced: s.replaced,
 		Span: p.span.Seconds(), LastStart: s.lastStart.Seconds(),
 	}
-	for i := range s.ops {
-		o.NoTarget += s.ops[i].noTarget
+	for _, i := range of {
+		o.Dropped += p.recorder.Total(i).Counts[latency.Dropped]
+		if i < len(p.stats.ops) {
+			o.NoTarget += p.stats.ops[i].noTarget
+		}
 	}
 	if o.Span == 0 { // a closed loop
 		o.Span = p.seconds
@@ -87,9 +93,12 @@ func (p *phase) evidence() reports.Evidence {
 	return e
 }
 
-// op is what was recorded of one operation.
-func (p *phase) op(i int) reports.Op {
-	total, s := p.recorder.Total(i), &p.stats.ops[i]
+// op is what was recorded of one operation, in these slots.
+func (p *phase) op(of []int) reports.Op {
+	total, s, i := p.total(of), &opStats{}, p.slots.all[of[0]].op
+	for _, k := range of {
+		s.merge(&p.stats.ops[k])
+	}
 	c := &total.Counts
 	o := reports.Op{
 		Count: c[latency.OK], NotFound: c[latency.NotFound], Failed: c[latency.Failed],

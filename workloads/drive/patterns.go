@@ -55,7 +55,7 @@ func (c patternCounts) perOperation(n int64) []reports.PatternCalls {
 func (w *worker) traced(st drivers.Statement, calls int64) {
 	w.ran.add(st.Pattern(), calls)
 	if p := st.Emulates(); p != nil {
-		s := &w.stats.ops[w.op.Op]
+		s := &w.stats.ops[w.slot()]
 		s.fallbacks = appendNew(s.fallbacks, p.Name)
 	}
 }

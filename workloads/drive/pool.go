@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/reports/summary"
-	"github.com/mailbench/mailbench/workloads"
 )
 
 const (
@@ -40,9 +39,9 @@ type pool struct {
 	most int       // the most at a time
 	full bool      // no further worker could be made
 
-	// usual is how long a call takes that found a free worker, by operation: the lower
+	// usual is how long a call takes that found a free worker, by slot: the lower
 	// quartile so far in nanoseconds, 0 while it is not known.
-	usual [workloads.NumOps]atomic.Int64
+	usual []atomic.Int64
 }
 
 // first is how many workers the phase begins with.
@@ -127,7 +126,7 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 // want of workers: there may be no more, and since its queue began, this worker was busy
 // for longer than a start may be late with calls that took no longer than usual.
 func (w *worker) noteQueued() {
-	w.stats.queued++
+	w.tally().queued++
 	if w.crowd > w.phase.Lateness && w.phase.pool.whole.Load() {
 		w.stats.crowded++
 	}
@@ -136,7 +135,7 @@ func (w *worker) noteQueued() {
 // crowding adds a call to those that operations wait for. A call that took longer than
 // usual was the store's fault, and so was the wait for it.
 func (w *worker) crowding(took time.Duration) {
-	usual := time.Duration(usualMost * float64(w.phase.pool.usual[w.op.Op].Load()))
+	usual := time.Duration(usualMost * float64(w.phase.pool.usual[w.slot()].Load()))
 	if took > usual {
 		w.crowd = 0
 		return
@@ -146,9 +145,9 @@ func (w *worker) crowding(took time.Duration) {
 
 // learn finds out what is usual, from all operations so far.
 func (p *phase) learn() {
-	for op := range workloads.NumOps {
-		if h := summary.Free(p.recorder.Total(op)); h != nil && h.TotalCount() >= usualLeast {
-			p.pool.usual[op].Store(h.ValueAtQuantile(25))
+	for i := range p.pool.usual {
+		if h := summary.Free(p.recorder.Total(i)); h != nil && h.TotalCount() >= usualLeast {
+			p.pool.usual[i].Store(h.ValueAtQuantile(25))
 		}
 	}
 }

@@ -8,23 +8,47 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/latency"
-	"github.com/mailbench/mailbench/workloads"
 )
 
 // stats are what one worker, or all of them, counted besides latencies.
 type stats struct {
-	due, skipped, replaced     int64
-	lastStart                  time.Duration
-	started, late, queued      int64
+	tally                                    // of all streams: a worker counts by stream
+	streams                    []tally       // by number; a phase without streams has one
 	crowded                    int64         // of queued; see noteQueued
 	droppedByClient            int64         // see reports.Delays
 	busy                       time.Duration // in calls
 	own, service               time.Duration // see reports.Evidence
 	serviceFree, serviceQueued coarse
-	ops                        [workloads.NumOps]opStats
+	ops                        []opStats // by slot
 }
 
-// opStats are of one operation. Cost, squares and patterns are of those that were ok.
+// tally is what is counted of one stream, or of all.
+type tally struct {
+	due, skipped, replaced int64
+	started, late, queued  int64
+	lastStart              time.Duration
+}
+
+func (t *tally) add(b *tally) {
+	t.due += b.due
+	t.skipped += b.skipped
+	t.replaced += b.replaced
+	t.started += b.started
+	t.late += b.late
+	t.queued += b.queued
+	t.lastStart = max(t.lastStart, b.lastStart)
+}
+
+// count adds what was counted of a stream.
+func (s *stats) count(stream int, t *tally) {
+	for len(s.streams) <= stream {
+		s.streams = append(s.streams, tally{})
+	}
+	s.streams[stream].add(t)
+	s.tally.add(t)
+}
+
+// opStats are of one operation of one stream. Cost, squares and patterns are of those that were ok.
 type opStats struct {
 	cost       drivers.Cost
 	patterns   patternCounts
@@ -65,13 +89,13 @@ func deviation(n, sum, squares float64) float64 {
 
 // noteTiming counts an operation that was carried out as on time, late or queued.
 func (w *worker) noteTiming(due, start, end time.Duration) {
-	s, lateness := &w.stats, w.phase.Lateness
-	s.started++
-	s.lastStart = start
+	s, t, lateness := &w.stats, w.tally(), w.phase.Lateness
+	t.started++
+	t.lastStart = start
 	s.busy += end - start
 	if w.timer != nil && due > w.last { // a worker was free
 		if start-due > lateness {
-			s.late++
+			t.late++
 		}
 		s.serviceFree.add(end - start)
 		w.crowd = 0
@@ -98,7 +122,7 @@ func (w *worker) countFailure(e ending) {
 		w.failures = 0
 	}
 	if e.outcome != latency.OK {
-		w.stats.ops[w.op.Op].errors.add(e.cause.Error(), 1)
+		w.stats.ops[w.slot()].errors.add(e.cause.Error(), 1)
 	}
 }
 
@@ -116,7 +140,7 @@ func (w *worker) folderListed(f models.FolderInfo) error {
 
 // noteMissing notes the fields that an answer should have had and did not.
 func (w *worker) noteMissing(known, wanted models.Known) {
-	w.stats.ops[w.op.Op].missing |= wanted &^ known
+	w.stats.ops[w.slot()].missing |= wanted &^ known
 }
 
 func appendNew(names []string, name string) []string {
@@ -128,13 +152,9 @@ func appendNew(names []string, name string) []string {
 
 // add adds what another worker counted.
 func (s *stats) add(b *stats) {
-	s.due += b.due
-	s.skipped += b.skipped
-	s.replaced += b.replaced
-	s.lastStart = max(s.lastStart, b.lastStart)
-	s.started += b.started
-	s.late += b.late
-	s.queued += b.queued
+	for i := range b.streams {
+		s.count(i, &b.streams[i])
+	}
 	s.crowded += b.crowded
 	s.droppedByClient += b.droppedByClient
 	s.busy += b.busy
@@ -142,19 +162,25 @@ func (s *stats) add(b *stats) {
 	s.service += b.service
 	s.serviceFree.merge(&b.serviceFree)
 	s.serviceQueued.merge(&b.serviceQueued)
-	for i := range s.ops {
-		o, p := &s.ops[i], &b.ops[i]
-		o.cost.Add(p.cost)
-		o.patterns.addAll(p.patterns)
-		o.squares.merge(p.squares)
-		o.missing |= p.missing
-		o.noTarget += p.noTarget
-		o.notOffered = o.notOffered || p.notOffered
-		for _, name := range p.fallbacks {
-			o.fallbacks = appendNew(o.fallbacks, name)
-		}
-		for _, e := range p.errors {
-			o.errors.add(e.Text, e.Count)
-		}
+	if s.ops == nil {
+		s.ops = make([]opStats, len(b.ops))
+	}
+	for i := range b.ops {
+		s.ops[i].merge(&b.ops[i])
+	}
+}
+
+func (o *opStats) merge(p *opStats) {
+	o.cost.Add(p.cost)
+	o.patterns.addAll(p.patterns)
+	o.squares.merge(p.squares)
+	o.missing |= p.missing
+	o.noTarget += p.noTarget
+	o.notOffered = o.notOffered || p.notOffered
+	for _, name := range p.fallbacks {
+		o.fallbacks = appendNew(o.fallbacks, name)
+	}
+	for _, e := range p.errors {
+		o.errors.add(e.Text, e.Count)
 	}
 }

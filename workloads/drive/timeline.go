@@ -28,12 +28,11 @@ const intervalsMost = 600
 
 // add enters what was recorded from one moment of the phase to another, the
 // last time at the phase's end.
-func (t *timeline) add(ops []latency.Op, kind latency.Kind, from, to time.Duration, last bool) {
-	in := reports.Interval{At: from.Seconds(), Seconds: (to - from).Seconds(), Ops: map[string]reports.OpInterval{}}
-	if t.all == nil {
-		t.all = hdr.New(1, int64(latency.Highest), 3)
-	}
-	t.all.Reset()
+func (t *timeline) add(
+	ops []latency.Op, streams map[string]reports.OpInterval, kind latency.Kind, from, to time.Duration, last bool,
+) {
+	in := reports.Interval{At: from.Seconds(), Seconds: (to - from).Seconds(), Ops: map[string]reports.OpInterval{}, Streams: streams}
+	t.scratch().Reset()
 	var first, latest time.Duration
 	for i := range ops {
 		o := &ops[i]
@@ -62,6 +61,14 @@ func (t *timeline) add(ops []latency.Op, kind latency.Kind, from, to time.Durati
 		t.last = max(t.last, latest)
 	}
 	t.append(in, last)
+}
+
+// scratch is the histogram for quantiles of several operations.
+func (t *timeline) scratch() *hdr.Histogram {
+	if t.all == nil {
+		t.all = hdr.New(1, int64(latency.Highest), 3)
+	}
+	return t.all
 }
 
 // opInterval is what became of one operation.
@@ -109,19 +116,29 @@ func (t *timeline) append(in reports.Interval, last bool) {
 
 // merged is one interval in place of two that follow each other.
 func merged(a, b reports.Interval) reports.Interval {
-	for name, o := range b.Ops {
-		p := a.Ops[name]
-		a.Ops[name] = reports.OpInterval{
+	a.Ops, a.Streams = mergedOps(a.Ops, b.Ops), mergedOps(a.Streams, b.Streams)
+	return reports.Interval{
+		At: a.At, Seconds: a.Seconds + b.Seconds,
+		OK: a.OK + b.OK, Failed: a.Failed + b.Failed, Unknown: a.Unknown + b.Unknown, Dropped: a.Dropped + b.Dropped,
+		P50: meanOf(a.P50, a.OK, b.P50, b.OK), P99: max(a.P99, b.P99), Max: max(a.Max, b.Max), Ops: a.Ops,
+		Streams: a.Streams,
+	}
+}
+
+// mergedOps adds b to a.
+func mergedOps(a, b map[string]reports.OpInterval) map[string]reports.OpInterval {
+	if a == nil {
+		return b
+	}
+	for name, o := range b {
+		p := a[name]
+		a[name] = reports.OpInterval{
 			OK: p.OK + o.OK, NotFound: p.NotFound + o.NotFound, Failed: p.Failed + o.Failed,
 			Unknown: p.Unknown + o.Unknown, Dropped: p.Dropped + o.Dropped, TooLarge: p.TooLarge + o.TooLarge,
 			P50: meanOf(p.P50, p.OK, o.P50, o.OK), P99: max(p.P99, o.P99), Max: max(p.Max, o.Max),
 		}
 	}
-	return reports.Interval{
-		At: a.At, Seconds: a.Seconds + b.Seconds,
-		OK: a.OK + b.OK, Failed: a.Failed + b.Failed, Unknown: a.Unknown + b.Unknown, Dropped: a.Dropped + b.Dropped,
-		P50: meanOf(a.P50, a.OK, b.P50, b.OK), P99: max(a.P99, b.P99), Max: max(a.Max, b.Max), Ops: a.Ops,
-	}
+	return a
 }
 
 // meanOf is the mean of two values by how many operations each is of.

@@ -25,6 +25,6 @@ func (w *worker) undelayed(due, start, end time.Duration) time.Duration {
 // have been.
 func (w *worker) noteDelay(real, ideal time.Duration) {
 	if real-ideal >= leastDelay {
-		w.recorder.Delay(int(w.op.Op), real, ideal)
+		w.recorder.Delay(w.slot(), real, ideal)
 	}
 }

@@ -69,6 +69,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 		phase: p, target: t, live: t.Live, session: s, meter: drivers.NewMeter(s), recorder: p.recorder.Worker(i),
 		mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise), last: -1, free: -1,
 	}
+	w.stats.streams, w.stats.ops = make([]tally, len(p.slots.at)), make([]opStats, len(p.slots.all))
 	w.mb = t.Bound.Mailbox(w.meter)
 	w.entry, w.info, w.ran = w.listed, w.folderListed, make(patternCounts, 0, patternsMost)
 	w.meter.Trace = w.traced
@@ -126,17 +127,18 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 
 // step waits until the operation is due and carries it out.
 func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
-	w.stats.due++
+	tally := w.tally()
+	tally.due++
 	if w.op.Replaces {
-		w.stats.replaced++
+		tally.replaced++
 	}
 	if !w.target.Offers[w.op.Op] || w.op.Op == workloads.Flag && w.target.LacksFlag[w.op.Flag] {
-		w.stats.skipped++
+		tally.skipped++
 		w.idle(ctx, 0)
 		return nil
 	}
 	if w.timer != nil && w.last-due > w.phase.MaxLag {
-		w.recorder.Drop(int(w.op.Op))
+		w.recorder.Drop(w.slot())
 		if w.free-due <= w.phase.MaxLag {
 			w.stats.droppedByClient++
 		}
@@ -145,14 +147,14 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	o := &operations[w.op.Op]
 	ok, err := o.choose(w)
 	if interrupted(ctx, err) {
-		w.stats.due--
+		tally.due--
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	if !ok {
-		w.stats.ops[w.op.Op].noTarget++
+		w.stats.ops[w.slot()].noTarget++
 		w.idle(ctx, restLeast)
 		return nil
 	}
@@ -161,7 +163,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		reached, err := w.wait(ctx, due)
 		w.phase.pool.idle.Add(-1)
 		if err != nil || !reached {
-			w.stats.due--
+			tally.due--
 			return errors.Join(err, w.finish(o, latency.Dropped))
 		}
 	}
@@ -201,13 +203,13 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 	if w.timer == nil {
 		due = start
 	}
-	e, s := ending{outcome(err), err}, &w.stats.ops[w.op.Op]
+	e, s := ending{outcome(err), err}, &w.stats.ops[w.slot()]
 	ideal := w.undelayed(due, start, end)
 	queued := w.timer != nil && due <= w.last
 	if err != nil && errors.Is(err, models.ErrNotOffered) {
 		s.notOffered = true
 	} else {
-		w.recorder.Record(int(w.op.Op), e.outcome, queued, due, start, end)
+		w.recorder.Record(w.slot(), e.outcome, queued, due, start, end)
 		w.noteTiming(due, start, end)
 		w.countFailure(e)
 		if e.outcome == latency.OK {

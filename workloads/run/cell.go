@@ -233,7 +233,8 @@ func (c *combination) spec(p *workloads.Phase, s workloads.Stream, total int64) 
 	}
 	// A merge of shards adds the histograms of loads and warm-ups, too.
 	if key := c.key(p.Name); r.log != nil && (p.Kind == workloads.Measure || r.config.Shard.Divides()) {
-		tag := func(op int, k latency.Kind) string { return key.Tag(workloads.Op(op).String(), k.String()) }
+		names := drive.LogNames(p)
+		tag := func(op int, k latency.Kind) string { return key.Tag(names[op], k.String()) }
 		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error {
 			if r.logErr == nil {
 				r.logErr = r.log.Write(tag, ops, from, to)
@@ -248,7 +249,7 @@ func (c *combination) spec(p *workloads.Phase, s workloads.Stream, total int64) 
 		key, log := c.key(p.Name), spec.Log
 		name := func(op int) string { return workloads.Op(op).String() }
 		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error {
-			observe(key, name, ops)
+			observe(key, name, ops[:workloads.NumOps])
 			if log == nil {
 				return nil
 			}

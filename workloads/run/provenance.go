@@ -84,7 +84,7 @@ func objectives(w *workloads.Workload) []reports.Objective {
 	for i := range w.Expect {
 		e := &w.Expect[i]
 		all = append(all, reports.Objective{
-			Model: e.Model, Engine: e.Engine, Phase: e.Phase, Op: e.Op, Figure: e.Figure, Sign: e.Sign, Bound: e.Bound, Text: e.Text,
+			Model: e.Model, Engine: e.Engine, Phase: e.Phase, Stream: e.Stream, Op: e.Op, Figure: e.Figure, Sign: e.Sign, Bound: e.Bound, Text: e.Text,
 		})
 	}
 	return all

@@ -66,7 +66,7 @@ func (c *combination) measured(p *workloads.Phase, m *drive.Measurement, before 
 	}
 	m.Evidence.Settled, m.Evidence.Warm = c.settled, c.warm
 	cell.Offered, cell.Evidence, cell.Client = &m.Offered, &m.Evidence, &m.Client
-	cell.Ops, cell.AllOps, cell.Timeline, cell.Gap = m.Ops, m.AllOps, m.Timeline, &m.Gap
+	cell.Ops, cell.Streams, cell.AllOps, cell.Timeline, cell.Gap = m.Ops, m.Streams, m.AllOps, m.Timeline, &m.Gap
 	cell.Before, cell.Engines = before, c.target.Observe()
 	return cell
 }

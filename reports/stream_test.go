@@ -1,0 +1,90 @@
+package reports
+
+import (
+	"encoding/csv"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// streamed is the sample with streams in the measured phase of one model.
+func streamed() *Run {
+	r := sample()
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Kind != KindMeasure || c.Model != "james" || len(c.Timeline) == 0 {
+			continue
+		}
+		due := Latency{P50: 3_000_000, P90: 4_000_000, P99: 5_000_000, P999: NeverEnded, Max: NeverEnded, Mean: NeverEnded}
+		few := Op{Count: 5, Support: Native, Response: Latency{P50: 1000}}
+		c.Streams = []Stream{
+			{
+				Name: "readers", Arrivals: "poisson", Rate: 450, Late: 7, Queued: 4,
+				Offered: Offered{Due: 15007, Skipped: 2, Dropped: 40, Span: 30, Rate: 450.5, Achieved: 449.5},
+				AllOps:  &AllOps{Due: &due}, Ops: map[string]Op{"list": {Count: 14965, Dropped: 40, Support: Native, Due: &due}},
+			},
+			{
+				Name: "inbound", Arrivals: "poisson", Rate: 1, Offered: Offered{Due: 5, Span: 30, Rate: 0.17, Achieved: 0.17},
+				AllOps: &AllOps{Response: few.Response}, Ops: map[string]Op{"deliver": few, "list": few},
+			},
+		}
+		c.Timeline[0].Streams = map[string]OpInterval{"readers": {OK: 400, P50: 1, P99: 2, Max: 3}}
+	}
+	return r
+}
+
+// Every form of a run has the figures of its streams.
+func TestStreamsAreReported(t *testing.T) {
+	r := streamed()
+	if err := validate(t, compiled(t), encoded(t, r)); err != nil {
+		t.Error(err)
+	}
+	text := writtenOf(t, r, func(w io.Writer, r *Run) error { return WriteText(w, r, 120) })
+	for _, want := range []string{
+		`(?m)^ +due +offered +achieved +late +dropped +p50 +p99 +p99\.9$`,
+		`(?m)^  readers +!james +15005 +450 +450 +11 +40 +3\.00ms +5\.00ms +never$`,
+		`(?m)^  readers/list +!james +15005 +40 +3\.00ms +5\.00ms +never$`,
+		`(?m)^  inbound +!james +5 +0\.17 +0\.17 +0 +0 +1\.00µs +- +-$`,
+		`(?m)^  inbound/deliver +!james +5`,
+	} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("the text has no %s:\n%s", want, text)
+		}
+	}
+	if narrow := writtenOf(t, r, func(w io.Writer, r *Run) error { return WriteText(w, r, 60) }); !strings.Contains(narrow, "of streams") {
+		t.Errorf("nothing says that columns of streams are left out:\n%s", narrow)
+	}
+	markdown := writtenOf(t, r, WriteMarkdown)
+	if want := "| readers | !james | 15005 | 450 | 450 | 11 | 40 | 3.00ms | 5.00ms | never |"; !strings.Contains(markdown, want) {
+		t.Errorf("the Markdown has no %s:\n%s", want, markdown)
+	}
+	rows, err := csv.NewReader(strings.NewReader(writtenOf(t, r, WriteCSV))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(rows, func(row []string) bool { return row[10] == "readers/all" && row[11] == "400" && row[17] == "1" }) {
+		t.Error("the CSV has no row of the stream")
+	}
+}
+
+// An operation of one stream only is in the log once, under its own name.
+func TestTags(t *testing.T) {
+	c := Cell{Streams: []Stream{
+		{Name: "a", Ops: map[string]Op{"list": {}, "open": {}}}, {Name: "b", Ops: map[string]Op{"list": {}}},
+	}}
+	got := []string{c.Tagged(&c.Streams[0], "list"), c.Tagged(&c.Streams[0], "open"), c.Tagged(&c.Streams[1], "list")}
+	if want := []string{"a:list", "open", "b:list"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func writtenOf(t *testing.T, r *Run, write func(io.Writer, *Run) error) string {
+	t.Helper()
+	var b strings.Builder
+	if err := write(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

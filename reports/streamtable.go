@@ -1,0 +1,201 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// StreamHeads are the figures of StreamRow: of everything that was due, rates a second.
+var StreamHeads = []string{"due", "offered", "achieved", "late", "dropped", "p50", "p99", "p99.9"}
+
+// StreamRow is a stream, or one operation of it, of one model on one engine. Of several
+// trials it has the sums of what was counted, and the medians of times and rates.
+type StreamRow struct {
+	Stream, Op string // Op is "" for all operations of the stream
+	Model      string
+	Bad        bool // the verdict of a trial is not ok
+	Figures    []string
+}
+
+// Name is the stream, with its operation: readers, or readers/list.
+func (r *StreamRow) Name() string {
+	if r.Op == "" {
+		return r.Stream
+	}
+	return r.Stream + "/" + r.Op
+}
+
+// Streams are the rows of a section whose phase runs several streams at once: each stream,
+// and below it its operations.
+func (s *Section) Streams(n Names) (rows []StreamRow) {
+	columns := columnsOf(s.Cells)
+	var names []string
+	for _, c := range s.Cells {
+		for i := range c.Streams {
+			if name := c.Streams[i].Name; !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	for _, name := range names {
+		var alone []columnCells
+		var all []*Cell
+		late := map[*Cell]int64{}
+		for _, cs := range columns {
+			var own columnCells
+			for _, c := range cs {
+				if s := c.Stream(name); s != nil {
+					one := c.Alone(s)
+					one.Ops = map[string]Op{"": s.all()}
+					for op, o := range s.Ops {
+						one.Ops[op] = o
+					}
+					late[one] = s.Late + s.Queued
+					own = append(own, one)
+				}
+			}
+			if len(own) > 0 {
+				alone, all = append(alone, own), append(all, own...)
+			}
+		}
+		ops := slices.DeleteFunc(opsOf(all), func(op string) bool { return op == "" })
+		for _, op := range append([]string{""}, ops...) {
+			for _, cs := range alone {
+				if row, ok := cs.row(op); ok && row.op.Offered() {
+					rows = append(rows, StreamRow{name, op, n.Part(cs[0].Model, cs[0].Engine), row.bad, row.streamFigures(cs, late, op)})
+				}
+			}
+		}
+	}
+	return rows
+}
+
+// streamFigures are the figures of a stream, whose cells are cs, or of one operation of it.
+// Started says how many operations of each cell started late.
+func (r *trialRow) streamFigures(cs columnCells, started map[*Cell]int64, op string) []string {
+	due, offered, achieved, late := integer(r.op.Attempted()+r.op.NoTarget), "", "", ""
+	if op == "" {
+		var rates, done []float64
+		all, behind := int64(0), int64(0)
+		for _, c := range cs {
+			rates, done = append(rates, c.Offered.Rate), append(done, c.Offered.Achieved)
+			all, behind = all+c.Offered.Due-c.Offered.Skipped, behind+started[c]
+		}
+		due, offered, achieved, late = integer(all), "-", units.Amount(median(done)), "-"
+		if cs[0].Arrivals != "closed" {
+			offered, late = units.Amount(median(rates)), integer(behind)
+		}
+	}
+	times := make([]string, 0, 3)
+	for _, f := range []struct {
+		p  float64
+		of func(l *Latency) int64
+	}{
+		{0.5, func(l *Latency) int64 { return l.P50 }},
+		{0.99, func(l *Latency) int64 { return l.P99 }},
+		{0.999, func(l *Latency) int64 { return l.P999 }},
+	} {
+		times = append(times, r.due(f.p, f.of))
+	}
+	return append([]string{due, offered, achieved, late, integer(r.op.Dropped)}, times...)
+}
+
+// due writes a percentile of everything that was due, or a dash if a trial has too few
+// operations for it.
+func (r *trialRow) due(p float64, of func(l *Latency) int64) string {
+	for _, o := range r.used {
+		if o.Attempted() < EnoughFor(p) {
+			return "-"
+		}
+	}
+	if ns := of(r.cell.Due(&r.op)); ns != NeverEnded {
+		return units.Duration(float64(ns))
+	}
+	return "never"
+}
+
+// streams writes the streams of a section.
+func (t *text) streams(s *Section) {
+	rows := s.Streams(t.names)
+	if len(rows) == 0 {
+		return
+	}
+	t.wrap("  ", 4, "streams; times are of everything that was due, rates are operations a second:")
+	names, models := 0, 0
+	widths := make([]int, len(StreamHeads))
+	for i, h := range StreamHeads {
+		widths[i] = utf8.RuneCountInString(h)
+	}
+	for i := range rows {
+		names = max(names, utf8.RuneCountInString(units.OneLine(rows[i].Name())))
+		models = max(models, utf8.RuneCountInString(units.OneLine(rows[i].Model)))
+		for j, f := range rows[i].Figures {
+			widths[j] = max(widths[j], utf8.RuneCountInString(f))
+		}
+	}
+	shown := t.streamColumns(2+names+2+models, widths)
+	write := func(name, mark, model string, figures []string) {
+		line := fmt.Sprintf("  %-*s %s%-*s", names, name, mark, models, model)
+		for _, i := range shown {
+			line += fmt.Sprintf("  %*s", widths[i], figures[i])
+		}
+		t.line("%s", line)
+	}
+	write("", " ", "", StreamHeads)
+	last := ""
+	for i := range rows {
+		name, mark := units.OneLine(rows[i].Name()), " "
+		if rows[i].Bad {
+			mark = "!"
+		}
+		if name == last {
+			name = ""
+		} else {
+			last = name
+		}
+		write(name, mark, units.OneLine(rows[i].Model), rows[i].Figures)
+	}
+}
+
+// streamColumns are the figures that there is room for. What is left out is noted.
+func (t *text) streamColumns(need int, widths []int) []int {
+	shown := make([]int, len(widths))
+	for i, w := range widths {
+		shown[i] = i
+		need += 2 + w
+	}
+	if need > t.width {
+		t.wanted = max(t.wanted, need)
+	}
+	for _, least := range []string{"p99.9", "late", "dropped"} {
+		if need <= t.width {
+			break
+		}
+		at := slices.Index(StreamHeads, least)
+		need -= 2 + widths[at]
+		shown = slices.DeleteFunc(shown, func(i int) bool { return i == at })
+		if name := least + " of streams"; !slices.Contains(t.dropped, name) {
+			t.dropped = append(t.dropped, name)
+		}
+	}
+	return shown
+}
+
+// streams writes the streams of a section as a table.
+func (m *markdown) streams(s *Section) {
+	rows := s.Streams(m.names)
+	if len(rows) == 0 {
+		return
+	}
+	m.titles(len(StreamHeads), slices.Concat([]string{"stream, of everything that was due", "model"}, StreamHeads)...)
+	for i := range rows {
+		name := rows[i].Model
+		if rows[i].Bad {
+			name = "!" + name
+		}
+		m.row(slices.Concat([]string{rows[i].Name(), name}, rows[i].Figures)...)
+	}
+}

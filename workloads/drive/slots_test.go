@@ -1,0 +1,149 @@
+package drive
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// mixes are three streams: two that list, one that asks for something else, too.
+func mixes() workloads.Phase {
+	p := workloads.Phase{
+		Kind: workloads.Measure, Name: "measure", Arrivals: workloads.Poisson, Operations: 60_000,
+		Rate: workloads.RateOf(1000), Mix: workloads.Mix{workloads.List: 0.8, workloads.Counters: 0.2},
+	}
+	for name, rate := range map[string]float64{"readers": 600, "watchers": 300, "few": 100} {
+		mix := workloads.Mix{workloads.List: 1}
+		if name == "watchers" {
+			mix = workloads.Mix{workloads.List: 1, workloads.Counters: 2}
+		}
+		p.Streams = append(p.Streams, workloads.Phase{
+			Kind: workloads.Measure, Name: name, Arrivals: workloads.Poisson, Rate: workloads.RateOf(rate), Mix: mix,
+		})
+	}
+	slices.SortFunc(p.Streams, func(a, b workloads.Phase) int { return int(b.Rate.PerSecond() - a.Rate.PerSecond()) })
+	return p
+}
+
+// The figures of all streams together are those of the phase: nothing is counted twice or
+// left out, for operations of one stream and of several.
+func TestStreamsAddUp(t *testing.T) {
+	chance := rand.New(rand.NewPCG(1, 2))
+	p := simulate(t, mixes(), 4, 20*time.Millisecond, func(start time.Duration) time.Duration {
+		return start + time.Duration(chance.ExpFloat64()*4e6) // 1000/s for 4 workers: they are all busy
+	}, span{})
+	p.span, p.used = 60*time.Second, processUsage().since(processUsage())
+	m := p.measurement()
+	if len(m.Streams) != 3 || m.Offered.Dropped == 0 || m.Evidence.Late+m.Evidence.Queued == 0 {
+		t.Fatalf("%d streams; offered %+v; %d late, %d queued", len(m.Streams), m.Offered, m.Evidence.Late, m.Evidence.Queued)
+	}
+	var sum reports.Offered
+	var late, queued int64
+	ops := map[string][2]int64{}
+	for _, s := range m.Streams {
+		sum.Due, sum.Dropped, sum.Rate, sum.Achieved = sum.Due+s.Offered.Due, sum.Dropped+s.Offered.Dropped, sum.Rate+s.Offered.Rate, sum.Achieved+s.Offered.Achieved
+		late, queued = late+s.Late, queued+s.Queued
+		for name, o := range s.Ops {
+			ops[name] = [2]int64{ops[name][0] + o.Count, ops[name][1] + o.Dropped}
+		}
+		if want := map[string]float64{"readers": 600, "watchers": 300, "few": 100}[s.Name]; s.Rate != want || near(s.Offered.Rate, want, 0.05) != nil {
+			t.Errorf("%s: rate %v, offered %v; want %v", s.Name, s.Rate, s.Offered.Rate, want)
+		}
+		if s.AllOps.Due == nil || s.AllOps.Response.P99 < s.AllOps.Service.P99 {
+			t.Errorf("%s: %+v", s.Name, s.AllOps)
+		}
+	}
+	if sum.Due != m.Offered.Due || sum.Dropped != m.Offered.Dropped || late != m.Evidence.Late || queued != m.Evidence.Queued {
+		t.Errorf("the streams have %+v, %d late, %d queued; the phase %+v, %d, %d", sum, late, queued, m.Offered, m.Evidence.Late, m.Evidence.Queued)
+	}
+	if err := near(sum.Achieved, m.Offered.Achieved, 0.001); err != nil {
+		t.Errorf("achieved: %v", err)
+	}
+	for name, o := range m.Ops {
+		if ops[name] != [2]int64{o.Count, o.Dropped} || o.Count == 0 {
+			t.Errorf("%s: the streams have %v, the phase %d and %d dropped", name, ops[name], o.Count, o.Dropped)
+		}
+	}
+	watchers := m.Streams[1]
+	if own, all := watchers.Ops["counters"], m.Ops["counters"]; own.Response != all.Response || own.Rate != all.Rate {
+		t.Errorf("only watchers ask for counters: %+v, the phase has %+v", own, all)
+	}
+
+	names := LogNames(&p.Phase)[workloads.NumOps:]
+	if want := []string{"readers:list", "watchers:list", "few:list"}; !slices.Equal(names, want) {
+		t.Errorf("the log has %q, want %q", names, want)
+	}
+}
+
+func near(got, want, within float64) error {
+	if got < want*(1-within) || got > want*(1+within) {
+		return fmt.Errorf("%v, want %v", got, want)
+	}
+	return nil
+}
+
+// What goes to the log and into the timeline in a tick is the same, by operation and by stream.
+func TestStreamsInTheLog(t *testing.T) {
+	target, stream := testTarget(t, idleBound{})
+	what := mixes()
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, MaxLag: time.Second})
+	for tick := range 2 {
+		for n := range 100 {
+			s := &p.slots.all[n%len(p.slots.all)]
+			p.recorder.Worker(0).Record(p.slots.at[s.stream][s.op], latency.OK, false, 0, 0, time.Duration(1+n)*time.Millisecond)
+		}
+		ticked := p.recorder.Tick()
+		ops := p.byOp(ticked)
+		counted := func(i int) int64 { return ops[i].Times[latency.Response].TotalCount() }
+		if got := []int64{
+			counted(int(workloads.List)), counted(int(workloads.Counters)), counted(workloads.NumOps), counted(workloads.NumOps + 1), counted(workloads.NumOps + 2),
+		}; !slices.Equal(got, []int64{75, 25, 25, 25, 25}) || ops[workloads.Open].Counts[latency.OK] != 0 {
+			t.Errorf("tick %d: %v", tick, got)
+		}
+		in := p.streamIntervals(ticked, p.timeline.scratch())
+		if in["readers"].OK != 25 || in["watchers"].OK != 50 || in["few"].OK != 25 || in["few"].P99 == 0 {
+			t.Errorf("tick %d: %+v", tick, in)
+		}
+	}
+}
+
+// Sixteen streams of all operations take no more memory than one phase of all: their
+// histograms have two digits.
+func TestManyStreamsAreBounded(t *testing.T) {
+	target, stream := testTarget(t, idleBound{})
+	var mix workloads.Mix
+	for op := range mix {
+		mix[op] = 1
+	}
+	what := workloads.Phase{Kind: workloads.Measure, Arrivals: workloads.Poisson, Rate: workloads.RateOf(16), Operations: 1, Mix: mix}
+	for i := range 16 {
+		what.Streams = append(what.Streams, workloads.Phase{Name: fmt.Sprint(i + 1), Rate: workloads.RateOf(1), Mix: mix})
+	}
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 10_000, MaxLag: time.Second})
+	bytes := 0
+	for i, k := range p.slots.all {
+		for w := range 100 {
+			p.recorder.Worker(w).Record(p.slots.at[k.stream][k.op], latency.OK, false, 0, 1, time.Duration(1+i)*time.Microsecond)
+		}
+	}
+	p.recorder.Tick()
+	for i := range p.slots.all {
+		for _, h := range p.recorder.Total(i).Times {
+			if h != nil {
+				bytes += h.ByteSize()
+			}
+		}
+	}
+	if len(p.slots.all) != 16*workloads.NumOps || bytes > 40<<20 {
+		t.Errorf("%d slots take %d MB", len(p.slots.all), bytes>>20)
+	}
+	if got := p.total(p.slots.of(-1, int(workloads.List))).Counts[latency.OK]; got != 1600 {
+		t.Errorf("list has %d, want 1600", got)
+	}
+}
