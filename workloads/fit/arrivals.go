@@ -21,6 +21,9 @@ const parts = 20
 // rate returns the rate to write for one that was measured, and says so if it is another.
 func (w *writer) rate(measured float64, what string) float64 {
 	switch {
+	case w.exact && measured < mostRate:
+		w.text("      # rate: %.4g %s a second", measured, what)
+		return measured
 	case measured < leastRate:
 		w.text("      # rate: %.4g %s an hour were measured. A minute of that measures nothing: it is raised to %g/s",
 			measured*3600, what, usualRate)
@@ -33,16 +36,16 @@ func (w *writer) rate(measured float64, what string) float64 {
 	return measured
 }
 
-// arrivals writes rate and arrivals of a trace. A rate that changes becomes steps.
-func (w *writer) arrivals() {
-	times := w.s.times
+// arrivals writes rate and arrivals of what a trace has at such times. A rate that changes
+// becomes steps.
+func (w *writer) arrivals(times []float64, what string) {
 	span := times[len(times)-1] - times[0]
 	if span <= 0 {
-		w.text("      # rate: not measured, as all operations have the same time\n      rate: %g/s", usualRate)
+		w.text("      # rate: not measured, as all %s have the same time\n      rate: %g/s", what, usualRate)
 		return
 	}
 	measured := float64(len(times)-1) / span
-	mean := w.rate(measured, "operations")
+	mean := w.rate(measured, what)
 	counts := make([]float64, parts)
 	for _, t := range times[1:] {
 		counts[min(int((t-times[0])/span*parts), parts-1)]++

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
@@ -193,6 +195,117 @@ func TestTrace(t *testing.T) {
 			about(t, "first half of "+rate, p.Shape.Count(30*time.Second), 30*60, 0.1)
 		}
 	}
+}
+
+const visited = `
+version: 1
+name: visited
+population: {users: 7000, folders: 3, messages: 10}
+keys: {users: uniform, folders: uniform}
+phases:
+  - load: {}
+  - measure:
+      duration: 40m
+      streams:
+        - {name: inbound, rate: 1/s, arrivals: poisson, mix: {deliver: 1}}
+        - name: visits
+          rate: 2/s
+          arrivals: poisson
+          think: {lognormal: {median: 1s, p99: 8s}}
+          session: SESSION
+`
+
+// Sessions of a workload are fitted by that workload: their rate, length, pauses and order
+// of operations. A mix is none.
+func TestSessions(t *testing.T) {
+	for session, want := range map[string]string{
+		"[list, repeat: {times: {uniform: {min: 1, max: 5}}, steps: [open, {flag: {chance: 0.5}}]}, {move: {chance: 0.3}}]": "list repeat{uniform} open flag* end move*",
+		"[login, folders, {list: {times: 2}}, {open: {chance: 0.6}}]":                                                       "login folders list{constant} open*",
+		"[list, open: {times: {zipf: {s: 1, max: 9}}}]":                                                                     "list open{zipf}",
+	} {
+		w := parse(t, strings.Replace(visited, "SESSION", session, 1))
+		text := trace(t, w).Workload()
+		got := &parse(t, text).Phases[3]
+		if strings.Contains(text, "does not fit: the order") || len(got.Streams) != 2 || got.Streams[0].Session == nil {
+			t.Errorf("%s is fitted by\n%s", session, text)
+			continue
+		}
+		fitted, inbound := &got.Streams[0], &got.Streams[1]
+		if s := shown(text); s != want {
+			t.Errorf("%s becomes %s; want %s\n%s", session, s, want, text)
+		}
+		about(t, "rate of sessions", fitted.Rate.PerSecond(), 2, 0.05)
+		about(t, "rate of deliveries", inbound.Rate.PerSecond(), 1, 0.05)
+		think, _ := fitted.Think.(random.Lognormal)
+		about(t, "median of pauses", float64(think.Median), 1e9, 0.05)
+		about(t, "p99 of pauses", float64(think.P99), 8e9, 0.1)
+		a, b := fitted.Session.Expected(), w.Phases[1].Streams[1].Session.Expected()
+		for op := range a {
+			if b[op] > 0 {
+				about(t, workloads.Op(op).String()+" in a session", a[op], b[op], 0.05)
+			}
+		}
+		if fitted.Arrivals != workloads.Poisson {
+			t.Errorf("sessions arrive %s", fitted.Arrivals)
+		}
+	}
+
+	// Steps in an order that no repetition of one operation has are told not to fit.
+	w := parse(t, strings.Replace(visited, "SESSION",
+		"[list, repeat: {times: 2, steps: [open, raw, flag, open]}, repeat: {times: 3, steps: [list, open]}]", 1))
+	if text := trace(t, w).Workload(); !strings.Contains(text, "does not fit: the order of operations") {
+		t.Errorf("this fits:\n%s", text)
+	}
+}
+
+// shown is the session of a fitted workload: steps, with the distributions of their times,
+// and a star for a chance.
+func shown(text string) string {
+	var words []string
+	_, session, _ := strings.Cut(text, "          session:\n")
+	var w struct{ Session []yaml.Node }
+	session, _, _ = strings.Cut(session, "        - name:")
+	if err := yaml.Unmarshal([]byte("session:\n"+session), &w); err != nil {
+		return err.Error()
+	}
+	var add func(nodes []*yaml.Node)
+	add = func(nodes []*yaml.Node) {
+		for _, n := range nodes {
+			if n.Kind == yaml.ScalarNode {
+				words = append(words, n.Value)
+				continue
+			}
+			var how struct {
+				Times  yaml.Node
+				Chance float64
+				Steps  yaml.Node
+			}
+			if err := n.Content[1].Decode(&how); err != nil {
+				words = append(words, err.Error())
+			}
+			word := n.Content[0].Value
+			if how.Times.Kind != 0 {
+				name := "constant"
+				if how.Times.Kind == yaml.MappingNode {
+					name = how.Times.Content[0].Value
+				}
+				word += "{" + name + "}"
+			}
+			if how.Chance > 0 {
+				word += "*"
+			}
+			if words = append(words, word); how.Steps.Kind != 0 {
+				add(how.Steps.Content)
+				words = append(words, "end")
+			}
+		}
+	}
+	var nodes []*yaml.Node
+	for i := range w.Session {
+		nodes = append(nodes, &w.Session[i])
+	}
+	add(nodes)
+	return strings.Join(words, " ")
 }
 
 // Samples that say little become workloads all the same, and these say what was not measured.

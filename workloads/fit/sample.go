@@ -27,6 +27,7 @@ type Sample struct {
 	operations int
 	mix        workloads.Mix
 	times      []float64 // of operations, in seconds
+	delivered  []float64 // of deliveries
 	users      map[string]*account
 	sizes      []int64 // of messages that were delivered
 	recipients []int64 // of deliveries
@@ -37,6 +38,7 @@ type Sample struct {
 type account struct {
 	asked   float64
 	folders map[string]float64 // how often each was asked for; the inbox is ""
+	events  []event            // but for deliveries
 }
 
 // Message adds a message.
@@ -88,7 +90,13 @@ func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
 	s.operations++
 	s.mix[op]++
 	s.times = append(s.times, float64(l.Time))
-	s.user(l.User).asked++
+	a := s.user(l.User)
+	a.asked++
+	if op == workloads.Deliver {
+		s.delivered = append(s.delivered, float64(l.Time))
+	} else {
+		a.events = append(a.events, event{float64(l.Time), folderDigest(folder(l.Folder)), op})
+	}
 	if !wholeAccount[op] {
 		s.user(l.User).folders[folder(l.Folder)]++
 	}

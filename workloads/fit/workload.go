@@ -15,7 +15,8 @@ import (
 // writer writes the workload.
 type writer struct {
 	strings.Builder
-	s *Sample
+	s     *Sample
+	exact bool // rates are not raised: they stand beside others
 }
 
 // Workload is the workload that fits the sample, which has messages or operations.
@@ -232,8 +233,11 @@ func (w *writer) needs(op workloads.Op, files, folders bool) string {
 func (w *writer) phases(files, folders bool) {
 	s := w.s
 	w.text("phases:\n  - load: {}\n  - settle: {}\n  - warmup: {duration: 10s}\n  - measure:\n      duration: 60s")
+	if s.operations > 0 && w.visits(files, folders) {
+		return
+	}
 	if s.operations > 0 {
-		w.arrivals()
+		w.arrivals(s.times, "operations")
 	} else {
 		w.mailArrivals()
 	}
