@@ -3,6 +3,7 @@ package workloads
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // JSONSchema returns the JSON Schema of the language, for editors. What no schema can
@@ -40,6 +41,8 @@ func JSONSchema() []byte {
 	defs["mix"] = fixed(mix)
 	defs["session"] = object{"type": "array", "minItems": 1, "items": anyOf(object{"enum": OpNames()}, one(steps))}
 	defs["warmup"] = defs["measure"]
+	defs["bound"] = text(`^[<>]=? *[0-9]`)
+	defs["expect"] = expectSchema()
 	kinds, bare := object{}, []string{}
 	for k := range PhaseKind(len(phaseNames)) {
 		kinds[k.String()] = ref(k.String())
@@ -57,6 +60,32 @@ func JSONSchema() []byte {
 		panic(err) // of strings, numbers and maps
 	}
 	return append(b, '\n')
+}
+
+// expectSchema is what expect holds: figures, of operations or of all together, as one key or
+// as several, one below the other.
+func expectSchema() object {
+	var whole, below []string // figures, and those behind a prefix such as lag
+	for _, f := range Figures {
+		whole = append(whole, strings.ReplaceAll(f.Name, ".", `\.`))
+		if _, figure, ok := strings.Cut(f.Name, "."); ok && figure != "9" {
+			below = append(below, strings.ReplaceAll(figure, ".", `\.`))
+		}
+	}
+	slices.Sort(below)
+	ops, figures, few := strings.Join(opNames[:], "|"), strings.Join(whole, "|")+"|(lag|service)\\.p999|p999", strings.Join(slices.Compact(below), "|")+"|p999"
+	all := func(key string, value object) object { return object{"^(" + key + ")$": value} }
+	prefixed := object{"type": "object", "patternProperties": all(few, ref("bound")), "additionalProperties": false}
+	of := all(figures, ref("bound"))
+	of["^(lag|service)$"] = prefixed
+	top := all("(("+ops+")\\.)?("+figures+")", ref("bound"))
+	top["^(("+ops+")\\.)?(lag|service)$"] = prefixed
+	top["^("+ops+")$"] = object{"type": "object", "patternProperties": of, "additionalProperties": false}
+	selects := object{}
+	for _, s := range expectSelects {
+		selects[s.name] = object{"description": s.doc, "type": "object", "additionalProperties": ref("expect")}
+	}
+	return object{"type": "object", "properties": selects, "patternProperties": top, "additionalProperties": false}
 }
 
 // object is a JSON object.
@@ -153,13 +182,13 @@ func schemaOf(f form) object {
 		return anyOf(object{"enum": flagNames}, object{"type": "array", "minItems": 1, "items": object{"enum": flagNames}})
 	case formWidth:
 		return anyOf(ref("time"), object{"type": "number", "exclusiveMinimum": 0, "maximum": 1})
-	case formEngines, formExpect:
+	case formEngines:
 		return object{"type": "object"}
 	}
 	if name, ok := map[form]string{
 		formTime: "time", formSizes: "sizes", formTimes: "times", formRate: "shape", formKeys: "keys", formChoice: "choice",
 		formMix: "mix", formSession: "session", formMail: "mail", formAttachments: "attachments",
-		formPopulation: "population", formReplay: "replay",
+		formPopulation: "population", formReplay: "replay", formExpect: "expect",
 	}[f]; ok {
 		return ref(name)
 	}

@@ -147,6 +147,14 @@ var howKeys = []struct {
 	{key{"age", formTime, "purges only what was deleted longer ago (default: everything)"}, []Op{Purge}},
 }
 
+// expectSelects are what bounds may be for.
+var expectSelects = []key{
+	{"models", formExpect, "bounds for one model, in place of those for all: {james: {list.p99: <50ms}}"},
+	{"engines", formExpect, "the same for one engine"},
+	{"phases", formExpect, "the same for one measured phase"},
+	{"streams", formExpect, "bounds for a stream's own figures: {inbound: {achieved: \">=99%\"}}"},
+}
+
 // stepKeys are what a session may say of a step, besides howKeys.
 var stepKeys = []key{
 	{"times", formSizes, "how often it is done, one after another (default 1); a list goes to the next page each time"},

@@ -42,6 +42,7 @@ and the word that was probably meant.
               - list
               - repeat: {times: 3, steps: [open, {flag: {chance: 0.5}}]}
               - move: {chance: 0.2}
+  expect: {list.p99: <20ms, errors: <0.1%, streams: {inbound: {p99.9: <1s}}}
 
 A phase with one stream has its rate, mix and so on itself. --set changes any
 value for one run: --set phases.measure.rate=100/s.
@@ -127,6 +128,15 @@ func Reference() string {
 	wrap(&b, "  ", "Steps, in order: an operation, or {OPERATION: {…}} with the keys of a mix but for weight, and these; or {repeat: {…}}. "+
 		"All steps are of one user and one folder. What follows an open is about the message that was opened.")
 	keyTable(&b, stepKeys)
+	b.WriteString("\nExpect\n")
+	var figures []string
+	for _, f := range Figures {
+		figures = append(figures, f.Name)
+	}
+	wrap(&b, "  ", "Bounds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A figure is of all operations together, "+
+		"or behind the name of one of that (list.p99). Times are of everything that was due, those behind service and lag of what was ok. The figures are "+
+		strings.Join(figures, ", ")+".")
+	keyTable(&b, expectSelects)
 	b.WriteString("\n" + traceGuide)
 	return b.String()
 }

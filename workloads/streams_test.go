@@ -36,6 +36,13 @@ phases:
                 times: {uniform: {min: 1, max: 3}}
                 steps: [open, {flag: {chance: 0.5, flags: [seen, flagged]}}]
             - {move: {chance: 0.2, think: 100ms}}
+expect:
+  list.p99: <20ms
+  p99.9: <2s
+  lag: {p99: <1s}
+  open: {p50: <1s, lag.p99: <1s, service: {p999: <9s}}
+  streams: {visits: {login.p99: <1s, achieved: ">=99%"}, inbound: {rate: ">1/s"}}
+  models: {james: {errors: <0.1%}}
 `
 
 func read(t testing.TB, text string, overrides ...string) *Workload {
