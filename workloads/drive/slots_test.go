@@ -147,3 +147,21 @@ func TestManyStreamsAreBounded(t *testing.T) {
 		t.Errorf("list has %d, want 1600", got)
 	}
 }
+
+// A late start counts for the stream of its operation.
+func TestLateStartsOfStreams(t *testing.T) {
+	target, stream := testTarget(t, idleBound{})
+	what := mixes()
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, MaxLag: time.Second})
+	w, err := newWorker(p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.close()
+	w.last, w.op.Stream, w.op.Op = 0, 1, workloads.Counters
+	w.noteTiming(time.Millisecond, time.Second, 2*time.Second) // a worker was free, and woke late
+	p.stats.add(&w.stats)
+	if s := p.stats.streams; s[0].late != 0 || s[1].late != 1 || s[1].started != 1 || p.stats.late != 1 {
+		t.Errorf("%+v of %+v", p.stats.streams, p.stats.tally)
+	}
+}

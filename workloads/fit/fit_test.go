@@ -258,6 +258,28 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// Pauses of two kinds have a valley between them; those of one kind have none.
+func TestValley(t *testing.T) {
+	var r random.Rand
+	r.Seed(1, 2, 3)
+	kind := func(median, p99 random.Size, n int) (logs []float64) {
+		for range n {
+			logs = append(logs, math.Log(float64(random.Lognormal{Median: median, P99: p99}.Draw(&r))))
+		}
+		return logs
+	}
+	one := kind(1000, 8000, 5000)
+	if at, ok := valley(one); ok {
+		t.Errorf("one kind has a valley at %g", math.Exp(at))
+	}
+	if at, ok := valley(append(one, kind(1_000_000, 9_000_000, 1000)...)); !ok || at < math.Log(10_000) || at > math.Log(300_000) {
+		t.Errorf("the valley is at %g: %v", math.Exp(at), ok)
+	}
+	if _, ok := valley(one[:few-1]); ok {
+		t.Error("few values have a valley")
+	}
+}
+
 // shown is the session of a fitted workload: steps, with the distributions of their times,
 // and a star for a chance.
 func shown(text string) string {
