@@ -113,6 +113,11 @@ test-auth: ## run the tests of logins and TLS, on a Cassandra that it starts (ab
 	$(GO) run ./cmd/mailbench engine up cassandra --auth --port 0 --dir "$$work/c" >/dev/null; \
 	MAILBENCH_TEST_CASSANDRA_AUTH="$$work/c" $(GO) test ./drivers/cassandra -count=1 -v -run '^TestAuth$$'
 
+# Boots an HBase from the Maven artifacts in namespaces of its own, as docker/ says: half a minute, 1 GB.
+.PHONY: netns-check
+netns-check: ## reach the HBase of docker/compose.yaml from outside of its container, without Docker (Linux, root)
+	MAILBENCH_NETNS=1 $(GO) test ./drivers/hbase -count=1 -v -timeout 20m -run '^TestContainer$$'
+
 # CI does 20 of each engine. Cassandra and HBase are those of MAILBENCH_TEST_CASSANDRA and MAILBENCH_TEST_HBASE.
 OPENS ?= 1000
 .PHONY: opens

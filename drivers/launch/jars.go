@@ -26,6 +26,16 @@ func jarsOf(e engine) (dir string, pom []byte, err error) {
 	return filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", f.Name, f.version, sha256.Sum256(append(slices.Clone(pom), f.sums...)))), pom, err
 }
 
+// Jars returns the folder with the jars of an engine that Up runs, for whoever starts them in
+// another way. It fetches them if they are missing.
+func Jars(ctx context.Context, name string, progress func(string)) (string, error) {
+	e, err := find(name)
+	if err != nil {
+		return "", err
+	}
+	return jars(ctx, e, progress)
+}
+
 // jars returns the folder of the engine's jars, each of which is the one that the list
 // names. If jars are missing or others, mvn fetches them.
 func jars(ctx context.Context, e engine, progress func(string)) (string, error) {
