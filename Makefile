@@ -32,7 +32,7 @@ lint: cross ## vet for all systems, staticcheck, gofumpt, import layers, go.mod,
 	$(GO) test -run Layers .
 	$(GO) mod tidy -diff
 	$(GO) mod verify
-	bash -n .ci/run .ci/readme .ci/test .ci/bench .ci/fuzz docs/ci/compare.sh
+	bash -n .ci/run .ci/readme .ci/test .ci/bench .ci/fuzz .ci/grow docs/ci/compare.sh
 
 # go vet compiles all code and all tests. Without cgo no cross compiler is needed.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64
@@ -99,6 +99,13 @@ otava-check: ## let Apache Otava, in a temporary Python environment, find a know
 
 history-check: ## simulate histories: rates of false alarms and of changes found (HISTORIES=1000)
 	$(GO) test ./reports/history -run '^TestRates$$' -count 1 -v -timeout 2h -histories $(HISTORIES)
+
+# Some minutes a model, and 3 GB of disk (TMPDIR), on a machine that has nothing else to do.
+MESSAGES ?= 1000000
+MODELS ?= all
+.PHONY: grow-check
+grow-check: ## load a folder of MESSAGES=1000000 messages in two steps, MODELS=all; time, CPU, memory and disk as a table
+	@GO='$(GO)' .ci/grow $(MESSAGES) $(MODELS)
 
 FILES ?= $(HOME)/.cache/mailbench/engines
 
