@@ -89,7 +89,7 @@ func (e *Estimate) phase(one *Phase, p *workloads.Phase, recipients float64) {
 		}
 	}
 	slices.SortStableFunc(one.Ops, func(a, b Op) int { return int(math.Copysign(1, b.Count-a.Count)) })
-	if p.Mix.Has(workloads.Deliver) {
+	if p.Mix.Has(workloads.Deliver) && !one.AtMost { // nobody is refused for what may not come
 		e.Delivered += one.Operations * p.Mix.Share(workloads.Deliver) * recipients
 	}
 }

@@ -249,6 +249,11 @@ func TestDryRun(t *testing.T) {
 	if err := c.fitElsewhere(t.Context(), e, source(), small); err != nil {
 		t.Errorf("an engine's disk that is not known: %v", err)
 	}
+	// What clients deliver at most, who hardly think, needs no disk before it is there.
+	hasty := parse(t, "  - measure: {duration: 24h, clients: 32, think: {uniform: {min: 1us, max: 3us}}, mix: {deliver: 1}}\n")
+	if h := estimates.Of(hasty, census, source()); h.Delivered != 0 || h.Phases[1].Operations < 1e12 || !h.Phases[1].AtMost {
+		t.Errorf("%+v", h)
+	}
 	b.Reset()
 	if err := DryRun(t.Context(), c, &b); err != nil || !strings.Contains(b.String(), "how much its nodes have free is not known") {
 		t.Errorf("%v\n%s", err, b.String())
