@@ -138,6 +138,13 @@ func (w *Workload) CheckEngines(known map[string]EngineWords) error {
 			}
 		}
 	}
+	if len(faults) == 0 && w.Sweep != nil {
+		for _, p := range w.Sweep.Points {
+			if err := p.Workload.CheckEngines(known); err != nil {
+				return err
+			}
+		}
+	}
 	return faults.Sorted()
 }
 

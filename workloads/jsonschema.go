@@ -43,6 +43,12 @@ func JSONSchema() []byte {
 	defs["warmup"] = defs["measure"]
 	defs["bound"] = text(`^[<>]=? *[0-9]`)
 	defs["expect"] = expectSchema()
+	value := object{"type": []string{"number", "string"}}
+	limits := fixed(object{"from": value, "to": value, "factor": object{"type": "number", "exclusiveMinimum": 1}, "step": value}, "from", "to")
+	limits["minProperties"], limits["maxProperties"] = 3, 3
+	defs["sweep"] = object{"type": "object", "maxProperties": 1, "additionalProperties": anyOf(
+		object{"type": "array", "items": value, "minItems": fewestPoints, "maxItems": mostPoints}, limits, ref("sweep"),
+	)}
 	kinds, bare := object{}, []string{}
 	for k := range PhaseKind(len(phaseNames)) {
 		kinds[k.String()] = ref(k.String())
@@ -184,11 +190,13 @@ func schemaOf(f form) object {
 		return anyOf(ref("time"), object{"type": "number", "exclusiveMinimum": 0, "maximum": 1})
 	case formEngines:
 		return object{"type": "object"}
+	case formSize:
+		return ref("size")
 	}
 	if name, ok := map[form]string{
 		formTime: "time", formSizes: "sizes", formTimes: "times", formRate: "shape", formKeys: "keys", formChoice: "choice",
 		formMix: "mix", formSession: "session", formMail: "mail", formAttachments: "attachments",
-		formPopulation: "population", formReplay: "replay", formExpect: "expect",
+		formPopulation: "population", formReplay: "replay", formExpect: "expect", formSweep: "sweep", formModel: "model",
 	}[f]; ok {
 		return ref(name)
 	}

@@ -45,6 +45,9 @@ const (
 	formExpect
 	formMissing
 	formPacing
+	formSweep
+	formModel
+	formSize
 )
 
 // section is a mapping of the language.
@@ -65,6 +68,8 @@ var sections = []section{
 		{"keys", formKeys, "which users, folders and messages operations ask for"},
 		{"phases", formPhases, "what is done, in order; the first phase is load"},
 		{"expect", formExpect, "bounds that measured phases must keep, such as {list.p99: <20ms, errors: <0.1%}"},
+		{"sweep", formSweep, "one value, and what it is to be one after another: how cost grows with it. See 'Sweeps' below"},
+		{"model", formModel, "parameters of models"},
 	}},
 	{"mail", "What generated messages are like. With --mail FILE only recipients counts.", []key{
 		{"body", formSizes, "bytes of text (default lognormal, median 6KB, p99 200KB)"},
@@ -88,6 +93,10 @@ var sections = []section{
 		{"folders", formChoice, "of the user; 0 is the inbox (default latest)"},
 		{"messages", formChoice, "of the folder; 0 is the newest (default latest)"},
 		{"deep", formShare, "share of lists that go on behind a message chosen like any other (default 0)"},
+	}},
+	{"model", "Parameters of models. A model ignores those that it does not have.", []key{
+		{"chunk-size", formSize, "bytes of a body in one row (default 128KiB for elasticinbox, 1MiB for james, 1024000 for datastax)"},
+		{"overflow-after", formWhole, "messages that a label takes before deliveries go to an overflow label (datastax)"},
 	}},
 	{"load", "The first phase: delivers the population's mail in order of arrival.", []key{
 		{"clients", formWhole, "how many loaders there are (default --workers)"},

@@ -34,7 +34,7 @@ func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 	if len(overrides) > 0 {
 		d.override(root, overrides)
 	}
-	d.workload(root)
+	d.sweep(root, d.workload(root))
 	if err := d.Errs.Sorted(); err != nil {
 		blame(d.Errs, overrides)
 		return nil, err
@@ -49,10 +49,11 @@ const MaxMessage = 50 * random.MB
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
 
-func (d *decoder) workload(root *yaml.Node) {
+// workload reads all but the sweep, and returns the sections. It returns nil if there are faults.
+func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	f := d.Fields(root, "the workload", keysIn("workload"))
 	if root.Kind != yaml.MappingNode {
-		return
+		return nil
 	}
 	if e, ok := f["version"]; !ok {
 		d.Fail(root, `no key "version"; expected "version: 1", the version of the language`)
@@ -70,18 +71,46 @@ func (d *decoder) workload(root *yaml.Node) {
 		d.w.Seed = d.whole(e.Value, "seed", 0, math.MaxUint64)
 	}
 	d.engines(f)
+	d.model(f)
 	d.mail(f)
 	d.population(root, f)
 	d.keys(f)
 	if _, ok := f["phases"]; !ok {
 		d.Fail(root, `no key "phases"; expected a list such as [load: {}, settle: {}, measure: {…}]`)
-		return
+		return nil
 	}
 	faults := len(d.Errs)
 	if d.phases(f["phases"].Value); len(d.Errs) == faults {
 		d.expect(f)
 	}
+	if len(d.Errs) > 0 {
+		return nil
+	}
+	return f
 }
+
+func (d *decoder) model(root map[string]strict.Entry) {
+	e, ok := root["model"]
+	if !ok {
+		return
+	}
+	f := d.Fields(e.Value, "model", keysIn("model"))
+	if e, ok := f["chunk-size"]; ok {
+		size, err := random.ParseSize(e.Value.Value)
+		if err != nil || e.Value.Kind != yaml.ScalarNode || size < leastChunk || size > MaxMessage {
+			d.Fail(e.Value, "model.chunk-size must be a size from %s to %s, found %s", leastChunk, random.Size(MaxMessage), strict.Found(e.Value))
+		}
+		d.w.Model.ChunkSize = int(size)
+	}
+	if e, ok := f["overflow-after"]; ok {
+		d.w.Model.OverflowAfter = int(d.whole(e.Value, "model.overflow-after", 1, mostOverflow))
+	}
+}
+
+const (
+	leastChunk   = random.KB
+	mostOverflow = 1_000_000_000
+)
 
 func (d *decoder) mail(root map[string]strict.Entry) {
 	m := &d.w.Mail

@@ -37,7 +37,7 @@ func (k *key) paths(prefix string) []string {
 	var below []key
 	var words []string
 	switch k.form {
-	case formVersion, formName, formEngines, formStreams, formSession, formPhases, formExpect:
+	case formVersion, formName, formEngines, formStreams, formSession, formPhases, formExpect, formSweep:
 		return nil
 	case formMail:
 		below = sectionKeys("mail")
@@ -45,6 +45,8 @@ func (k *key) paths(prefix string) []string {
 		below = sectionKeys("attachments")
 	case formPopulation:
 		below = sectionKeys("population")
+	case formModel:
+		below = sectionKeys("model")
 	case formKeys:
 		below = sectionKeys("keys")
 	case formReplay:

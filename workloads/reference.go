@@ -75,6 +75,22 @@ or not the step before is done: a slow store is not asked for less. With clients
 instead of a rate each client waits for its answer, and then thinks.
 `
 
+// sweepGuide describes sweeps.
+const sweepGuide = `Sweeps
+
+A sweep names one value of the workload, as --set does, and what it is to be,
+ascending: 2 to 20 values, or a range. The whole workload is carried out with
+each, and the report says whether cost is flat, logarithmic, linear or worse.
+
+  sweep: {population.messages: [100, 1000, 10000]}
+  sweep: {mail.body: {from: 1KB, to: 1MB, factor: 10}}
+  sweep: {population.folders: {from: 10, to: 50, step: 10}}
+
+Five values or more tell the most. "run --sweep population.messages=100,1000"
+is the same for one run; --set sweep={} leaves a sweep out.
+
+`
+
 // traceGuide describes trace files.
 const traceGuide = `Trace files
 
@@ -97,6 +113,7 @@ var formTexts = map[form]string{
 	formFlags: "words", formWidth: "time, 0 to 1", formMix: "operations", formSession: "steps", formStreams: "list",
 	formPhases: "list", formKeys: "see keys", formMail: "see mail", formAttachments: "see there",
 	formPopulation: "see there", formEngines: "settings", formReplay: "see replay", formExpect: "bounds",
+	formSweep: "see there", formModel: "see there", formSize: "size",
 }
 
 // Reference is the reference of the language, in lines of at most 80 columns.
@@ -137,7 +154,7 @@ func Reference() string {
 		"or behind the name of one of that (list.p99). Times are of everything that was due, those behind service and lag of what was ok. The figures are "+
 		strings.Join(figures, ", ")+".")
 	keyTable(&b, expectSelects)
-	b.WriteString("\n" + traceGuide)
+	b.WriteString("\n" + sweepGuide + traceGuide)
 	return b.String()
 }
 

@@ -17,6 +17,8 @@ type Workload struct {
 	Keys       Keys
 	Phases     []Phase
 	Expect     []Expectation // of measured phases
+	Model      Model
+	Sweep      *Sweep // nil: there is none
 	// Source is the workload as YAML with all overrides applied: what a digest
 	// of it is made from.
 	Source []byte
@@ -28,6 +30,13 @@ type Mail struct {
 	HTML        float64     // share of messages that carry the text as HTML too
 	Attachments Attachments
 	Recipients  random.Dist // mailboxes that one delivery goes to
+}
+
+// Model are parameters of models. 0 is the model's default. A model ignores those that it
+// does not have.
+type Model struct {
+	ChunkSize     int // bytes of a body in one row
+	OverflowAfter int // messages that one label takes
 }
 
 // Attachments says which messages carry how many of which size.

@@ -1,0 +1,259 @@
+package workloads
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// Sweep is one value of a workload that a run gives several values, one after another, to
+// find how cost grows with it.
+type Sweep struct {
+	Path   string // as --set names it: population.messages
+	Points []SweepPoint
+}
+
+// SweepPoint is one value of a sweep.
+type SweepPoint struct {
+	Value    string    // as the language writes it: 10KB
+	Size     float64   // the same as a number: bytes, seconds, operations a second, or a plain one
+	Workload *Workload // with that value, and without a sweep
+}
+
+// Bounds of a sweep.
+const (
+	fewestPoints, mostPoints = 2, 20
+	longestValue             = 24
+	// rounding is by how much the last value of a range may lie beyond its end: 3.1623 is a
+	// factor for the root of 10.
+	rounding = 1.001
+)
+
+// sweep reads the section sweep. Each point is the whole workload with one value changed, and
+// is checked like any other.
+func (d *decoder) sweep(root *yaml.Node, fields map[string]strict.Entry) {
+	e, ok := fields["sweep"]
+	if !ok {
+		return
+	}
+	faults := len(d.Errs)
+	path, key, values := d.swept(e.Key, e.Value, nil)
+	if len(d.Errs) > faults || path == nil {
+		return
+	}
+	s := &Sweep{Path: strings.Join(path, ".")}
+	for _, own := range []string{"version", "name", "doc", "seed", "sweep", "expect"} {
+		if path[0] == own {
+			d.Fail(key, "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value", s.Path)
+			return
+		}
+	}
+	for _, v := range d.points(values, s.Path) {
+		p := SweepPoint{Value: v.Value}
+		if p.Size, ok = sizeOf(v.Value); !ok || v.Kind != yaml.ScalarNode || len(v.Value) > longestValue {
+			d.Fail(v, "a value of sweep.%s must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found %s", s.Path, strict.Found(v))
+			return
+		}
+		if n := len(s.Points); n > 0 && p.Size <= s.Points[n-1].Size {
+			d.Fail(v, "the values of sweep.%s must ascend: %s stands behind %s", s.Path, v.Value, s.Points[n-1].Value)
+			return
+		}
+		if p.Workload = d.point(root, path, key, v); p.Workload == nil {
+			return
+		}
+		s.Points = append(s.Points, p)
+	}
+	if len(d.Errs) == faults {
+		d.w.Sweep = s
+	}
+}
+
+// swept finds the path and the values of a sweep: a mapping of one key, or of several one
+// below the other. An empty mapping is no sweep.
+func (d *decoder) swept(at, n *yaml.Node, path []string) (of []string, key, values *yaml.Node) {
+	if n.Kind == yaml.SequenceNode && path != nil || isRange(n) && path != nil {
+		return path, at, n
+	}
+	what := strings.Join(append([]string{"sweep"}, path...), ".")
+	if n.Kind != yaml.MappingNode {
+		d.Fail(n, "%s must be {population.messages: [100, 1000, 10000]} or another value with what it is to be, or {from: 100, to: 10000, factor: 10}, found %s", what, strict.Found(n))
+		return nil, nil, nil
+	}
+	entries := d.Mapping(n, what)
+	switch {
+	case len(entries) == 0 && path == nil:
+		return nil, nil, nil
+	case len(entries) != 1:
+		d.Fail(n, "%s must name one value of the workload, found %d keys; run the workload once for each", what, len(entries))
+		return nil, nil, nil
+	}
+	return d.swept(entries[0].Key, entries[0].Value, append(path, strings.Split(entries[0].Name, ".")...))
+}
+
+// rangeKeys are those of a range of values.
+var rangeKeys = []string{"from", "to", "factor", "step"}
+
+// isRange reports whether a node says a range of values: from is a plain value in it.
+func isRange(n *yaml.Node) bool {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == "from" && n.Content[i+1].Kind == yaml.ScalarNode {
+			return true
+		}
+	}
+	return false
+}
+
+// points are the values of a list or a range.
+func (d *decoder) points(n *yaml.Node, path string) []*yaml.Node {
+	values := n.Content
+	if n.Kind == yaml.MappingNode {
+		if values = d.rangeOf(n, "sweep."+path); values == nil {
+			return nil
+		}
+	}
+	if len(values) < fewestPoints || len(values) > mostPoints {
+		d.Fail(n, "sweep.%s has %d values; expected %d to %d", path, len(values), fewestPoints, mostPoints)
+		return nil
+	}
+	return values
+}
+
+// rangeOf are the values of {from: …, to: …} with a factor or a step from each to the next.
+func (d *decoder) rangeOf(n *yaml.Node, what string) []*yaml.Node {
+	f := d.Fields(n, what, rangeKeys)
+	_, byFactor := f["factor"]
+	_, byStep := f["step"]
+	if _, ok := f["to"]; !ok || byFactor == byStep {
+		d.Fail(n, "%s must have from, to and one of factor and step, such as {from: 100, to: 10000, factor: 10}", what)
+		return nil
+	}
+	number := func(key string) float64 {
+		e, ok := f[key]
+		if !ok {
+			return 0
+		}
+		v, ok := sizeOf(e.Value.Value)
+		if !ok || e.Value.Kind != yaml.ScalarNode {
+			d.Fail(e.Value, "%s.%s must be a number above 0, with its unit if it has one, found %s", what, key, strict.Found(e.Value))
+		}
+		return v
+	}
+	faults := len(d.Errs)
+	from, to, factor, step := number("from"), number("to"), number("factor"), number("step")
+	switch {
+	case len(d.Errs) > faults:
+		return nil
+	case to <= from:
+		d.Fail(f["to"].Value, "%s.to must be above from, found %s", what, f["to"].Value.Value)
+		return nil
+	case byFactor && factor <= 1:
+		d.Fail(f["factor"].Value, "%s.factor must be above 1, found %s", what, f["factor"].Value.Value)
+		return nil
+	}
+	var values []*yaml.Node
+	for i := 0; len(values) <= mostPoints; i++ {
+		v := from + float64(i)*step
+		if byFactor {
+			v = from * math.Pow(factor, float64(i))
+		}
+		if v > to*rounding {
+			break
+		}
+		v = min(v, to)
+		one := *f["from"].Value
+		one.Value = like(one.Value, v)
+		values = append(values, &one)
+	}
+	return values
+}
+
+// sizeOf is the number that a value is: plain, of bytes, of seconds or of operations a second.
+func sizeOf(text string) (float64, bool) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || strings.ContainsAny(text, "xXpP_") {
+		v = math.NaN()
+	}
+	if s, err := random.ParseSize(text); math.IsNaN(v) && err == nil {
+		v = float64(s)
+	}
+	if t, err := time.ParseDuration(text); math.IsNaN(v) && err == nil {
+		v = t.Seconds()
+	}
+	if r, err := ParseRate(text); math.IsNaN(v) && err == nil {
+		v = r.PerSecond()
+	}
+	return v, v > 0 && v < 1e15
+}
+
+// like writes a number as another value is written: whole if that is, and with its kind of
+// unit.
+func like(text string, v float64) string {
+	if plain, err := strconv.ParseFloat(text, 64); err == nil {
+		if plain == math.Trunc(plain) && v >= 1 {
+			return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
+		}
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	if _, err := random.ParseSize(text); err == nil {
+		return random.Size(math.Round(v)).String()
+	}
+	if _, err := time.ParseDuration(text); err == nil {
+		return time.Duration(math.Round(v * 1e9)).String()
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64) + "/s"
+}
+
+// point is the workload with one value at the path, or nil if it is wrong. Faults are told
+// at the value.
+func (d *decoder) point(root *yaml.Node, path []string, key, value *yaml.Node) *Workload {
+	one := clone(root)
+	for i := 0; i+1 < len(one.Content); i += 2 {
+		if one.Content[i].Value == "sweep" {
+			one.Content = slices.Delete(one.Content, i, i+2)
+			break
+		}
+	}
+	of := &decoder{Decoder: strict.Decoder{File: d.File}, w: &Workload{}}
+	at := &yaml.Node{Line: key.Line, Column: key.Column}
+	if of.set(one, path, clone(value), at); len(of.Errs) == 0 {
+		src, err := yaml.Marshal(one)
+		if err != nil {
+			of.Fail(value, "the workload cannot be written: %s", err)
+		}
+		of.w.Source = src
+		of.workload(one)
+	}
+	if err := of.Errs.Sorted(); err != nil {
+		first := of.Errs[0]
+		d.Errs = append(d.Errs, &strict.Error{
+			File: d.File, Pos: d.At(value), Near: first.Near,
+			Msg: "sweep: with " + strings.Join(path, ".") + "=" + value.Value + ": " + first.Msg,
+		})
+		return nil
+	}
+	for i, p := range of.w.Phases {
+		if i >= len(d.w.Phases) || d.w.Phases[i].Name != p.Name {
+			d.Fail(value, "sweep: with %s=%s the phases have other names; sweep another value", strings.Join(path, "."), value.Value)
+			return nil
+		}
+	}
+	d.places = append(d.places, of.places...)
+	return of.w
+}
+
+// clone copies a node and all below it.
+func clone(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Content = nil
+	for _, below := range n.Content {
+		c.Content = append(c.Content, clone(below))
+	}
+	return &c
+}

@@ -1,0 +1,156 @@
+package workloads
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const swept = `version: 1
+name: swept
+mail: {body: 1KB}
+population: {users: 2, messages: 10}
+phases:
+  - load: {}
+  - measure: {duration: 5s, rate: 10/s, mix: {list: {weight: 1, page: 25}}}
+`
+
+// A sweep has a whole workload for each of its values.
+func TestSweep(t *testing.T) {
+	for _, c := range []struct {
+		sweep, path string
+		values      []string
+		sizes       []float64
+	}{
+		{"{population.messages: [100, 1000, 10000]}", "population.messages", []string{"100", "1000", "10000"}, []float64{100, 1000, 10000}},
+		{"{population: {messages: [1, 2]}}", "population.messages", []string{"1", "2"}, []float64{1, 2}},
+		{"{mail.body: {from: 1KB, to: 1MB, factor: 10}}", "mail.body", []string{"1KB", "10KB", "100KB", "1MB"}, []float64{1e3, 1e4, 1e5, 1e6}},
+		{"{population.messages: {from: 100, to: 10000, factor: 3.1623}}", "population.messages", []string{"100", "316", "1000", "3162", "10000"}, nil},
+		{"{keys.deep: {from: 0.1, to: 0.3, step: 0.1}}", "keys.deep", []string{"0.1", "0.2", "0.3"}, []float64{0.1, 0.2, 0.3}},
+		{"{phases.measure.rate: [10/s, 20/s]}", "phases.measure.rate", []string{"10/s", "20/s"}, []float64{10, 20}},
+		{"{phases.measure.rate: {from: 10/s, to: 25/s, step: 5/s}}", "phases.measure.rate", []string{"10/s", "15/s", "20/s", "25/s"}, nil},
+		{"{phases.measure.mix.list.page: [25, 50]}", "phases.measure.mix.list.page", []string{"25", "50"}, []float64{25, 50}},
+		{"{population.messages.lognormal: {median: [10, 20]}}", "", nil, nil}, // there is no p99
+		{"{phases.measure.timeout: {from: 1s, to: 3s, step: 1s}}", "phases.measure.timeout", []string{"1s", "2s", "3s"}, []float64{1, 2, 3}},
+		{"{model.chunk-size: [4KiB, 64KiB]}", "model.chunk-size", []string{"4KiB", "64KiB"}, []float64{4096, 65536}},
+	} {
+		w, err := Parse("swept.yaml", []byte(swept+"sweep: "+c.sweep+"\n"))
+		if c.path == "" {
+			if err == nil {
+				t.Errorf("%s: no error", c.sweep)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.sweep, err)
+			continue
+		}
+		var values []string
+		var sizes []float64
+		for _, p := range w.Sweep.Points {
+			values, sizes = append(values, p.Value), append(sizes, p.Size)
+			again, err := Parse("point.yaml", p.Workload.Source)
+			if err != nil || again.Sweep != nil || p.Workload.Sweep != nil {
+				t.Errorf("%s: the text of point %s: %v", c.sweep, p.Value, err)
+			}
+		}
+		if w.Sweep.Path != c.path || !slices.Equal(values, c.values) || c.sizes != nil && !slices.Equal(sizes, c.sizes) {
+			t.Errorf("%s: %s %q %v", c.sweep, w.Sweep.Path, values, sizes)
+		}
+	}
+	w, err := Parse("swept.yaml", []byte(swept), "sweep={population.messages: [5, 50]}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := w.Sweep.Points; p[0].Workload.Population.Messages.String() != "5" || p[1].Workload.Population.Messages.String() != "50" {
+		t.Errorf("%v", p)
+	}
+	if w, err = Parse("swept.yaml", []byte(swept+"sweep: {mail.body: [1KB, 2KB]}"), "sweep={}"); err != nil || w.Sweep != nil {
+		t.Errorf("a sweep that is left out: %v, %v", w, err)
+	}
+}
+
+// What is wrong with a sweep is told with its place, also if it is a value that the swept
+// key refuses.
+func TestSweepFaults(t *testing.T) {
+	for _, c := range []struct{ sweep, want string }{
+		{"5", "8:8: sweep must be {population.messages"},
+		{"[1, 2]", "8:8: sweep must be"},
+		{"{population.messages: 100}", "8:30: sweep.population.messages must be"},
+		{"{population.messages: [100]}", "8:30: sweep.population.messages has 1 values; expected 2 to 20"},
+		{"{population.messages: [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21]}", "has 21 values"},
+		{"{population.messages: [100, 10]}", "8:36: the values of sweep.population.messages must ascend: 10 stands behind 100"},
+		{"{population.messages: [100, 100]}", "must ascend"},
+		{"{population.messages: [0, 100]}", `8:31: a value of sweep.population.messages must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found the number 0`},
+		{"{population.messages: [-1, 100]}", "above 0"},
+		{"{population.messages: [.nan, 100]}", "above 0"},
+		{"{population.messages: [.inf, 100]}", "above 0"},
+		{"{population.messages: [{constant: 5}, 100]}", "above 0"},
+		{"{population.messages: [many, 100]}", "above 0"},
+		{"{population.messages: [10, 1e12]}", "8:35: sweep: with population.messages=1e12: population.messages must be from 0 to"},
+		{"{population.users: [1.5, 2]}", "sweep: with population.users=1.5: population.users must be a whole number"},
+		{"{population.mesages: [10, 100]}", `sweep: with population.mesages=10: unknown key "mesages" in population; did you mean "messages"?`},
+		{"{phases.mesure.rate: [10/s, 20/s]}", `unknown phase "mesure"`},
+		{"{phases: [10, 20]}", "sweep: with phases=10: phases must be a list"},
+		{"{population.messages: [10, 20], mail.body: [1KB, 2KB]}", "8:8: sweep must name one value of the workload, found 2 keys"},
+		{"{population: {}}", "sweep.population must name one value"},
+		{"{seed: [1, 2]}", "8:9: seed is not a size"},
+		{"{sweep.x: [1, 2]}", "not a size"},
+		{"{population.messages: {from: 1, to: 10}}", "must have from, to and one of factor and step"},
+		{"{population.messages: {from: 1, to: 10, factor: 2, step: 3}}", "must have from, to and one of factor and step"},
+		{"{population.messages: {from: 1, to: 10, faktor: 2}}", `unknown key "faktor"`},
+		{"{population.messages: {from: 10, to: 1, factor: 2}}", "to must be above from"},
+		{"{population.messages: {from: 1, to: 10, factor: 1}}", "factor must be above 1"},
+		{"{population.messages: {from: 1, to: 10, factor: 0.5}}", "factor must be above 1"},
+		{"{population.messages: {from: 1, to: 1e9, step: 1}}", "expected 2 to 20"},
+		{"{population.messages: {from: 1, to: 2, factor: 1.00001}}", "expected 2 to 20"},
+		{"{population.messages: {from: x, to: 2, step: 1}}", "from must be a number above 0"},
+		{"{'': [1, 2]}", "sweep: with =1"},
+		{"{population.messages.x: [1, 2]}", "sweep: with population.messages.x=1"},
+		{"{model.chunk-size: [1, 2KB]}", "model.chunk-size must be a size from 1KB"},
+	} {
+		w, err := Parse("swept.yaml", []byte(swept+"sweep: "+c.sweep+"\n"))
+		if err == nil {
+			t.Errorf("%s: no error, %d points", c.sweep, len(w.Sweep.Points))
+		} else if !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "\n") > 2 {
+			t.Errorf("%s:\n%v\nwant %s", c.sweep, err, c.want)
+		}
+	}
+	_, err := Parse("swept.yaml", []byte(swept), "sweep.population.messages=[10, 1e12]")
+	if err == nil || !strings.HasPrefix(err.Error(), `--set "sweep.population.messages=[10, 1e12]":1:`) {
+		t.Errorf("--set: %v", err)
+	}
+}
+
+// An engine's setting at a point is checked as in the workload itself.
+func TestSweepEngines(t *testing.T) {
+	w, err := Parse("swept.yaml", []byte(swept+"sweep: {engines.cassandra.page-size: [100, 1000]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.CheckEngines(map[string]EngineWords{"cassandra": {Remote: true, Settings: []string{"page_size"}}})
+	if err == nil || !strings.Contains(err.Error(), "page-size") {
+		t.Errorf("%v", err)
+	}
+}
+
+// The schema takes sweeps as the language writes them, and no others.
+func TestSweepSchema(t *testing.T) {
+	s := compiledSchema(t)
+	for text, good := range map[string]bool{
+		"{population.messages: [100, 1000]}":            true,
+		"{population: {messages: [100, 1000]}}":         true,
+		"{mail.body: {from: 1KB, to: 1MB, factor: 10}}": true,
+		"{keys.deep: {from: 0.1, to: 0.5, step: 0.1}}":  true,
+		"{}":                           true,
+		"{population.messages: [100]}": false,
+		"{population.messages: [100, 200], mail.body: [1, 2]}":         false,
+		"{population.messages: {from: 1, to: 10}}":                     false,
+		"{population.messages: {from: 1, to: 10, factor: 2, step: 1}}": false,
+		"{population.messages: 5}":                                     false,
+	} {
+		if err := check(t, s, []byte(swept+"sweep: "+text+"\n")); (err == nil) != good {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
