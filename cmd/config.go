@@ -55,9 +55,17 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if seeded { // also with 0
 		more = append(more, seedOverride(f.seed))
 	}
+	swept, err := sweepOverride(f.sweep)
+	if err != nil {
+		return nil, err
+	}
+	more = append(more, swept...)
 	c.Overrides = slices.Concat(f.set, more)
 	if c.Workload, err = f.workload(known.engines, name, more...); err != nil {
 		return nil, err
+	}
+	if err := c.CheckSweep(); err != nil {
+		return nil, usage(err)
 	}
 	names := known.modelNames()
 	for _, m := range c.Models { // also variants that are files

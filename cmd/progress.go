@@ -90,7 +90,11 @@ func where(p run.Progress) string {
 	if p.Model == "" { // before the first
 		return printable(p.Phase)
 	}
-	return fmt.Sprintf("[%d/%d] %s on %s: %s", p.Cell, p.Cells, p.Model, p.Engine, printable(p.Phase))
+	at := ""
+	if p.Point != "" {
+		at = " at " + printable(p.Point)
+	}
+	return fmt.Sprintf("[%d/%d] %s on %s%s: %s", p.Cell, p.Cells, p.Model, p.Engine, at, printable(p.Phase))
 }
 
 // amount says how many operations succeeded, and beside them how many did not.

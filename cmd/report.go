@@ -42,9 +42,10 @@ written to ` + severalPage + ` in the current folder. It does not say whether
 a difference is more than chance.
 
 --format writes one run to standard output instead: text (as the run printed
-it), json (run.json), csv (the timeline), markdown (for a pull request or the
-summary of a step in CI), junit (XML: cells and objectives as test cases) or
-bench (Go benchmark lines, for benchstat). All have the figures of run.json.
+it), json (run.json), csv (the timeline), growth (CSV of how cost grows over a
+sweep), markdown (for a pull request or the summary of a step in CI), junit (XML:
+cells and objectives as test cases) or bench (Go benchmark lines, for
+benchstat). All have the figures of run.json.
 
 A file that mailbench has not written is not overwritten, unless --force says
 so.`,
@@ -109,7 +110,7 @@ so.`,
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringVar(&format, "format", formatHTML, "`FORMAT`: html, text, json, csv, markdown, junit or bench")
+	f.StringVar(&format, "format", formatHTML, "`FORMAT`: html, text, json, csv, growth, markdown, junit or bench")
 	completeFlags(c, map[string][]string{"format": reportFormats})
 	bindJSON(c, &asJSON)
 	f.StringVarP(&file, "out", "o", "", "write to this `FILE`, or to standard output (-)")

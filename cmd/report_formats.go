@@ -16,7 +16,7 @@ import (
 const formatHTML = "html"
 
 // reportFormats are the formats of report. Those but html are of one run.
-var reportFormats = []string{formatHTML, "text", "json", "csv", "markdown", "junit", "bench"}
+var reportFormats = []string{formatHTML, "text", "json", "csv", "growth", "markdown", "junit", "bench"}
 
 // writeReport writes the run in dir to standard output, or to file.
 func writeReport(out io.Writer, format, dir, file string, force bool) error {
@@ -37,7 +37,7 @@ func writeReport(out io.Writer, format, dir, file string, force bool) error {
 		text.Write(b)
 	default:
 		err = map[string]func(io.Writer, *reports.Run) error{
-			"csv": reports.WriteCSV, "markdown": reports.WriteMarkdown, "junit": reports.WriteJUnit, "bench": reports.WriteBench,
+			"csv": reports.WriteCSV, "growth": reports.WriteGrowthCSV, "markdown": reports.WriteMarkdown, "junit": reports.WriteJUnit, "bench": reports.WriteBench,
 		}[format](&text, r)
 	}
 	if err != nil {

@@ -39,6 +39,7 @@ type runFlags struct {
 	dryRun          bool
 	findMax         findMaxFlags
 	shard           shardFlags
+	sweep           string
 }
 
 func newRun(known registry) *cobra.Command {
@@ -73,6 +74,10 @@ A workload that expects nothing is held to achieved >=99%, errors <0.1% and
 p99 <100ms. Where the client is the limit, or engine and client together fill
 the processors that they share, the result is only 'at least'.
 
+--sweep carries the workload out at several values of one key, as the workload's
+section sweep does, and says of each operation whether its cost is flat,
+logarithmic, linear or worse. --set sweep={} leaves the workload's sweep out.
+
 --shard I/N carries out part I of N of a run: every N-th user, at the times that
 their operations have in the whole run. Start N of them on as many machines,
 with the same flags and the same --start TIME. On an engine over a network they
@@ -86,6 +91,8 @@ tables, and drops them. "mailbench merge" puts their results together.`,
   mailbench run -m elasticinbox --data mydata --audit=only   after a crash
   mailbench run -m james,oracle --find-max --max-rate 1000/s --step 1s
   mailbench run listing --find-max --set 'expect.list.p99=<20ms'
+  mailbench run growth --trials 3
+  mailbench run -m james --sweep mail.body=1KB,10KB,100KB,1MB
   mailbench run mine.yaml --trials 6 -o results/mine
   mailbench run --from results/mine
   mailbench run -e cassandra -m james --shard 1/4 --start 2026-05-01T12:00:00Z
@@ -129,6 +136,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(duration(&f.maxLag, 1, mostLag), "max-lag",
 		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done: operations, bytes, time and disk")
+	flags.StringVar(&f.sweep, "sweep", "", "carry the workload out at each value: `KEY=VALUE,VALUE,…`, such as\npopulation.messages=100,1000,10000, and say how cost grows")
 	f.findMax.bind(flags)
 	f.shard.bind(flags)
 	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost, nor what waiting costs")

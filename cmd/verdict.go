@@ -64,7 +64,7 @@ func broken(r *reports.Run) error {
 					continue
 				}
 				what := map[reports.Attainment]string{reports.Missed: "misses", reports.Unclear: "cannot tell of"}[verdict]
-				errs = append(errs, fmt.Errorf("%s on %s, phase %s, %s %s %s: %s", c.Model, c.Engine, c.Phase, what, a.Objective, a.Bound, a.Text))
+				errs = append(errs, fmt.Errorf("%s on %s, phase %s, %s %s %s: %s", c.Model, c.Engine, c.Where(), what, a.Objective, a.Bound, a.Text))
 			}
 		}
 		switch len(errs) {
@@ -106,7 +106,7 @@ func cellError(cells []*reports.Cell, status int) error {
 	if c.Reason != nil {
 		reason, _, _ = strings.Cut(c.Reason.Text, "\n") // what came of it is in the table
 	}
-	where := fmt.Sprintf("%s on %s, phase %s", c.Model, c.Engine, c.Phase)
+	where := fmt.Sprintf("%s on %s, phase %s", c.Model, c.Engine, c.Where())
 	if c.Verdict != reports.Failed {
 		where += ", is " + string(c.Verdict)
 	}

@@ -5,9 +5,10 @@ package reports
 type Audit struct {
 	Model       string `json:"model"`
 	Engine      string `json:"engine"`
-	Delivered   int64  `json:"delivered"` // acknowledged deliveries in the ledger
-	Deleted     int64  `json:"deleted"`   // acknowledged deletions
-	Verified    int64  `json:"verified"`  // found, and byte for byte as delivered
+	Point       string `json:"point,omitempty"` // of a sweep
+	Delivered   int64  `json:"delivered"`       // acknowledged deliveries in the ledger
+	Deleted     int64  `json:"deleted"`         // acknowledged deletions
+	Verified    int64  `json:"verified"`        // found, and byte for byte as delivered
 	Lost        int64  `json:"lost"`
 	Corrupt     int64  `json:"corrupt"`
 	Resurrected int64  `json:"resurrected"`        // deleted, acknowledged, and still there

@@ -60,7 +60,7 @@ func (b *bench) config(key, value string) {
 // figure that rests on too few operations is left out.
 func (b *bench) line(c *Cell, name string, o *Op) {
 	b.config("engine", c.Engine)
-	b.config("phase", c.Phase)
+	b.config("phase", c.Where())
 	b.config("load", c.Load())
 	b.config("durability", c.Durability)
 	b.config("verdict", string(c.Verdict))

@@ -1,19 +1,37 @@
 package reports
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Key names a cell in run.json and in the tags of the interval log.
 type Key struct {
 	Model  string `json:"model"`
 	Engine string `json:"engine"`
 	Phase  string `json:"phase"`
-	Trial  int    `json:"trial"` // from 1
-	Shard  int    `json:"shard"` // from 1
+	Point  string `json:"point,omitempty"` // the value of a sweep
+	Trial  int    `json:"trial"`           // from 1
+	Shard  int    `json:"shard"`           // from 1
 }
 
-// String returns MODEL/ENGINE/PHASE/TRIAL/SHARD.
+// Where is the phase, and the point of a sweep if there is one. Cells of different points are no trials
+// of each other.
+func (k Key) Where() string {
+	if k.Point == "" {
+		return k.Phase
+	}
+	return k.Phase + " at " + k.Point
+}
+
+// String returns MODEL/ENGINE/PHASE/TRIAL/SHARD. At a point of a sweep PHASE is
+// PHASE@POINT, with a dash for a slash.
 func (k Key) String() string {
-	return k.Model + "/" + k.Engine + "/" + k.Phase + "/" + strconv.Itoa(k.Trial) + "/" + strconv.Itoa(k.Shard)
+	phase := k.Phase
+	if k.Point != "" {
+		phase += "@" + strings.ReplaceAll(k.Point, "/", "-")
+	}
+	return k.Model + "/" + k.Engine + "/" + phase + "/" + strconv.Itoa(k.Trial) + "/" + strconv.Itoa(k.Shard)
 }
 
 // Tag names one kind of time of one operation of the cell in the interval log.

@@ -62,7 +62,7 @@ func Sections(r *Run) []Section {
 		}
 		at := slices.IndexFunc(all, func(s Section) bool {
 			o := s.Cells[0]
-			return o.Phase == c.Phase && o.Durability == c.Durability && o.Load() == c.Load()
+			return o.Where() == c.Where() && o.Durability == c.Durability && o.Load() == c.Load()
 		})
 		if at < 0 {
 			at, all = len(all), append(all, Section{})

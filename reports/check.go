@@ -10,10 +10,21 @@ import (
 const (
 	longestPhase = 366 * 24 * 3600.0 // seconds
 	mostCounted  = 1 << 40           // operations
+	mostPoints   = 1000              // of a sweep
 )
 
 // check refuses figures that no run can have and that reports cannot show.
 func (r *Run) check() error {
+	if s := r.Sweep; s != nil {
+		if len(s.Points) > mostPoints {
+			return fmt.Errorf("its sweep has %d points", len(s.Points))
+		}
+		for _, p := range s.Points {
+			if !(p.Size > 0 && p.Size < 1e15) {
+				return fmt.Errorf("its sweep has a point of size %g", p.Size)
+			}
+		}
+	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if err := c.check(); err != nil {

@@ -16,7 +16,7 @@ const csvAll = "all"
 
 var csvHead = []string{
 	"model", "engine", "phase", "trial", "shard", "kind", "verdict", "phase_started", "at_seconds", "seconds", "op",
-	"ok", "not_found", "failed", "unknown", "dropped", "too_large", "p50_ns", "p99_ns", "max_ns",
+	"ok", "not_found", "failed", "unknown", "dropped", "too_large", "p50_ns", "p99_ns", "max_ns", "point",
 }
 
 // WriteCSV writes the timelines of all phases as CSV (RFC 4180): a row for each interval
@@ -37,11 +37,11 @@ func WriteCSV(w io.Writer, r *Run) error {
 				}, counts...))
 			}
 			row(csvAll, append([]string{integer(in.OK), "", integer(in.Failed), integer(in.Unknown), integer(in.Dropped), ""},
-				times(in.OK, in.P50, in.P99, in.Max)...)...)
+				append(times(in.OK, in.P50, in.P99, in.Max), field(c.Point))...)...)
 			each := func(op string, o OpInterval) {
 				row(field(op), append([]string{
 					integer(o.OK), integer(o.NotFound), integer(o.Failed), integer(o.Unknown), integer(o.Dropped), integer(o.TooLarge),
-				}, times(o.OK, o.P50, o.P99, o.Max)...)...)
+				}, append(times(o.OK, o.P50, o.P99, o.Max), field(c.Point))...)...)
 			}
 			for _, name := range sortedOps(in.Ops) {
 				each(name, in.Ops[name])

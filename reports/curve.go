@@ -63,10 +63,10 @@ func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 		}
 		for _, op := range opsOf([]*Cell{c}) {
 			n := slices.IndexFunc(curves, func(o Curve) bool {
-				return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase && o.Op == op
+				return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Where() && o.Op == op
 			})
 			if n < 0 {
-				n, curves = len(curves), append(curves, Curve{Model: c.Model, Engine: c.Engine, Phase: c.Phase, Op: op})
+				n, curves = len(curves), append(curves, Curve{Model: c.Model, Engine: c.Engine, Phase: c.Where(), Op: op})
 			}
 			tags[c.Tag(op, c.kind().String())] = n
 		}

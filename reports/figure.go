@@ -21,14 +21,14 @@ const (
 )
 
 // Counted reports whether the figure does not depend on the machine.
-func (f Figure) Counted() bool { return f == Calls || f == Rows || f == Bytes }
+func (f Figure) Counted() bool { return f == Calls || f == Rows || f == Bytes || f == PartitionSize }
 
 // Text writes a value of the figure with its unit.
 func (f Figure) Text(v float64) string {
 	switch {
 	case math.IsInf(v, 1):
 		return "never"
-	case f == Bytes:
+	case f == Bytes || f == PartitionSize:
 		return units.Size(v)
 	case f.Counted():
 		return units.Amount(v)

@@ -121,7 +121,7 @@ func (c *Cell) junit(workload string) junitCase {
 
 // junitName names the phase of the cell, and the trial and shard that are not the first.
 func (c *Cell) junitName() string {
-	name := junitText(c.Phase)
+	name := junitText(c.Where())
 	if c.Trial > 1 {
 		name += fmt.Sprintf(" #%d", c.Trial)
 	}

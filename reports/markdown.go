@@ -20,8 +20,12 @@ func WriteMarkdown(w io.Writer, r *Run) error {
 	for i := range r.Searches {
 		m.search(&r.Searches[i])
 	}
-	for i := range view.Parts {
-		m.overview(&view.Parts[i])
+	if r.Sweep != nil {
+		m.growth()
+	} else {
+		for i := range view.Parts {
+			m.overview(&view.Parts[i])
+		}
 	}
 	for i := range all {
 		m.section(&all[i])
@@ -95,7 +99,7 @@ func (m *markdown) objectives() {
 				m.titles(0, "objective", "phase", "of", "value", "")
 				begun = true
 			}
-			m.row(a.Objective+" "+a.Bound, c.Phase, m.names.Of(c), a.Shown, string(a.Verdict))
+			m.row(a.Objective+" "+a.Bound, c.Where(), m.names.Of(c), a.Shown, string(a.Verdict))
 		}
 	}
 }
@@ -164,7 +168,7 @@ func (m *markdown) section(s *Section) {
 		return // its verdicts are said above
 	}
 	first := s.Cells[0]
-	m.line("\n<details><summary>%s: %s; durability %s</summary>", units.Markdown(first.Phase), units.Markdown(first.Load()), units.Markdown(first.Durability))
+	m.line("\n<details><summary>%s: %s; durability %s</summary>", units.Markdown(first.Where()), units.Markdown(first.Load()), units.Markdown(first.Durability))
 	titles := []string{"operation", "model"}
 	troubled := s.Troubled()
 	if troubled {

@@ -102,7 +102,7 @@ func verdictsOf(r *Run, n Names) []Notice {
 	phases := map[string]bool{}
 	for i := range r.Cells {
 		if c := &r.Cells[i]; c.Measured() || c.Verdict != OK {
-			phases[c.Phase] = true
+			phases[c.Where()] = true
 		}
 	}
 	for i := range r.Cells {
@@ -112,7 +112,7 @@ func verdictsOf(r *Run, n Names) []Notice {
 		}
 		v := Notice{Verdict: c.Verdict}
 		if len(phases) > 1 {
-			v.Phase = c.Phase
+			v.Phase = c.Where()
 		}
 		if c.Reason != nil {
 			v.Code, v.Text = c.Reason.Code, c.Reason.Text

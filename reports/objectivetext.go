@@ -19,14 +19,14 @@ func (t *text) objectives(r *Run) {
 	var lines []line
 	phases, names, whos := 0, 0, 0
 	several := slices.ContainsFunc(r.Cells, func(c Cell) bool {
-		return len(c.Objectives) > 0 && slices.ContainsFunc(r.Cells, func(o Cell) bool { return len(o.Objectives) > 0 && o.Phase != c.Phase })
+		return len(c.Objectives) > 0 && slices.ContainsFunc(r.Cells, func(o Cell) bool { return len(o.Objectives) > 0 && o.Where() != c.Where() })
 	})
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		for _, a := range c.Objectives {
 			l := line{name: a.Objective, bound: a.Bound, who: units.OneLine(t.names.Of(c)), Attained: a}
 			if several {
-				l.phase = units.OneLine(c.Phase) + ": "
+				l.phase = units.OneLine(c.Where()) + ": "
 			}
 			lines = append(lines, l)
 			phases, names = max(phases, utf8.RuneCountInString(l.phase)), max(names, len(l.name)+1+len(l.bound))

@@ -110,7 +110,7 @@ type columnCells []*Cell
 
 func newPart(e *explainer, s *Section, n Names) OverviewPart {
 	first := s.Cells[0]
-	p := OverviewPart{Phase: first.Phase, Load: first.Load(), Durability: first.Durability}
+	p := OverviewPart{Phase: first.Where(), Load: first.Load(), Durability: first.Durability}
 	columns := columnsOf(s.Cells)
 	for _, cs := range columns {
 		column := OverviewColumn{Name: n.Part(cs[0].Model, cs[0].Engine), Model: cs[0].Model, Engine: cs[0].Engine, Verdict: OK}
@@ -218,9 +218,17 @@ func (cs columnCells) counted(op string, f Figure) OverviewValue {
 // timed is a time of an operation of the column. Trials whose verdict is not ok are
 // left out.
 func (cs columnCells) timed(op string, f Figure) OverviewValue {
-	v := OverviewValue{}
+	v, intervals := cs.times(op, f)
+	if v.trials == 1 {
+		v.spread(intervals)
+	}
+	return v
+}
+
+// times is a time of an operation of the column, and what it was in the intervals of the last
+// trial.
+func (cs columnCells) times(op string, f Figure) (v OverviewValue, intervals []float64) {
 	var times []float64
-	var intervals []float64 // of the only trial
 	for _, c := range cs {
 		o, ok := c.Ops[op]
 		if !ok || c.Verdict != OK || o.Count < EnoughFor(f.percentile()) || c.timerShows(op) {
@@ -234,10 +242,7 @@ func (cs columnCells) timed(op string, f Figure) OverviewValue {
 		v.n += o.Count
 	}
 	v.of(times)
-	if v.trials == 1 {
-		v.spread(intervals)
-	}
-	return v
+	return v, intervals
 }
 
 // of sets the value from those of the trials.

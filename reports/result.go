@@ -27,6 +27,7 @@ type Run struct {
 	Objectives  []Objective       `json:"objectives,omitempty"`
 	Mail        *MailInfo         `json:"mail,omitempty"`
 	Searches    []Search          `json:"searches,omitempty"`
+	Sweep       *Sweep            `json:"sweep,omitempty"`
 	Floor       []Floor           `json:"floor,omitempty"`
 	Waiting     []Waiting         `json:"waiting,omitempty"`
 	Audits      []Audit           `json:"audits,omitempty"`
@@ -97,6 +98,7 @@ type FindMax struct {
 type Phase struct {
 	Name     string `json:"name"`
 	Kind     string `json:"kind"`
+	Point    string `json:"point,omitempty"` // of a sweep
 	Digested int64  `json:"digested,omitempty"`
 	SHA256   string `json:"sha256,omitempty"`
 	// Trials are the digests of each trial; SHA256 is that of the first.

@@ -150,7 +150,7 @@ func (t *text) section(r *Run, s *Section) {
 	}
 	first := s.Cells[0]
 	t.line("")
-	t.heading(strings.ToUpper(units.OneLine(first.Phase))+"  ", first.Load()+"; durability "+first.Durability)
+	t.heading(strings.ToUpper(units.OneLine(first.Where()))+"  ", first.Load()+"; durability "+first.Durability)
 	if achieved := s.AchievedRates(t.names); achieved != "" {
 		t.wrap("  ", 4, achieved)
 	}

@@ -34,10 +34,14 @@ func (o Text) Write(w io.Writer, r *Run) error {
 	t.warnings(r, view)
 	t.objectives(r)
 	t.searches(r)
-	t.overview(view)
 	all := Sections(r)
-	for i := range all {
-		t.section(r, &all[i])
+	if r.Sweep != nil {
+		t.growth(r) // the tables of each point are on the page
+	} else {
+		t.overview(view)
+		for i := range all {
+			t.section(r, &all[i])
+		}
 	}
 	t.notes(r, all, view)
 	if err := out.Flush(); err != nil {
@@ -166,7 +170,7 @@ func joined(parts []string) string {
 // notes writes what else a reader of the figures has to know.
 func (t *text) notes(r *Run, all []Section, view *Overview) {
 	t.line("")
-	if s := TooFew(all); s != "" {
+	if s := TooFew(all); s != "" && r.Sweep == nil {
 		t.labelled("-", s)
 	}
 	if slices.ContainsFunc(view.Parts, func(p OverviewPart) bool { return p.Trials > 1 }) {
@@ -176,7 +180,7 @@ func (t *text) notes(r *Run, all []Section, view *Overview) {
 		t.labelled("no room", fmt.Sprintf("at %d columns the tables leave out %s; from %d on they have all, as run.json and report.html do",
 			t.width, strings.Join(t.dropped, ", "), t.wanted))
 	}
-	if s := Regime(all, t.names); s != "" {
+	if s := Regime(all, t.names); s != "" && r.Sweep == nil { // of each point another one
 		t.labelled("regime", s)
 	}
 	if s := Floors(r); s != "" {

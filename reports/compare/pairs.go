@@ -70,7 +70,7 @@ func (s Side) trials() (of map[key][]trial, order []key) {
 			if c.Kind != reports.KindMeasure {
 				continue
 			}
-			k := key{c.Model, c.Engine, c.Phase}
+			k := key{c.Model, c.Engine, c.Where()}
 			if of[k] == nil {
 				order = append(order, k)
 			}

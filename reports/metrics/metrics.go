@@ -127,7 +127,7 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(progress, prometheus.GaugeValue, m.done)
 	for k, f := range m.series {
 		labels := func(last string) []string {
-			return []string{k.Model, k.Engine, k.Phase, strconv.Itoa(k.Trial), k.op, last}
+			return []string{k.Model, k.Engine, k.Where(), strconv.Itoa(k.Trial), k.op, last}
 		}
 		for out, n := range f.counts {
 			to <- prometheus.MustNewConstMetric(operations, prometheus.CounterValue, float64(n), labels(outcomes[out])...)

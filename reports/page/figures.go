@@ -110,7 +110,7 @@ func (c *column) trouble() string {
 // newTable makes the table of a phase. What was counted comes first: it does not depend
 // on the machine.
 func newTable(r *reports.Run, s *reports.Section, cs []column) table {
-	t := table{Label: "Figures of " + s.Cells[0].Phase}
+	t := table{Label: "Figures of " + s.Cells[0].Where()}
 	troubled, several := s.Troubled(), slices.ContainsFunc(cs, func(c column) bool { return len(c.cells) > 1 })
 	t.Head = []head{
 		{"calls", "calls of the store an operation"},

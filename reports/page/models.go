@@ -90,7 +90,7 @@ func behindOf(r *reports.Run, model string) (bs []behind, ran []string) {
 			seen[k] = true
 			text := strings.Join(words, ", ")
 			if len(texts[op]) > 0 {
-				text = c.Engine + ", " + c.Phase + ": " + text
+				text = c.Engine + ", " + c.Where() + ": " + text
 			} else {
 				order = append(order, op)
 			}

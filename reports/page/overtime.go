@@ -74,7 +74,7 @@ func newStrips(r *reports.Run, n reports.Names, of func(*reports.Cell) bool) []s
 		s := strip{Name: n.Of(ps[0].cell), Charts: []chart{a.outcomes(ps), a.latencies(ps)}}
 		for _, p := range ps {
 			if gap := p.cell.LongestGap(); gap != "" {
-				s.Gaps = append(s.Gaps, p.cell.Phase+": "+gap)
+				s.Gaps = append(s.Gaps, p.cell.Where()+": "+gap)
 			}
 		}
 		strips = append(strips, s)
@@ -191,7 +191,7 @@ func timeChart(title string, ps []phaseTime) chart {
 
 // label is the phase's name, as far as there is room for it.
 func (p *phaseTime) label() string {
-	return shortened(p.cell.Phase, p.width*(chartWidth-marginLeft-marginRight))
+	return shortened(p.cell.Where(), p.width*(chartWidth-marginLeft-marginRight))
 }
 
 // trace draws a value of the intervals, at their middles. A negative value interrupts

@@ -73,7 +73,7 @@ func ofSection(s *reports.Section, curves []reports.Curve) []reports.Curve {
 	var of []reports.Curve
 	for _, c := range curves {
 		if len(c.Points) > 0 && slices.ContainsFunc(s.Cells, func(o *reports.Cell) bool {
-			return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase
+			return o.Model == c.Model && o.Engine == c.Engine && o.Where() == c.Phase
 		}) {
 			of = append(of, c)
 		}

@@ -20,6 +20,9 @@ type runView struct {
 	Matrices    []matrix
 	Found       []searchView
 	FoundLegend []line
+	Growths     []growthView
+	GrownLegend []line
+	GrownText   string
 	Phases      []phaseView // measured ones
 	Loads       []phaseView // the others
 	Strips      []strip
@@ -78,6 +81,10 @@ func newRunView(s *Source) *runView {
 		}
 	}
 	var colours palette
+	if r.Sweep != nil {
+		v.Growths, v.GrownText = newGrowthViews(r, n, &colours), reports.GrowthLegend
+		v.GrownLegend = colours.legend()
+	}
 	for i := range all {
 		p := newPhaseView(r, &all[i], n, s.Curves, &colours)
 		p.ID = anchor("phase", i)
@@ -136,7 +143,7 @@ func modelsOf(r *reports.Run) []string {
 
 func newPhaseView(r *reports.Run, s *reports.Section, n reports.Names, curves []reports.Curve, colours *palette) phaseView {
 	first := s.Cells[0]
-	p := phaseView{Phase: first.Phase, Load: first.Load(), Durability: first.Durability, Achieved: s.AchievedRates(n)}
+	p := phaseView{Phase: first.Where(), Load: first.Load(), Durability: first.Durability, Achieved: s.AchievedRates(n)}
 	if len(s.Ops) == 0 {
 		return p
 	}

@@ -172,7 +172,7 @@ func (v *severalView) figures(sources []Source) {
 				continue
 			}
 			for _, c := range columnsOf(&s, reports.Names{}) {
-				k := key{s.Cells[0].Phase, c.cells[0].Model, c.cells[0].Engine}
+				k := key{s.Cells[0].Where(), c.cells[0].Model, c.cells[0].Engine}
 				engines = engines || len(order) > 0 && k.engine != order[0].engine
 				if columns[k] == nil {
 					order, columns[k] = append(order, k), make([]*column, len(sources))

@@ -76,6 +76,6 @@ func (v *severalView) curves(sources []Source) {
 // measured reports whether the curve is of a phase that was measured.
 func measured(r *reports.Run, c *reports.Curve) bool {
 	return slices.ContainsFunc(r.Cells, func(o reports.Cell) bool {
-		return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase && o.Measured()
+		return o.Model == c.Model && o.Engine == c.Engine && o.Where() == c.Phase && o.Measured()
 	})
 }

@@ -215,6 +215,42 @@ func (e *Estimate) files(
 	return f.Report(p, 1, []float64{0}), files, nil
 }
 
+// Largest is the largest partition that a schema's forecast has.
+type Largest struct {
+	Table string
+	Bytes float64
+}
+
+// Partition is the largest partition that a model comes to on an engine after the load. Its Bytes are 0 if the engine's
+// files are not known.
+func Partition(ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model, engine drivers.Engine) (part Largest, err error) {
+	if engine.Forecast == nil {
+		return part, nil
+	}
+	s, err := m.Schema()
+	if err != nil {
+		return part, fmt.Errorf("schema of %s: %w", m.Name, err)
+	}
+	files, err := engine.Forecast(s)
+	if err != nil {
+		return part, nil // the engine does not run the schema, and the run will say so
+	}
+	p, err := population.Of(ctx, w, mail, sampled)
+	if err != nil {
+		return part, err
+	}
+	f, err := forecast.Make(s, p, files)
+	if err != nil {
+		return part, nil // a model outside of this repository may not say what its rows are
+	}
+	for _, g := range f.Report(p, 1, []float64{0}).Partitions {
+		if len(g.Largest) > 0 && g.Largest[0].Bytes > part.Bytes {
+			part = Largest{g.Table, g.Largest[0].Bytes}
+		}
+	}
+	return part, nil
+}
+
 // WriteText prints the estimate.
 func (e *Estimate) WriteText(out io.Writer) error {
 	var b strings.Builder

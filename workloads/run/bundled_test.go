@@ -39,6 +39,12 @@ func scaleDown(w *workloads.Workload) {
 	w.Population.Users = min(w.Population.Users, 6)
 	w.Population.Messages = random.Constant{Value: 8}
 	w.Mail.Attachments.Size = random.Constant{Value: 2000}
+	if w.Sweep != nil {
+		w.Sweep.Points = w.Sweep.Points[:2]
+		for _, p := range w.Sweep.Points {
+			scaleDown(p.Workload)
+		}
+	}
 	for i := range w.Phases {
 		p := &w.Phases[i]
 		if p.Runs() {

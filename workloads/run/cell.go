@@ -19,13 +19,14 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// combination is one model on one engine in one trial. It carries out all phases of
+// combination is one model on one engine in one trial, at one point of a sweep. It carries out all phases of
 // the workload, one after another.
 type combination struct {
 	runner *runner
 	model  models.Model
 	engine drivers.Engine
 	trial  int
+	at     *point // of a sweep
 	dir    string // its folder
 
 	target  *target.Target
@@ -71,13 +72,13 @@ func (c *combination) auditOnly(ctx context.Context) {
 	c.close(ctx)
 }
 
-func (c *combination) workload() *workloads.Workload { return c.runner.config.Workload }
+func (c *combination) workload() *workloads.Workload { return c.at.workload }
 
 func (c *combination) targetConfig() target.Config {
 	o := c.runner.config
 	return target.Config{
-		Workload: o.Workload, Census: c.runner.census, Mail: c.runner.source,
-		Model: c.model, Engine: c.engine, Options: o.Model,
+		Workload: c.workload(), Census: c.at.census, Mail: c.at.source,
+		Model: c.model, Engine: c.engine, Options: c.options(),
 		Dir: c.dir, Durability: o.Durability, CacheBytes: o.CacheBytes, Workers: o.loaders(),
 		Keep: o.DataDir != "", Ledger: o.DataDir != "" || o.Audit != NoAudit, AuditOnly: o.Audit == AuditOnly,
 		Shards: c.shards(), Namespace: c.namespace(),
@@ -103,6 +104,7 @@ func (c *combination) audit(ctx context.Context) error {
 	c.runner.progress("audit", drive.Progress{Fraction: -1})
 	found, err := c.target.Audit(ctx, c.runner.config.Audit == AuditOnly)
 	if found != nil {
+		found.Point = c.at.value
 		c.runner.result.Audits = append(c.runner.result.Audits, *found)
 	}
 	return err
@@ -204,7 +206,7 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	before := c.target.Observe()
 	drawn := p.Without(c.target.Lacks())
 	drawn.Trial = c.trial - 1
-	m, err := c.drive(ctx, &drawn, c.workload().Stream(&drawn, c.runner.census), 0)
+	m, err := c.drive(ctx, &drawn, c.workload().Stream(&drawn, c.at.census), 0)
 	c.add(c.measured(p, &m, before))
 	if p.Kind == workloads.Warmup {
 		c.warm = m.Steady || p.Operations > 0

@@ -112,7 +112,8 @@ func (m AuditMode) String() string { return auditNames[m] }
 // Progress is how far a run is.
 type Progress struct {
 	Model, Engine, Phase string
-	Trial                int // from 1
+	Point                string // of a sweep
+	Trial                int    // from 1
 	// Note, if set, is something to tell for good; the other fields say of which combination.
 	Note        string
 	Cell, Cells int // this combination of model, engine and trial, from 1

@@ -16,6 +16,7 @@ import (
 //
 //	DIR/mailbench-data              the mark: mailbench may write here
 //	DIR/lock                        held while a run uses the folder
+//	DIR/james-embedded-point2/      the same at a point of a sweep
 //	DIR/james-embedded/dataset.json what was loaded, and where on a shared engine
 //	DIR/james-embedded/ledger       what was acknowledged
 //	DIR/james-embedded/store/       the embedded engine's files
@@ -105,9 +106,12 @@ func (d *dataDir) close() error {
 }
 
 // cellDir is the folder of one model on one engine; trials after the first
-// have their own.
-func (d *dataDir) cellDir(model, engine string, trial int) string {
+// have their own, and so has each point of a sweep, from 1.
+func (d *dataDir) cellDir(model, engine string, trial, point int) string {
 	name := model + "-" + engine
+	if point > 0 {
+		name += fmt.Sprintf("-point%d", point)
+	}
 	if trial > 1 {
 		name += fmt.Sprintf("-trial%d", trial)
 	}

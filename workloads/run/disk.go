@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/workloads"
 	estimates "github.com/mailbench/mailbench/workloads/estimate"
 	"github.com/mailbench/mailbench/workloads/messages"
 )
@@ -42,18 +42,23 @@ func (c *Config) disk(ctx context.Context, e *estimates.Estimate, source message
 
 // fits refuses a run that does not fit on the disk. A data set that is there already
 // is not counted again.
-func (c *Config) fits(ctx context.Context, census *workloads.Census, source messages.Source, dir string, free float64) error {
-	e := estimates.Of(c.Workload, census, source)
-	if c.Audit == AuditOnly || c.kept(dir) {
+func (c *Config) fits(ctx context.Context, points []point, dir string, free float64) error {
+	if c.Audit == AuditOnly || c.kept(dir, points[0].number) {
 		return nil
 	}
-	if err := c.fitElsewhere(ctx, e, source, freeBytes); err != nil {
-		return err
+	most := 0.0
+	for i := range points {
+		p := &points[i]
+		e := estimates.Of(p.workload, p.census, p.source)
+		if err := c.at(p).fitElsewhere(ctx, e, p.source, freeBytes); err != nil {
+			return err
+		}
+		most += e.AtMost() * float64(len(c.Models)*max(1, c.Trials))
 	}
-	if free <= 0 || e.AtMost()*float64(len(c.Models)*max(1, c.Trials)) < free {
+	if free <= 0 || most < free {
 		return nil // far from the bound: there is no need to look closer
 	}
-	need, err := c.disk(ctx, e, source, func(string, string, float64) {})
+	need, err := c.atOnce(ctx, points, func(*point, string, string, float64) {})
 	if err != nil || need <= free {
 		return err
 	}
@@ -63,10 +68,10 @@ func (c *Config) fits(ctx context.Context, census *workloads.Census, source mess
 
 // kept reports whether the folder has data of one of the stores already, which is known to
 // fit.
-func (c *Config) kept(dir string) bool {
+func (c *Config) kept(dir string, number int) bool {
 	for _, m := range c.Models {
 		for _, engine := range c.Engines {
-			if _, err := os.Stat((&dataDir{path: dir}).cellDir(m.Name, engine.Name, 1)); err == nil {
+			if _, err := os.Stat((&dataDir{path: dir}).cellDir(m.Name, engine.Name, 1, number)); err == nil {
 				return true
 			}
 		}
@@ -131,38 +136,63 @@ func (c *Config) fitElsewhere(ctx context.Context, e *estimates.Estimate, source
 	return nil
 }
 
+// atOnce is how much disk the run needs at once at all of its points: that of the largest, or of all if the data
+// is kept.
+func (c *Config) atOnce(ctx context.Context, points []point, each func(p *point, model, engine string, bytes float64)) (need float64, err error) {
+	for i := range points {
+		p := &points[i]
+		e := estimates.Of(p.workload, p.census, p.source)
+		one, err := c.at(p).disk(ctx, e, p.source, func(model, engine string, bytes float64) { each(p, model, engine, bytes) })
+		if err != nil {
+			return 0, err
+		}
+		if c.DataDir != "" {
+			need += one
+		} else {
+			need = max(need, one)
+		}
+	}
+	return need, nil
+}
+
 // DryRun prints what a run would do, and touches no engine.
 func DryRun(ctx context.Context, c Config, out io.Writer) error {
-	if err := openTraces(ctx, c.Workload); err != nil {
+	if err := cmp.Or(c.CheckSweep(), c.checkShard()); err != nil {
 		return err
 	}
-	census, err := c.Workload.Census(ctx)
+	points, err := c.points(ctx)
 	if err != nil {
 		return err
-	}
-	if err := c.checkShard(); err != nil {
-		return err
-	}
-	census = census.OfShard(c.Shard)
-	source := c.Mail
-	if source == nil {
-		source = messages.NewGenerator(c.Workload)
 	}
 	dir := c.DataDir
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	e := estimates.Of(c.Workload, census, source)
 	cells := len(c.Models) * len(c.Engines) * max(1, c.Trials)
 	fmt.Fprintf(out, "Workload %s: %d models, %d engines, %d trials. For each of %d combinations:\n\n",
-		c.Workload.Name, len(c.Models), len(c.Engines), max(1, c.Trials), cells)
-	if err := e.WriteText(out); err != nil {
-		return err
+		c.Workload.Name, len(c.Models), len(c.Engines), max(1, c.Trials), cells*len(points))
+	var took time.Duration
+	for i := range points {
+		p := &points[i]
+		e := estimates.Of(p.workload, p.census, p.source)
+		if p.number > 0 {
+			fmt.Fprintf(out, "With %s=%s: ", c.Workload.Sweep.Path, p.value)
+		}
+		if err := e.WriteText(out); err != nil {
+			return err
+		}
+		if took += e.Time(); i < len(points)-1 {
+			fmt.Fprintln(out)
+		}
 	}
-	fmt.Fprintf(out, "\nTime: about %v in all, and what engines take to settle.\n", (e.Time() * time.Duration(cells)).Round(time.Second))
+	fmt.Fprintf(out, "\nTime: about %v in all, and what engines take to settle.\n", (took * time.Duration(cells)).Round(time.Second))
 	fmt.Fprintln(out, "\nDisk, with room for compaction, uncompressed:")
-	need, err := c.disk(ctx, e, source, func(model, engine string, bytes float64) {
-		fmt.Fprintf(out, "  %-24s %s\n", model+" "+engine, estimates.Size(bytes))
+	need, err := c.atOnce(ctx, points, func(p *point, model, engine string, bytes float64) {
+		name := model + " " + engine
+		if p.number > 0 {
+			name += " at " + p.value
+		}
+		fmt.Fprintf(out, "  %-24s %s\n", name, estimates.Size(bytes))
 	})
 	if err != nil {
 		return err
@@ -172,7 +202,9 @@ func DryRun(ctx context.Context, c Config, out io.Writer) error {
 			continue
 		}
 		if dir, free := c.elsewhere(engine, freeBytes); dir != "" {
-			need, err := c.least(ctx, e, source, engine)
+			last := &points[len(points)-1] // of a sweep, the largest
+			e := estimates.Of(last.workload, last.census, last.source)
+			need, err := c.at(last).least(ctx, e, last.source, engine)
 			if err != nil {
 				return err
 			}
@@ -187,5 +219,5 @@ func DryRun(ctx context.Context, c Config, out io.Writer) error {
 		fmt.Fprintf(out, ", which has %s free", estimates.Size(free))
 	}
 	fmt.Fprintln(out)
-	return c.fits(ctx, census, source, dir, free)
+	return c.fits(ctx, points, dir, free)
 }

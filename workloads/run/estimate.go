@@ -10,8 +10,9 @@ import (
 // it did. In the first one, phases take what the workload says or what their own
 // progress promises.
 type estimate struct {
-	now    func() time.Time
-	phases []expected
+	now     func() time.Time
+	phases  []expected
+	weights []float64 // of the combinations, in their order; nil: all are alike
 
 	started, began, phaseBegan time.Time // the run, this combination, this phase
 	cell                       int
@@ -53,15 +54,28 @@ func (e *estimate) note(p *Progress) {
 	}
 	left, known := e.rest(p, now)
 	whole := now.Sub(e.began) + left
-	if ended := p.Cell - 1; ended > 0 {
-		whole, known = e.took/time.Duration(ended), true
+	this := e.weight(p.Cell-1, p.Cell)
+	if ended := e.weight(0, p.Cell-1); ended > 0 {
+		whole, known = time.Duration(float64(e.took)*this/ended), true
 		left = max(left, whole-now.Sub(e.began))
 	}
 	if known {
-		p.Left = left + time.Duration(p.Cells-p.Cell)*whole
+		p.Left = left + time.Duration(float64(whole)*e.weight(p.Cell, p.Cells)/this)
 		elapsed := now.Sub(e.started)
 		p.Done = float64(elapsed) / float64(max(elapsed+p.Left, 1))
 	}
+}
+
+// weight is that of the combinations between two places.
+func (e *estimate) weight(from, to int) (sum float64) {
+	for i := from; i < to; i++ {
+		if i < len(e.weights) {
+			sum += e.weights[i]
+		} else {
+			sum++
+		}
+	}
+	return sum
 }
 
 // rest is how long this combination still takes by its phases. It returns false if the

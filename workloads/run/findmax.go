@@ -120,7 +120,7 @@ func (c *combination) searchStep(
 		return step, err
 	}
 	q := c.fresh(drawn)
-	spec := c.spec(&q, c.workload().Stream(&q, c.runner.census), 0)
+	spec := c.spec(&q, c.workload().Stream(&q, c.at.census), 0)
 	spec.Log = nil // the interval log would have the windows of some twenty phases
 	spec.MaxLag = min(spec.MaxLag, maxLagOf(s.Objectives))
 	var last drive.Progress
@@ -178,7 +178,7 @@ func (c *combination) restore(ctx context.Context, p *workloads.Phase, what stri
 			Arrivals: workloads.Closed, Clients: DefaultWorkers, Mix: workloads.Mix{workloads.Deliver: 1},
 		}
 		q.Operations = uint64(math.Ceil(float64(messages-live) / max(1, c.workload().Mail.Recipients.Mean())))
-		spec := c.spec(&q, c.workload().Stream(&q, c.runner.census), 0)
+		spec := c.spec(&q, c.workload().Stream(&q, c.at.census), 0)
 		spec.Progress = func(d drive.Progress) {
 			d.Finished = false
 			c.runner.progress(what+": deliver messages", d)

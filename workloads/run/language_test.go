@@ -222,10 +222,11 @@ func TestDryRun(t *testing.T) {
 	if err != nil || need < e.Bytes || need > 2*e.AtMost() {
 		t.Errorf("%g bytes of mail need %g of disk, and at most %g: %v", e.Bytes, need, e.AtMost(), err)
 	}
-	if err := c.fits(t.Context(), census, source(), c.DataDir, need*0.99); !errors.Is(err, ErrDisk) {
+	points := []point{{workload: c.Workload, census: census, source: source()}}
+	if err := c.fits(t.Context(), points, c.DataDir, need*0.99); !errors.Is(err, ErrDisk) {
 		t.Errorf("too small a disk: %v", err)
 	}
-	if err := c.fits(t.Context(), census, source(), c.DataDir, need*1.01); err != nil {
+	if err := c.fits(t.Context(), points, c.DataDir, need*1.01); err != nil {
 		t.Errorf("a disk that is large enough: %v", err)
 	}
 

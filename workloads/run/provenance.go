@@ -50,9 +50,22 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 	if c.Audit == AuditOnly {
 		return run
 	}
-	for i := range c.Workload.Phases {
-		p := &c.Workload.Phases[i]
-		phase := reports.Phase{Name: p.Name, Kind: p.Kind.String()}
+	for i := range r.points {
+		run.Phases = append(run.Phases, r.phases(&r.points[i])...)
+	}
+	run.Objectives = objectives(c.Workload)
+	if c.FindMax != nil && len(run.Objectives) == 0 {
+		run.Objectives = defaultObjectives()
+	}
+	return run
+}
+
+// phases are the phases at a point, with the digests of their plans.
+func (r *runner) phases(at *point) (all []reports.Phase) {
+	c := r.config
+	for i := range at.workload.Phases {
+		p := &at.workload.Phases[i]
+		phase := reports.Phase{Name: p.Name, Kind: p.Kind.String(), Point: at.value}
 		if p.Replay != nil {
 			if t, ok := p.Replay.Source.(*replay.Trace); ok {
 				phase.Trace = t.SHA256
@@ -62,20 +75,16 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 			for trial := range max(1, c.Trials) {
 				drawn := c.Shard.Own(*p)
 				drawn.Trial = trial
-				sum, digested := c.Workload.PlanDigest(&drawn, r.census)
+				sum, digested := at.workload.PlanDigest(&drawn, at.census)
 				if trial == 0 {
 					phase.SHA256, phase.Digested = sum, digested
 				}
 				phase.Trials = append(phase.Trials, sum)
 			}
 		}
-		run.Phases = append(run.Phases, phase)
+		all = append(all, phase)
 	}
-	run.Objectives = objectives(c.Workload)
-	if c.FindMax != nil && len(run.Objectives) == 0 {
-		run.Objectives = defaultObjectives()
-	}
-	return run
+	return all
 }
 
 // objectives are what the workload expects.

@@ -31,6 +31,9 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	if c.Audit == AuditOnly && c.DataDir == "" {
 		return nil, errors.New("an audit by itself needs the data folder of an earlier run")
 	}
+	if err := c.CheckSweep(); err != nil {
+		return nil, err
+	}
 	if err := c.checkShard(); err != nil {
 		return nil, err
 	}
@@ -46,19 +49,13 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 		}
 		result.Left = append(result.Left, fmt.Sprintf("data folder %s: %v", data.path, closeErr))
 	}()
-	if err := openTraces(ctx, c.Workload); err != nil {
-		return nil, err
-	}
-	census, err := c.Workload.Census(ctx)
+	points, err := c.points(ctx)
 	if err != nil {
 		return nil, err
 	}
-	census = census.OfShard(c.Shard)
-	r := runner{config: &c, data: data, census: census, source: c.Mail, estimate: newEstimate(c.Workload, time.Now)}
-	if r.source == nil {
-		r.source = messages.NewGenerator(c.Workload)
-	}
-	if err := c.fits(ctx, census, r.source, data.path, freeBytes(data.path)); err != nil {
+	r := runner{config: &c, data: data, points: points, source: points[0].source, estimate: newEstimate(c.Workload, time.Now)}
+	r.estimate.weights = r.weights()
+	if err := c.fits(ctx, points, data.path, freeBytes(data.path)); err != nil {
 		return nil, err
 	}
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") == "" {
@@ -67,6 +64,9 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	}
 	r.started = time.Now()
 	r.result = r.provenance(r.started)
+	if err := r.sweep(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.fits(r.result.Environment.Memory); err != nil {
 		return nil, err
 	}
@@ -100,15 +100,22 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 // fits refuses a population that does not fit into three quarters of the machine's memory
 // (0: not known), before anything is made.
 func (r *runner) fits(memory int64) error {
-	if need := r.census.Bytes(); memory > 0 && need > memory/4*3 && r.config.Audit != AuditOnly {
-		return fmt.Errorf("%w of %d folders and %d messages in all needs about %.1f GB of memory, and this machine has %.1f GB; make it smaller",
-			workloads.ErrPopulation, r.census.Folders(), r.census.Messages(), float64(need)/1e9, float64(memory)/1e9)
+	for i := range r.points {
+		census := r.points[i].census
+		if need := census.Bytes(); memory > 0 && need > memory/4*3 && r.config.Audit != AuditOnly {
+			return fmt.Errorf("%w of %d folders and %d messages in all needs about %.1f GB of memory, and this machine has %.1f GB; make it smaller",
+				workloads.ErrPopulation, census.Folders(), census.Messages(), float64(need)/1e9, float64(memory)/1e9)
+		}
 	}
 	return nil
 }
 
 // end notes that the run ends now.
 func (r *runner) end(result *reports.Run, interrupted bool) {
+	if s := result.Sweep; s != nil {
+		s = &reports.Sweep{Path: s.Path, Points: s.Points}
+		s.Growth, result.Sweep = result.Growths(), s
+	}
 	result.Ended = time.Now().UTC().Format(time.RFC3339)
 	result.Seconds = time.Since(r.started).Seconds()
 	result.Interrupted = interrupted
@@ -163,8 +170,8 @@ func rotated[T any](all []T, n int) []T {
 type runner struct {
 	config *Config
 	data   *dataDir
-	census *workloads.Census
-	source messages.Source
+	points []point
+	source messages.Source // of the first point: for what is measured beside the cells
 	log    *latency.Log
 	logErr error // the first; the run goes on without a log
 	result *reports.Run
@@ -184,16 +191,22 @@ type runner struct {
 func (r *runner) matrix(ctx context.Context) error {
 	c := r.config
 	trials := max(1, c.Trials)
-	r.at.Cells = trials * len(c.Engines) * len(c.Models)
+	r.at.Cells = trials * len(c.Engines) * len(c.Models) * len(r.points)
 	for trial := 1; trial <= trials; trial++ {
 		for _, e := range rotated(c.Engines, trial-1) {
 			for _, m := range rotated(c.Models, trial-1) {
-				if ctx.Err() != nil {
-					return nil
+				points := r.inOrder(trial)
+				if c.Audit == AuditOnly {
+					points = r.left(m, e, trial)
 				}
-				r.at = Progress{Model: m.Name, Engine: e.Name, Trial: trial, Cell: r.at.Cell + 1, Cells: r.at.Cells}
-				one := &combination{runner: r, model: m, engine: e, trial: trial, dir: r.data.cellDir(m.Name, e.Name, trial)}
-				r.combination(ctx, one)
+				for _, p := range points {
+					if ctx.Err() != nil {
+						return nil
+					}
+					r.at = Progress{Model: m.Name, Engine: e.Name, Point: p.value, Trial: trial, Cell: r.at.Cell + 1, Cells: r.at.Cells}
+					one := &combination{runner: r, model: m, engine: e, trial: trial, at: p, dir: r.data.cellDir(m.Name, e.Name, trial, p.number)}
+					r.combination(ctx, one)
+				}
 			}
 		}
 	}

@@ -459,7 +459,7 @@ func TestPopulationBeyondMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runner{config: &c, census: census}
+	r := runner{config: &c, points: []point{{census: census}}}
 	for memory, want := range map[int64]string{
 		0:                    "",
 		census.Bytes() * 3:   "",

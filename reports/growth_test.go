@@ -1,0 +1,192 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/mailbench/mailbench/reports/growth"
+)
+
+// swept is a run that swept the messages of a folder: james is flat, oracle reads the whole
+// folder, and datastax gave out at the third point.
+func swept() *Run {
+	r := sample()
+	r.Cells, r.Searches, r.Audits, r.Interrupted = nil, nil, nil, false
+	r.Sweep = &Sweep{Path: "population.messages"}
+	for i, n := range []float64{100, 300, 1000, 3000, 10000} {
+		value := fmt.Sprint(int(n))
+		p := SweepPoint{Value: value, Size: n, SHA256: digest, Users: 1, Folders: 1, Messages: int(n)}
+		for _, m := range []struct {
+			name        string
+			p50, rows   float64
+			failed      bool
+			partition   float64
+			rowsDeviate float64
+		}{
+			{"james", 21e3 * (1 + 0.01*math.Mod(float64(i*7), 5)), 25, false, 700 * n, 0},
+			{"oracle", 900 * n * (1 + 0.01*math.Mod(float64(i*3), 4)), n + 1, false, 1100 * n, 2},
+			{"datastax", 30e3, 26, i == 2, 4e6, 0},
+		} {
+			c := Cell{
+				Key:  Key{Model: m.name, Engine: "embedded", Phase: "measure", Point: value, Trial: 1, Shard: 1},
+				Kind: KindMeasure, Started: "2026-11-21T05:28:00Z", Ended: "2026-11-21T05:28:10Z", Seconds: 10,
+				Arrivals: "closed", Clients: 1, Durability: "process", Verdict: OK, Doubts: []Doubt{}, Ops: map[string]Op{},
+			}
+			if m.failed {
+				c.Verdict, c.Reason = Failed, &Reason{Code: "failed", Text: "disk full"}
+			} else {
+				ns := int64(m.p50)
+				c.Ops["list"] = Op{
+					Count: 1000, Support: Native, Rate: 100, Service: Latency{P50: ns, P90: ns, P99: ns, P999: ns, Max: ns, Mean: m.p50},
+					Store: StoreCost{Calls: 1, RowsRead: m.rows, RowsDeviation: m.rowsDeviate, BytesRead: 300 * m.rows},
+				}
+			}
+			r.Cells = append(r.Cells, c)
+			p.Partitions = append(p.Partitions, Partition{Model: m.name, Engine: "embedded", Table: "t", Bytes: m.partition})
+		}
+		r.Sweep.Points = append(r.Sweep.Points, p)
+	}
+	r.Sweep.Growth = r.Growths()
+	return r
+}
+
+func TestGrowths(t *testing.T) {
+	want := map[string]growth.Class{
+		"james list p50": growth.Flat, "james list rows": growth.Flat, "james list calls": growth.Flat, "james partition size": growth.Linear,
+		"oracle list p50": growth.Linear, "oracle list rows": growth.Linear, "oracle list bytes": growth.Linear, "oracle list calls": growth.Flat,
+		"datastax list p50": growth.Flat, "datastax partition size": growth.Flat,
+	}
+	for _, g := range swept().Growths() {
+		name := g.Model + " " + g.Op + " " + string(g.Figure)
+		if c, ok := want[name]; ok && c != g.Class {
+			t.Errorf("%s is %s, want %s: %+v", name, g.Class, c, g)
+		}
+		if n := len(g.Points); n != 5 && (g.Model != "datastax" || g.Phase == "" || n != 4) {
+			t.Errorf("%s has %d points", name, n)
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not fitted: %v", want)
+	}
+	if g := sample().Growths(); g != nil {
+		t.Errorf("a run without a sweep: %v", g)
+	}
+	// Trials of one point are put together: the median counts.
+	r := swept()
+	for _, c := range r.Cells {
+		for trial, factor := range map[int]int64{2: 1, 3: 50} {
+			one := c
+			one.Trial, one.Ops = trial, map[string]Op{}
+			for name, o := range c.Ops {
+				o.Service.P50 *= factor
+				one.Ops[name] = o
+			}
+			r.Cells = append(r.Cells, one)
+		}
+	}
+	for _, g := range r.Growths() {
+		if g.Model == "james" && g.Figure == P50 && (g.Points[0].Value != 21e3 || g.Class != growth.Flat) {
+			t.Errorf("medians of trials: %+v", g)
+		}
+	}
+}
+
+func TestGrowthText(t *testing.T) {
+	for _, width := range []int{60, 80, 100} {
+		var buf bytes.Buffer
+		if err := WriteText(&buf, swept(), width); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, fmt.Sprintf("sweep-%d.txt", width), buf.Bytes())
+	}
+	for width := narrowest; width <= 130; width++ {
+		var buf bytes.Buffer
+		if err := WriteText(&buf, swept(), width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(buf.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("at %d columns a line has %d: %s", width, n, line)
+			}
+		}
+		text := strings.Join(strings.Fields(buf.String()), " ")
+		for _, want := range []string{"oracle linear (1.0", "james flat (0.0", "flat in all: list calls", "list p50", "datastax is FAILED in measure at 1000: disk full", "cost against population.messages, 100 to 10000 in 5 points"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("at %d columns the text does not say %q:\n%s", width, want, text)
+			}
+		}
+	}
+}
+
+func TestGrowthInOtherFormats(t *testing.T) {
+	r := swept()
+	if err := validate(t, compiled(t), encoded(t, r)); err != nil {
+		t.Errorf("the schema: %v", err)
+	}
+	var b bytes.Buffer
+	if err := WriteMarkdown(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"**Growth** of measure: cost against", "| list | p50 | oracle | linear (", "| list p50 | james | 21.0µs |"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in the Markdown:\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := WriteGrowthCSV(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(rows) < 50 || len(rows[1]) != len(growthHead) || rows[1][0] != "james" || rows[1][9] != "100" {
+		t.Errorf("%v: %d rows, %v", err, len(rows), rows[:2])
+	}
+}
+
+// Results that no run can have are refused; texts of others harm nothing.
+func TestHostileSweep(t *testing.T) {
+	for _, size := range []float64{0, -1, 1e300} {
+		r := swept()
+		r.Sweep.Points[1].Size = size
+		if err := r.check(); err == nil {
+			t.Errorf("a point of size %g is taken", size)
+		}
+	}
+	r := swept()
+	r.Sweep.Path = hostile
+	for i := range r.Sweep.Points {
+		was := r.Sweep.Points[i].Value
+		r.Sweep.Points[i].Value = hostile + was
+		for j := range r.Cells {
+			if r.Cells[j].Point == was {
+				r.Cells[j].Point = hostile + was
+			}
+		}
+	}
+	var b bytes.Buffer
+	for name, write := range map[string]func() error{
+		"text":     func() error { return WriteText(&b, r, 80) },
+		"markdown": func() error { return WriteMarkdown(&b, r) },
+		"csv":      func() error { return WriteGrowthCSV(&b, r) },
+	} {
+		b.Reset()
+		if err := write(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if strings.ContainsAny(b.String(), "\x1b\x07\u202e\u009b") || name == "markdown" && strings.Contains(b.String(), "<script>") {
+			t.Errorf("%s holds harmful characters: %q", name, b.String())
+		}
+	}
+	for _, points := range [][]SweepPoint{nil, r.Sweep.Points[:1]} {
+		r := swept()
+		r.Sweep.Points = points
+		if err := WriteText(&b, r, 80); err != nil {
+			t.Errorf("%d points: %v", len(points), err)
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package reports
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mailbench/mailbench/reports/growth"
+	"github.com/mailbench/mailbench/reports/units"
+)
+
+// Text says how the figure grows: linear (0.98 ±0.05).
+func (g *Growth) Text() string {
+	// Adding 0 makes 0 of -0.
+	exponent := string(g.Class) + " (" + strconv.FormatFloat(math.Round(100*g.Exponent)/100+0, 'f', 2, 64)
+	switch {
+	case g.Low == nil || g.High == nil:
+		return exponent + fmt.Sprintf("; %d points)", len(g.Points))
+	case (*g.High-*g.Low)/2 >= 0.005:
+		return exponent + fmt.Sprintf(" ±%.2f)", (*g.High-*g.Low)/2)
+	}
+	return exponent + ")"
+}
+
+// At is the figure at a point, or a dash.
+func (g *Growth) At(point string) string {
+	for i := range g.Points {
+		if p := &g.Points[i]; p.Point == point {
+			return g.Figure.Text(p.Value)
+		}
+	}
+	return "-"
+}
+
+// Grown is how one figure of one operation grows in all models, the least exponent first.
+type Grown struct {
+	Phase, Op string
+	Figure    Figure
+	Models    []Growth
+}
+
+// grown puts together what is of the same phase, operation and figure.
+func grown(all []Growth) []Grown {
+	var groups []Grown
+	for _, g := range all {
+		at := slices.IndexFunc(groups, func(o Grown) bool { return o.Phase == g.Phase && o.Op == g.Op && o.Figure == g.Figure })
+		if at < 0 {
+			at, groups = len(groups), append(groups, Grown{Phase: g.Phase, Op: g.Op, Figure: g.Figure})
+		}
+		groups[at].Models = append(groups[at].Models, g)
+	}
+	for i := range groups {
+		slices.SortStableFunc(groups[i].Models, func(a, b Growth) int { return cmp.Compare(a.Exponent, b.Exponent) })
+	}
+	return groups
+}
+
+// Flat reports whether the figure is flat in all models, and counted: it then needs no line
+// of its own.
+func (g *Grown) Flat() bool {
+	return g.Figure.Counted() && !slices.ContainsFunc(g.Models, func(m Growth) bool { return m.Class != growth.Flat })
+}
+
+// GrowthTable is how the figures of one phase grow.
+type GrowthTable struct {
+	Phase string // "" of what is forecast
+	Rows  []Grown
+	Flat  []string // counted figures that are flat in all models: "list calls"
+}
+
+// GrowthTables are the tables of all measured phases, and that of the forecast.
+func (r *Run) GrowthTables() []GrowthTable {
+	var tables []GrowthTable
+	for _, g := range grown(r.Growths()) {
+		at := slices.IndexFunc(tables, func(t GrowthTable) bool { return t.Phase == g.Phase })
+		if at < 0 {
+			at, tables = len(tables), append(tables, GrowthTable{Phase: g.Phase})
+		}
+		if t := &tables[at]; g.Flat() {
+			t.Flat = append(t.Flat, g.Op+" "+string(g.Figure))
+		} else {
+			t.Rows = append(t.Rows, g)
+		}
+	}
+	return tables
+}
+
+// Title names the table: the phase, what was swept, and how far.
+func (t *GrowthTable) Title(s *Sweep) string {
+	what := t.Phase + ": cost against " + s.Path
+	if t.Phase == "" {
+		what = "forecast: largest partition against " + s.Path
+	}
+	if n := len(s.Points); n > 0 {
+		what += fmt.Sprintf(", %s to %s in %d points", s.Points[0].Value, s.Points[n-1].Value, n)
+	}
+	return what
+}
+
+// GrowthLegend explains the numbers behind the classes.
+const GrowthLegend = "exponent of the size with its 95% interval: 0 is the same at every size, 1 is twice for twice the size; " +
+	"cannot tell: the points leave several answers; more points, over a wider range, and trials tell more"
+
+// growth writes first how cost grows, and then the figures at each point.
+func (t *text) growth(r *Run) {
+	tables := r.GrowthTables()
+	for i := range tables {
+		table := &tables[i]
+		t.line("")
+		t.heading("GROWTH  ", table.Title(r.Sweep))
+		last := ""
+		for j := range table.Rows {
+			row := &table.Rows[j]
+			var words []string
+			for k := range row.Models {
+				m := &row.Models[k]
+				words = append(words, t.names.Part(m.Model, m.Engine)+" "+m.Text())
+			}
+			op := units.OneLine(row.Op)
+			if op == last {
+				op = ""
+			}
+			last = units.OneLine(row.Op)
+			t.wrap(fmt.Sprintf("%-*s%-*s", opWidth, op, figureWidth, row.Figure), opWidth+figureWidth, strings.Join(words, ", "))
+		}
+		if len(table.Flat) > 0 {
+			t.wrap("  flat in all: ", 4, strings.Join(table.Flat, ", "))
+		}
+	}
+	if len(tables) > 0 {
+		t.styled(faint, func() { t.wrap("    ", 4, GrowthLegend) })
+	}
+	for i := range tables {
+		t.points(r.Sweep, &tables[i])
+	}
+}
+
+// points writes the figures at each point: as a table if there is room, else as a list.
+func (t *text) points(s *Sweep, table *GrowthTable) {
+	if len(table.Rows) == 0 {
+		return
+	}
+	t.line("")
+	title := table.Phase + ": figures at each point, medians of the trials"
+	if table.Phase == "" {
+		title = "forecast: largest partition"
+	}
+	t.heading("POINTS  ", title)
+	const indent, least = 2, 9
+	names, widths, need := 0, make([]int, len(s.Points)), 0
+	for _, row := range table.Rows {
+		for _, m := range row.Models {
+			names = max(names, utf8.RuneCountInString(units.OneLine(t.names.Part(m.Model, m.Engine)))+1)
+		}
+	}
+	head := fmt.Sprintf("%*s", indent+figureWidth+names, "")
+	for i, p := range s.Points {
+		widths[i] = max(least, utf8.RuneCountInString(p.Value)+2)
+		need += widths[i]
+		head += fmt.Sprintf("%*s", widths[i], units.OneLine(p.Value))
+	}
+	fits := indent+figureWidth+names+need <= t.width
+	if fits {
+		t.line("%s", head)
+	}
+	last := ""
+	for _, row := range table.Rows {
+		if row.Op != last {
+			t.line("%s", units.OneLine(row.Op))
+		}
+		last = row.Op
+		label := string(row.Figure)
+		for i := range row.Models {
+			m := &row.Models[i]
+			line := fmt.Sprintf("%*s%-*s%-*s", indent, "", figureWidth, label, names, units.OneLine(t.names.Part(m.Model, m.Engine)))
+			label = ""
+			var words []string
+			for k, p := range s.Points {
+				if fits {
+					line += fmt.Sprintf("%*s", widths[k], m.At(p.Value))
+				} else {
+					words = append(words, p.Value+": "+m.At(p.Value))
+				}
+			}
+			if fits {
+				t.line("%s", line)
+			} else {
+				t.wrap(line, indent+figureWidth+names, strings.Join(words, ", "))
+			}
+		}
+	}
+}
+
+// growth writes how cost grows, and the figures at each point, folded.
+func (m *markdown) growth() {
+	r := m.run
+	tables := r.GrowthTables()
+	for i := range tables {
+		t := &tables[i]
+		m.line("\n**Growth** of %s", units.Markdown(t.Title(r.Sweep)))
+		if len(t.Rows) > 0 {
+			m.titles(0, "operation", "", "model", "grows")
+		}
+		for _, row := range t.Rows {
+			for j := range row.Models {
+				g := &row.Models[j]
+				m.row(row.Op, string(row.Figure), m.names.Part(g.Model, g.Engine), g.Text())
+			}
+		}
+		if len(t.Flat) > 0 {
+			m.line("\nFlat in all: %s", units.Markdown(strings.Join(t.Flat, ", ")))
+		}
+		m.line("\n<details><summary>Figures at each point</summary>")
+		titles := []string{"operation", ""}
+		for _, p := range r.Sweep.Points {
+			titles = append(titles, p.Value)
+		}
+		m.titles(len(r.Sweep.Points), titles...)
+		for _, row := range t.Rows {
+			for j := range row.Models {
+				g := &row.Models[j]
+				cells := []string{row.Op + " " + string(row.Figure), m.names.Part(g.Model, g.Engine)}
+				for _, p := range r.Sweep.Points {
+					cells = append(cells, g.At(p.Value))
+				}
+				m.row(cells...)
+			}
+		}
+		m.line("\n%s\n\n</details>", units.Markdown(GrowthLegend))
+	}
+}
+
+var growthHead = []string{
+	"model", "engine", "phase", "op", "figure", "class", "exponent", "low", "high", "point", "size", "value",
+}
+
+// WriteGrowthCSV writes how cost grows as CSV (RFC 4180): a row for each figure at each point. Times are
+// nanoseconds. A run without a sweep has a head only.
+func WriteGrowthCSV(w io.Writer, r *Run) error {
+	out := csv.NewWriter(w) // keeps the first error
+	_ = out.Write(growthHead)
+	bound := func(v *float64) string {
+		if v == nil {
+			return ""
+		}
+		return float(*v)
+	}
+	for _, g := range r.Growths() {
+		for _, p := range g.Points {
+			_ = out.Write([]string{
+				field(g.Model), field(g.Engine), field(g.Phase), field(g.Op), string(g.Figure), string(g.Class),
+				float(g.Exponent), bound(g.Low), bound(g.High), field(p.Point), float(p.Size), float(p.Value),
+			})
+		}
+	}
+	if out.Flush(); out.Error() != nil {
+		return fmt.Errorf("write CSV: %w", out.Error())
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package page
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+// swept is the sample with a sweep in place of its cells: a model that is flat, and one that is
+// linear.
+func swept(t testing.TB) Source {
+	s := sample(t)
+	s.Curves = nil
+	r := s.Run
+	r.Cells, r.Searches = nil, nil
+	r.Sweep = &reports.Sweep{Path: "population.messages"}
+	for _, n := range []int{100, 1000, 10000} {
+		p := reports.SweepPoint{Value: strconv.Itoa(n), Size: float64(n)}
+		for _, model := range []string{"james", "oracle"} {
+			ns, rows := int64(20_000), 25.0
+			if model == "oracle" {
+				ns, rows = int64(n)*900, float64(n)
+			}
+			r.Cells = append(r.Cells, reports.Cell{
+				Key:  reports.Key{Model: model, Engine: "embedded", Phase: "measure", Point: p.Value, Trial: 1, Shard: 1},
+				Kind: reports.KindMeasure, Arrivals: "closed", Clients: 1, Verdict: reports.OK,
+				Ops: map[string]reports.Op{"list": {
+					Count: 500, Support: reports.Native, Service: reports.Latency{P50: ns}, Store: reports.StoreCost{Calls: 1, RowsRead: rows},
+				}},
+			})
+		}
+		r.Sweep.Points = append(r.Sweep.Points, p)
+	}
+	return s
+}
+
+// A sweep is drawn: what is flat is level, what is linear rises from corner to corner, and the
+// table beside it has the figures.
+func TestGrowthIsDrawn(t *testing.T) {
+	s := swept(t)
+	v := newRunView(&s)
+	if len(v.Growths) != 1 || len(v.Growths[0].Ops) != 1 || v.Growths[0].Ops[0].Chart == nil || len(v.GrownLegend) != 2 {
+		t.Fatalf("growth %+v", v.Growths)
+	}
+	ch := v.Growths[0].Ops[0].Chart
+	if len(ch.Dots) != 6 || len(ch.X) != 3 || ch.Dots[0].Y != ch.Dots[2].Y || ch.Dots[3].Y <= ch.Dots[5].Y {
+		t.Errorf("dots %+v", ch.Dots)
+	}
+	for _, d := range ch.Dots {
+		if d.X < ch.Left || d.X > ch.Right+0.01 || d.Y < ch.Top-0.01 || d.Y > ch.Bottom {
+			t.Errorf("outside of the chart: %+v", d)
+		}
+	}
+	if up, across := ch.Dots[3].Y-ch.Dots[5].Y, ch.Dots[5].X-ch.Dots[3].X; up <= 0 || across < 0.99*(ch.Right-ch.Left) {
+		t.Errorf("the line of oracle rises by %g over %g", up, across)
+	}
+	words := wellFormed(t, write(t, s))
+	for _, want := range []string{"linear (1.00)", "flat (0.00)", "p50, oracle", "measure: cost against population.messages, 100 to 10000 in 3 points", "Flat in all: list calls"} {
+		if !strings.Contains(words, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	// No size and no value harms it.
+	for _, change := range []func(r *reports.Run){
+		func(r *reports.Run) { r.Sweep.Points = nil },
+		func(r *reports.Run) { r.Sweep.Points = r.Sweep.Points[:1] },
+		func(r *reports.Run) { r.Cells = nil },
+		func(r *reports.Run) { r.Sweep.Path = "<script>alert(1)</script>" },
+	} {
+		s := swept(t)
+		change(s.Run)
+		if strings.Contains(write(t, s), "<script>alert") {
+			t.Error("a text is not escaped")
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/workloads"
+	estimates "github.com/mailbench/mailbench/workloads/estimate"
+	"github.com/mailbench/mailbench/workloads/messages"
+)
+
+// point is the workload at one value of a sweep. A run without a sweep has one, whose value
+// is empty.
+type point struct {
+	value    string
+	number   int // from 1; 0: there is no sweep
+	workload *workloads.Workload
+	census   *workloads.Census
+	source   messages.Source
+}
+
+// points are the workloads to carry out, in the order of the sweep.
+func (c *Config) points(ctx context.Context) ([]point, error) {
+	all := []point{{workload: c.Workload}}
+	if s := c.Workload.Sweep; s != nil && c.Audit != AuditOnly {
+		all = nil
+		for i, p := range s.Points {
+			all = append(all, point{value: p.Value, number: i + 1, workload: p.Workload})
+		}
+	}
+	for i := range all {
+		p := &all[i]
+		if err := openTraces(ctx, p.workload); err != nil {
+			return nil, err
+		}
+		census, err := p.workload.Census(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p.census, p.source = census.OfShard(c.Shard), c.Mail
+		if p.source == nil {
+			p.source = messages.NewGenerator(p.workload)
+		}
+	}
+	return all, nil
+}
+
+// CheckSweep refuses what a sweep does not go with.
+func (c *Config) CheckSweep() error {
+	switch {
+	case c.Workload.Sweep == nil || c.Audit == AuditOnly:
+		return nil
+	case c.FindMax != nil:
+		return errors.New("a search for the highest rate has rates of its own, and no sweep; leave one of them out (--set sweep={} leaves a sweep out)")
+	case c.Shard.Divides():
+		return errors.New("a sweep cannot be divided among shards; leave one of them out (--set sweep={} leaves a sweep out)")
+	}
+	return nil
+}
+
+// inOrder are the points of a trial. Every second trial begins with the last of them, so that a
+// machine that becomes slower or faster does not look like growth.
+func (r *runner) inOrder(trial int) []*point {
+	var all []*point
+	for i := range r.points {
+		all = append(all, &r.points[i])
+	}
+	if trial%2 == 0 {
+		slices.Reverse(all)
+	}
+	return all
+}
+
+// left are the points whose data sets an earlier run left of a model on an engine.
+func (r *runner) left(m models.Model, e drivers.Engine, trial int) []*point {
+	all := []*point{&r.points[0]}
+	for n := 1; ; n++ {
+		p := r.points[0]
+		p.number, p.value = n, fmt.Sprintf("point %d", n)
+		if _, err := os.Stat(r.data.cellDir(m.Name, e.Name, trial, n)); err != nil {
+			return all
+		}
+		all = append(all, &p)
+	}
+}
+
+// at is the configuration with the workload of a point.
+func (c *Config) at(p *point) *Config {
+	one := *c
+	one.Workload = p.workload
+	return &one
+}
+
+// options are what models are told: what the workload says goes before the configuration.
+func (c *combination) options() models.Options {
+	o, m := c.runner.config.Model, c.workload().Model
+	if m.ChunkSize > 0 {
+		o.ChunkSize = m.ChunkSize
+	}
+	if m.OverflowAfter > 0 {
+		o.OverflowAfter = m.OverflowAfter
+	}
+	return o
+}
+
+// sweep is the sweep as results have it, before anything was measured.
+func (r *runner) sweep(ctx context.Context) error {
+	s := r.config.Workload.Sweep
+	if s == nil || r.config.Audit == AuditOnly {
+		return nil
+	}
+	r.result.Sweep = &reports.Sweep{Path: s.Path, Points: []reports.SweepPoint{}}
+	for i := range r.points {
+		p := &r.points[i]
+		one := reports.SweepPoint{
+			Value: p.value, Size: s.Points[i].Size, SHA256: digest(p.workload.Source),
+			Users: p.census.Users(), Folders: p.census.Folders(), Messages: p.census.Messages(),
+		}
+		for _, e := range r.config.Engines {
+			for _, m := range r.config.Models {
+				part, err := estimates.Partition(ctx, p.workload, p.source, m, e)
+				if err != nil {
+					return err
+				}
+				if part.Bytes > 0 {
+					one.Partitions = append(one.Partitions, reports.Partition{Model: m.Name, Engine: e.Name, Table: part.Table, Bytes: part.Bytes})
+				}
+			}
+		}
+		r.result.Sweep.Points = append(r.result.Sweep.Points, one)
+	}
+	return nil
+}
+
+// weights are about how long each combination of the run takes, beside the others.
+func (r *runner) weights() []float64 {
+	if len(r.points) < 2 {
+		return nil
+	}
+	var all []float64
+	c := r.config
+	for trial := 1; trial <= max(1, c.Trials); trial++ {
+		for range len(c.Engines) * len(c.Models) {
+			for _, p := range r.inOrder(trial) {
+				all = append(all, 1+estimates.Of(p.workload, p.census, p.source).Time().Seconds())
+			}
+		}
+	}
+	return all
+}
