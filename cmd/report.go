@@ -43,8 +43,8 @@ a difference is more than chance.
 
 --format writes one run to standard output instead: text (as the run printed
 it), json (run.json), csv (the timeline), growth (CSV of how cost grows over a
-sweep), markdown (for a pull request or the summary of a step in CI), junit (XML:
-cells and objectives as test cases) or bench (Go benchmark lines, for
+sweep), markdown (for a pull request or the summary of a step in CI), junit
+(XML: cells and objectives as test cases) or bench (Go benchmark lines, for
 benchstat). All have the figures of run.json.
 
 A file that mailbench has not written is not overwritten, unless --force says

@@ -91,7 +91,7 @@ tables, and drops them. "mailbench merge" puts their results together.`,
   mailbench run -m elasticinbox --data mydata --audit=only   after a crash
   mailbench run -m james,oracle --find-max --max-rate 1000/s --step 1s
   mailbench run listing --find-max --set 'expect.list.p99=<20ms'
-  mailbench run growth --trials 3
+  mailbench run growth --dry-run
   mailbench run -m james --sweep mail.body=1KB,10KB,100KB,1MB
   mailbench run mine.yaml --trials 6 -o results/mine
   mailbench run --from results/mine

@@ -38,7 +38,9 @@ type Dataset struct {
 	Contents string    `json:"contents"` // digest of what mail comes from; data sets of the same contents may grow
 	Schema   string    `json:"schema"`   // digest of the schema's tables
 	Seed     uint64    `json:"seed"`
-	Shard    int       `json:"shard,omitempty"` // whose users it has, and of how many; 0: all
+	Chunk    int       `json:"chunk_size,omitempty"`     // the models' parameters that what is stored depends on; 0:
+	Overflow int       `json:"overflow_after,omitempty"` // their defaults
+	Shard    int       `json:"shard,omitempty"`          // whose users it has, and of how many; 0: all
 	Of       int       `json:"of,omitempty"`
 	Began    time.Time `json:"began"`
 	Complete bool      `json:"complete"`
@@ -109,6 +111,9 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	if d.Seed != want.Seed {
 		differ = append(differ, fmt.Sprintf("the seed (it was %d, now %d)", d.Seed, want.Seed))
 	}
+	if d.Chunk != want.Chunk || d.Overflow != want.Overflow {
+		differ = append(differ, "the parameters of models")
+	}
 	if d.Shard != want.Shard || d.Of != want.Of {
 		differ = append(differ, fmt.Sprintf("the shard (it was %s, now %s)", d.shard(), want.shard()))
 	}
@@ -155,6 +160,7 @@ func (t *Target) dataset(w *workloads.Workload) *Dataset {
 		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed,
 		Mail: mailDigest(w, t.Mail), Contents: contentsDigest(w, t.Mail), Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
 	}
+	d.Chunk, d.Overflow = w.Model.ChunkSize, w.Model.OverflowAfter
 	if s := t.Census.Shard(); s.Divides() {
 		d.Shard, d.Of = s.Index, s.Of
 	}
