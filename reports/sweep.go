@@ -67,7 +67,7 @@ type GrowthPoint struct {
 // PartitionSize is the figure of a forecast, and PartitionOp stands in the place of an operation.
 const (
 	PartitionSize Figure = "size"
-	PartitionOp          = "partition"
+	PartitionOp   string = "partition"
 )
 
 // growthFigures are the figures that are fitted, in the order in which they are shown.
