@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,7 +88,8 @@ func (d *dataSet) deliver(load *target.Load, most int64) string {
 	}
 	ctx, stop := context.WithCancel(d.t.Context())
 	defer stop()
-	s := &counted{Stream: load.Stream, most: most, stop: stop}
+	s := &counted{Stream: load.Stream, stop: stop}
+	s.left.Store(most)
 	m, err := drive.Drive(ctx, d.Target, drive.Spec{
 		Phase: workloads.Phase{Kind: workloads.Load, Name: "load"}, Stream: s, Workers: d.loaders, Total: load.Messages,
 	})
@@ -106,16 +108,16 @@ func (d *dataSet) deliver(load *target.Load, most int64) string {
 	return load.Note
 }
 
-// counted ends a load after most operations.
+// counted ends a load when no operation is left.
 type counted struct {
 	workloads.Stream
-	most int64
+	left atomic.Int64
 	stop func()
 }
 
 func (c *counted) Next(now time.Duration, o *workloads.Operation) (due time.Duration, ok bool) {
 	due, ok = c.Stream.Next(now, o)
-	if c.most--; c.most == 0 {
+	if c.left.Add(-1) == 0 {
 		c.stop()
 	}
 	return due, ok
