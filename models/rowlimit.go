@@ -17,8 +17,7 @@ type RowLimit struct {
 }
 
 // NewRowLimit returns what fits into a row of the engine. It is MaxRow at most.
-func NewRowLimit(p *drivers.Prepared) RowLimit {
-	c := p.Capabilities()
+func NewRowLimit(c drivers.Capabilities) RowLimit {
 	l := RowLimit{cell: MaxRow, row: MaxRow}
 	for _, most := range []int64{c.MaxRowBytes, c.MaxBatchBytes} {
 		if most > 0 {

@@ -77,7 +77,7 @@ type bound struct {
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
-	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), row: models.NewRowLimit(p)}
+	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), row: models.NewRowLimit(p.Capabilities())}
 	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind conversation: %w", err)
 	}

@@ -110,7 +110,7 @@ type bound struct {
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{
 		now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), chunk: cmp.Or(o.ChunkSize, chunkSize),
-		limit: int64(cmp.Or(o.OverflowAfter, overflowAfter)), row: models.NewRowLimit(p),
+		limit: int64(cmp.Or(o.OverflowAfter, overflowAfter)), row: models.NewRowLimit(p.Capabilities()),
 	}
 	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind datastax: %w", err)
