@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,31 @@ func (p *beside) end(want int) *reports.Run {
 		p.t.Fatalf("exit status %d, want %d:\n%s\n%s", status, want, p.printed("stdout"), p.printed("stderr"))
 	}
 	return p.found()
+}
+
+// endAll waits until all have ended well. One that did not end well is why others wait for it.
+func endAll(t *testing.T, all []*beside) {
+	t.Helper()
+	under := slices.Clone(all)
+	for end := time.Now().Add(3 * time.Minute); len(under) > 0; time.Sleep(20 * time.Millisecond) {
+		under = slices.DeleteFunc(under, func(p *beside) bool {
+			select {
+			case status := <-p.status:
+				if status != exitOK {
+					t.Fatalf("run %d: exit status %d:\n%s\n%s", slices.Index(all, p)+1, status, p.printed("stdout"), p.printed("stderr"))
+				}
+				return true
+			default:
+				return false
+			}
+		})
+		if time.Now().After(end) {
+			for _, p := range under {
+				t.Errorf("run %d does not end:\n%s", slices.Index(all, p)+1, p.printed("stderr"))
+			}
+			t.FailNow()
+		}
+	}
 }
 
 // found is what it has saved.

@@ -36,13 +36,13 @@ phases:
 			"--shard", strconv.Itoa(index) + "/" + strconv.Itoa(of), "--start", start,
 		}
 	}
-	var shards [of]*beside
+	shards := make([]*beside, of)
 	for i := range shards {
 		shards[i] = runBeside(t, args(i+1)...)
 	}
+	endAll(t, shards)
 	merge := []string{"merge", "--no-fail", "-o", filepath.Join(t.TempDir(), "whole")}
 	for _, p := range shards {
-		p.end(exitOK)
 		merge = append(merge, p.path("out"))
 	}
 	var out, errs bytes.Buffer

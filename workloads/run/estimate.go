@@ -52,6 +52,9 @@ func (e *estimate) note(p *Progress) {
 	if p.Phase != e.phase {
 		e.phase, e.phaseBegan = p.Phase, now
 	}
+	if p.Cell == 0 { // shards meet before the first combination
+		return
+	}
 	left, known := e.rest(p, now)
 	whole := now.Sub(e.began) + left
 	this := e.weight(p.Cell-1, p.Cell)
