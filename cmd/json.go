@@ -21,10 +21,13 @@ func printJSON(w io.Writer, v any) error {
 }
 
 // bindJSON gives a command that prints something the flag --json.
-func bindJSON(c *cobra.Command, asJSON *bool) { bindJSONTo(c.Flags(), asJSON) }
+func bindJSON(c *cobra.Command, asJSON *bool) {
+	c.Flags().BoolVar(asJSON, "json", false, "print JSON")
+}
 
-func bindJSONTo(flags *pflag.FlagSet, asJSON *bool) {
-	flags.BoolVar(asJSON, "json", false, "print JSON")
+// bindRunJSON gives a command that measures or merges the flag --json.
+func bindRunJSON(flags *pflag.FlagSet, asJSON *bool) {
+	flags.BoolVar(asJSON, "json", false, "print run.json in place of the table")
 }
 
 // formatOf is the format that the flags --format and --json name together.

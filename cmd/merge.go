@@ -57,8 +57,7 @@ while the shards' Job goes on.`,
 	f.StringVarP(&output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
 	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders hold results")
 	f.BoolVar(&noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
-	bindJSON(c, &asJSON)
-	f.Lookup("json").Usage = "print run.json in place of the table"
+	bindRunJSON(f, &asJSON)
 	return c
 }
 

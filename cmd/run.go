@@ -143,8 +143,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
 	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics\nwhile it goes on; without HOST on loopback only")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
-	bindJSONTo(flags, &f.asJSON)
-	flags.Lookup("json").Usage = "print run.json in place of the table"
+	bindRunJSON(flags, &f.asJSON)
 }
 
 // run carries the command out. It finds everything that is wrong with the input

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sweepWords are what --sweep may have around its equals sign: a path, and values.
+// sweepPath and sweepValue are what --sweep may have before and after its equals sign.
 var sweepPath, sweepValue = regexp.MustCompile(`^[A-Za-z0-9_.@-]+$`), regexp.MustCompile(`^[A-Za-zµ0-9_./+-]+$`)
 
 // sweepOverride is the override that --sweep means; none: no override.

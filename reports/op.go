@@ -19,6 +19,38 @@ type Interval struct {
 	Streams map[string]OpInterval `json:"streams,omitempty"` // all operations of each stream together
 }
 
+// Add adds what became of other operations: in the same time, or in the time that follows. P50
+// is the mean by operations, P99 that of the worst.
+func (i *Interval) Add(b *Interval) {
+	i.P50, i.P99, i.Max = meanOf(i.P50, i.OK, b.P50, b.OK), max(i.P99, b.P99), max(i.Max, b.Max)
+	i.OK, i.Failed, i.Unknown, i.Dropped = i.OK+b.OK, i.Failed+b.Failed, i.Unknown+b.Unknown, i.Dropped+b.Dropped
+	i.Ops, i.Streams = addOps(i.Ops, b.Ops), addOps(i.Streams, b.Streams)
+}
+
+// addOps adds b to a.
+func addOps(a, b map[string]OpInterval) map[string]OpInterval {
+	if a == nil && len(b) > 0 {
+		a = map[string]OpInterval{}
+	}
+	for name, o := range b {
+		p := a[name]
+		a[name] = OpInterval{
+			OK: p.OK + o.OK, NotFound: p.NotFound + o.NotFound, Failed: p.Failed + o.Failed,
+			Unknown: p.Unknown + o.Unknown, Dropped: p.Dropped + o.Dropped, TooLarge: p.TooLarge + o.TooLarge,
+			P50: meanOf(p.P50, p.OK, o.P50, o.OK), P99: max(p.P99, o.P99), Max: max(p.Max, o.Max),
+		}
+	}
+	return a
+}
+
+// meanOf is the mean of two values by how many operations each is of.
+func meanOf(a, n, b, m int64) int64 {
+	if n+m == 0 {
+		return 0
+	}
+	return int64((float64(a)*float64(n) + float64(b)*float64(m)) / float64(n+m))
+}
+
 // OpInterval is what became of one operation within an interval.
 type OpInterval struct {
 	OK       int64 `json:"ok,omitempty"`

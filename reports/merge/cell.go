@@ -273,46 +273,13 @@ func timeline(parts []*reports.Cell, began time.Time) []reports.Interval {
 				all = append(all, in)
 			case len(all) == 0:
 			case i < 0:
-				addInterval(&all[len(all)-1], &in)
+				all[len(all)-1].Add(&in)
 			default:
-				addInterval(&all[i], &in)
+				all[i].Add(&in)
 			}
 		}
 	}
 	return all
-}
-
-// addInterval adds what another shard did in the same time. P50 is the mean by
-// operations, P99 that of the worst, as where a long phase's intervals are put together.
-func addInterval(a, b *reports.Interval) {
-	a.P50, a.P99, a.Max = mean(a.P50, a.OK, b.P50, b.OK), max(a.P99, b.P99), max(a.Max, b.Max)
-	a.OK, a.Failed, a.Unknown, a.Dropped = a.OK+b.OK, a.Failed+b.Failed, a.Unknown+b.Unknown, a.Dropped+b.Dropped
-	if a.Ops == nil {
-		a.Ops = map[string]reports.OpInterval{}
-	}
-	if a.Streams == nil && b.Streams != nil {
-		a.Streams = map[string]reports.OpInterval{}
-	}
-	addOps(a.Ops, b.Ops)
-	addOps(a.Streams, b.Streams)
-}
-
-func addOps(a, b map[string]reports.OpInterval) {
-	for name, o := range b {
-		p := a[name]
-		a[name] = reports.OpInterval{
-			OK: p.OK + o.OK, NotFound: p.NotFound + o.NotFound, Failed: p.Failed + o.Failed,
-			Unknown: p.Unknown + o.Unknown, Dropped: p.Dropped + o.Dropped, TooLarge: p.TooLarge + o.TooLarge,
-			P50: mean(p.P50, p.OK, o.P50, o.OK), P99: max(p.P99, o.P99), Max: max(p.Max, o.Max),
-		}
-	}
-}
-
-func mean(a, n, b, m int64) int64 {
-	if n+m == 0 {
-		return 0
-	}
-	return int64((float64(a)*float64(n) + float64(b)*float64(m)) / float64(n+m))
 }
 
 // verdicts are what each shard's own cell amounts to.

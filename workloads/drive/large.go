@@ -24,8 +24,11 @@ func (w *worker) bound(ctx context.Context, size int64) (free func(), err error)
 // reserve waits until the message that is to be delivered may be in memory. That comes
 // before the clock is read, so it is the client's own time and no service time.
 func (w *worker) reserve(ctx context.Context) (free func(), err error) {
+	if w.op.Op != workloads.Deliver {
+		return nothing, nil
+	}
 	h, ok := w.mb.(models.Holder)
-	if !ok || w.op.Op != workloads.Deliver {
+	if !ok {
 		return nothing, nil
 	}
 	return w.bound(ctx, h.Holds(&w.message))

@@ -99,7 +99,7 @@ func (t *timeline) append(in reports.Interval, last bool) {
 	if n := len(t.intervals); n > 0 {
 		end := &t.intervals[n-1]
 		if tick := t.tick.Seconds(); end.Seconds+tick/2 <= t.full || last && in.Seconds < max(tick, t.full)/2 {
-			*end = merged(*end, in)
+			follow(end, &in)
 			return
 		}
 	}
@@ -109,42 +109,14 @@ func (t *timeline) append(in reports.Interval, last bool) {
 	}
 	half := t.intervals[:0]
 	for i := 0; i+1 < len(t.intervals); i += 2 {
-		half = append(half, merged(t.intervals[i], t.intervals[i+1]))
+		follow(&t.intervals[i], &t.intervals[i+1])
+		half = append(half, t.intervals[i])
 	}
 	t.intervals, t.full = half, 2*max(t.full, t.tick.Seconds())
 }
 
-// merged is one interval in place of two that follow each other.
-func merged(a, b reports.Interval) reports.Interval {
-	a.Ops, a.Streams = mergedOps(a.Ops, b.Ops), mergedOps(a.Streams, b.Streams)
-	return reports.Interval{
-		At: a.At, Seconds: a.Seconds + b.Seconds,
-		OK: a.OK + b.OK, Failed: a.Failed + b.Failed, Unknown: a.Unknown + b.Unknown, Dropped: a.Dropped + b.Dropped,
-		P50: meanOf(a.P50, a.OK, b.P50, b.OK), P99: max(a.P99, b.P99), Max: max(a.Max, b.Max), Ops: a.Ops,
-		Streams: a.Streams,
-	}
-}
-
-// mergedOps adds b to a.
-func mergedOps(a, b map[string]reports.OpInterval) map[string]reports.OpInterval {
-	if a == nil {
-		return b
-	}
-	for name, o := range b {
-		p := a[name]
-		a[name] = reports.OpInterval{
-			OK: p.OK + o.OK, NotFound: p.NotFound + o.NotFound, Failed: p.Failed + o.Failed,
-			Unknown: p.Unknown + o.Unknown, Dropped: p.Dropped + o.Dropped, TooLarge: p.TooLarge + o.TooLarge,
-			P50: meanOf(p.P50, p.OK, o.P50, o.OK), P99: max(p.P99, o.P99), Max: max(p.Max, o.Max),
-		}
-	}
-	return a
-}
-
-// meanOf is the mean of two values by how many operations each is of.
-func meanOf(a, n, b, m int64) int64 {
-	if n+m == 0 {
-		return 0
-	}
-	return int64((float64(a)*float64(n) + float64(b)*float64(m)) / float64(n+m))
+// follow makes a one interval with b, which follows it.
+func follow(a, b *reports.Interval) {
+	a.Add(b)
+	a.Seconds += b.Seconds
 }

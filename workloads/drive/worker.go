@@ -169,7 +169,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	}
 	free, err := w.reserve(ctx)
 	if err != nil { // the phase ends
-		w.stats.due--
+		tally.due--
 		return w.finish(o, latency.Dropped)
 	}
 	defer free()
