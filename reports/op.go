@@ -21,10 +21,10 @@ type Interval struct {
 
 // Add adds what became of other operations: in the same time, or in the time that follows. P50
 // is the mean by operations, P99 that of the worst.
-func (i *Interval) Add(b *Interval) {
-	i.P50, i.P99, i.Max = meanOf(i.P50, i.OK, b.P50, b.OK), max(i.P99, b.P99), max(i.Max, b.Max)
-	i.OK, i.Failed, i.Unknown, i.Dropped = i.OK+b.OK, i.Failed+b.Failed, i.Unknown+b.Unknown, i.Dropped+b.Dropped
-	i.Ops, i.Streams = addOps(i.Ops, b.Ops), addOps(i.Streams, b.Streams)
+func (in *Interval) Add(b *Interval) {
+	in.P50, in.P99, in.Max = meanOf(in.P50, in.OK, b.P50, b.OK), max(in.P99, b.P99), max(in.Max, b.Max)
+	in.OK, in.Failed, in.Unknown, in.Dropped = in.OK+b.OK, in.Failed+b.Failed, in.Unknown+b.Unknown, in.Dropped+b.Dropped
+	in.Ops, in.Streams = addOps(in.Ops, b.Ops), addOps(in.Streams, b.Streams)
 }
 
 // addOps adds b to a.
