@@ -52,6 +52,9 @@ func (w *worker) choosePage() (bool, error) {
 	w.task.after = models.Handle{}
 	w.task.account = &w.live.Accounts[w.op.User]
 	w.task.from = w.task.account.Folders[w.op.Folder]
+	if !w.op.Deep && w.op.Skip == 0 {
+		return true, nil // the newest page: what the folder has need not be known
+	}
 	f := w.task.from
 	live := f.Len()
 	rank := min(w.op.Skip, live) - 1

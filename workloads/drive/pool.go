@@ -39,8 +39,9 @@ type pool struct {
 	most int       // the most at a time
 	full bool      // no further worker could be made
 
-	// usual is how long a call takes that found a free worker, by slot: the lower
-	// quartile so far in nanoseconds, 0 while it is not known.
+	// usual is how long a usual call takes at most, by slot: usualMost times the lower
+	// quartile so far of calls that found a free worker, in nanoseconds; 0 while it is not
+	// known.
 	usual []atomic.Int64
 }
 
@@ -122,11 +123,10 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 	}
 }
 
-// noteQueued counts an operation that found all workers busy, and whether that was for
-// want of workers: there may be no more, and since its queue began, this worker was busy
+// noteCrowded counts an operation that found all workers busy if that was for want of
+// workers: there may be no more, and since its queue began, this worker was busy
 // for longer than a start may be late with calls that took no longer than usual.
-func (w *worker) noteQueued() {
-	w.tally().queued++
+func (w *worker) noteCrowded() {
 	if w.crowd > w.phase.Lateness && w.phase.pool.whole.Load() {
 		w.stats.crowded++
 	}
@@ -134,9 +134,8 @@ func (w *worker) noteQueued() {
 
 // crowding adds a call to those that operations wait for. A call that took longer than
 // usual was the store's fault, and so was the wait for it.
-func (w *worker) crowding(took time.Duration) {
-	usual := time.Duration(usualMost * float64(w.phase.pool.usual[w.slot()].Load()))
-	if took > usual {
+func (w *worker) crowding(slot int, took time.Duration) {
+	if int64(took) > w.phase.pool.usual[slot].Load() {
 		w.crowd = 0
 		return
 	}
@@ -147,7 +146,7 @@ func (w *worker) crowding(took time.Duration) {
 func (p *phase) learn() {
 	for i := range p.pool.usual {
 		if h := summary.Free(p.recorder.Total(i)); h != nil && h.TotalCount() >= usualLeast {
-			p.pool.usual[i].Store(h.ValueAtQuantile(25))
+			p.pool.usual[i].Store(int64(usualMost * float64(h.ValueAtQuantile(25))))
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 type stats struct {
 	tally                                    // of all streams: a worker counts by stream
 	streams                    []tally       // by number; a phase without streams has one
-	crowded                    int64         // of queued; see noteQueued
+	crowded                    int64         // of queued; see noteCrowded
 	droppedByClient            int64         // see reports.Delays
 	busy                       time.Duration // in calls
 	own, service               time.Duration // see reports.Evidence
@@ -87,8 +87,9 @@ func deviation(n, sum, squares float64) float64 {
 	return math.Sqrt(variance * n / (n - 1))
 }
 
-// noteTiming counts an operation that was carried out as on time, late or queued.
-func (w *worker) noteTiming(due, start, end time.Duration) {
+// noteTiming counts an operation of the slot that was carried out as on time, late or
+// queued.
+func (w *worker) noteTiming(slot int, due, start, end time.Duration) {
 	s, t, lateness := &w.stats, w.tally(), w.phase.Lateness
 	t.started++
 	t.lastStart = start
@@ -99,30 +100,31 @@ func (w *worker) noteTiming(due, start, end time.Duration) {
 		}
 		s.serviceFree.add(end - start)
 		w.crowd = 0
-		w.crowding(end - start)
+		w.crowding(slot, end-start)
 		return
 	}
 	s.own += start - w.last
 	s.service += end - start
 	if w.timer != nil {
 		if start-due > lateness {
-			w.noteQueued()
+			t.queued++
+			w.noteCrowded()
 		}
 		s.serviceQueued.add(end - start)
-		w.crowding(end - start)
+		w.crowding(slot, end-start)
 	}
 }
 
 // countFailure counts one failed operation by its error. Operations of unknown
 // outcome have already waited for their timeout, so only others make a client rest.
-func (w *worker) countFailure(e ending) {
+func (w *worker) countFailure(s *opStats, e ending) {
 	if e.outcome == latency.Failed {
 		w.failures++
 	} else {
 		w.failures = 0
 	}
 	if e.outcome != latency.OK {
-		w.stats.ops[w.slot()].errors.add(e.cause.Error(), 1)
+		s.errors.add(e.cause.Error(), 1)
 	}
 }
 

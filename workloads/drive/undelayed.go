@@ -21,10 +21,10 @@ func (w *worker) undelayed(due, start, end time.Duration) time.Duration {
 	return w.free - due
 }
 
-// noteDelay notes the response time of an operation that was ok, and what it would
-// have been.
-func (w *worker) noteDelay(real, ideal time.Duration) {
+// noteDelay notes the response time of an operation of the slot that was ok, and what
+// it would have been.
+func (w *worker) noteDelay(slot int, real, ideal time.Duration) {
 	if real-ideal >= leastDelay {
-		w.recorder.Delay(w.slot(), real, ideal)
+		w.recorder.Delay(slot, real, ideal)
 	}
 }

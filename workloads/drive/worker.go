@@ -203,20 +203,21 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 	if w.timer == nil {
 		due = start
 	}
-	e, s := ending{outcome(err), err}, &w.stats.ops[w.slot()]
+	slot := w.slot()
+	e, s := ending{outcome(err), err}, &w.stats.ops[slot]
 	ideal := w.undelayed(due, start, end)
 	queued := w.timer != nil && due <= w.last
 	if err != nil && errors.Is(err, models.ErrNotOffered) {
 		s.notOffered = true
 	} else {
-		w.recorder.Record(w.slot(), e.outcome, queued, due, start, end)
-		w.noteTiming(due, start, end)
-		w.countFailure(e)
+		w.recorder.Record(slot, e.outcome, queued, due, start, end)
+		w.noteTiming(slot, due, start, end)
+		w.countFailure(s, e)
 		if e.outcome == latency.OK {
 			s.cost.Add(w.meter.Cost)
 			s.patterns.addAll(w.ran)
 			s.squares.add(&w.meter.Cost)
-			w.noteDelay(end-due, ideal)
+			w.noteDelay(slot, end-due, ideal)
 		}
 	}
 	if keep := keepBody; cap(w.opened.Body) > keep || w.extra && cap(w.opened.Body) > keep/16 {
