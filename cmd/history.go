@@ -41,9 +41,10 @@ p99.9 or rate is told where few other orders of the runs would part them as
 well, and if it matters (5%, 10%, 20%, 5%). That takes runs: the text says how
 many. docs/history.md says how sure it is.
 
---metric draws the trend of a figure, as [MODEL/[ENGINE/]][OP.]FIGURE with * for
-any name. Figures are p50, p99, p99.9, rate, errors, calls, rows and bytes. Only
-these are then looked through for changes, which takes fewer runs.
+--metric draws the trend of a figure, as [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE
+with * for any name; without STREAM: also those of each stream. Figures are p50,
+p99, p99.9, rate, errors, calls, rows and bytes. Only these are then looked
+through for changes, which takes fewer runs.
 
 -o writes one HTML page with the trends as pictures. --otava writes what Apache
 Otava, which finds changes in series of benchmarks, reads: a CSV file for each
@@ -51,6 +52,7 @@ phase of a model on an engine, and otava.yaml.`,
 		Example: `  mailbench history results
   mailbench history results --metric list.p99
   mailbench history results --metric 'james/*.calls' --json
+  mailbench history results --metric readers:list.p99   of one stream
   mailbench history results -o history.html
   mailbench history results --otava otava   files for "otava analyze"`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -71,8 +71,9 @@ const (
 
 // Figure is one figure of one operation. Times are nanoseconds.
 type Figure struct {
-	Op   string `json:"op"`
-	Name string `json:"figure"`
+	Stream string `json:"stream,omitempty"` // whose figure it is, where a phase runs several streams at once
+	Op     string `json:"op"`
+	Name   string `json:"figure"`
 	// Base and New are the medians over trials of times and rates, and the means of what
 	// was counted. A figure without a trial has none.
 	Base *float64 `json:"base,omitempty"`
@@ -160,13 +161,13 @@ func (p *pair) cell(gates []Gate) Cell {
 	if p.base[0].cell.Arrivals == "closed" {
 		c.Load = "closed"
 	}
-	for _, op := range p.ops() {
+	for _, s := range p.operations() {
 		for _, is := range figures {
-			if is.timed() && !(has(p.base, op, is) && has(p.new, op, is)) {
+			if is.timed() && !(has(p.base, s, is) && has(p.new, s, is)) {
 				continue
 			}
-			f := Figure{Op: op, Name: is.name, Limit: is.limit, is: is}
-			if g := gateOf(gates, p.key, op, is.name); g != nil {
+			f := Figure{Stream: s.stream, Op: s.op, Name: is.name, Limit: is.limit, is: is}
+			if g := gateOf(gates, p.key, s, is.name); g != nil {
 				f.Gate = true
 				if g.limit >= 0 {
 					f.Limit = g.limit
@@ -179,10 +180,9 @@ func (p *pair) cell(gates []Gate) Cell {
 }
 
 // has reports whether all trials have a timed figure.
-func has(trials []trial, op string, f *figure) bool {
+func has(trials []trial, s operation, f *figure) bool {
 	for _, t := range trials {
-		o := t.cell.Ops[op]
-		if math.IsNaN(f.time(t.cell, &o)) {
+		if math.IsNaN(f.timeOf(t, s)) {
 			return false
 		}
 	}
@@ -226,8 +226,7 @@ func (f *Figure) values(trials []trial, n int) []float64 {
 	for i := range values {
 		values[i] = math.NaN()
 		if i < len(trials) && !trials[i].out {
-			o := trials[i].cell.Ops[f.Op]
-			values[i] = f.is.time(trials[i].cell, &o)
+			values[i] = f.is.timeOf(trials[i], f.operation())
 		}
 	}
 	return values
@@ -257,7 +256,7 @@ func (c *Comparison) judge(cell *Cell, p *pair) {
 			p.compareCount(f)
 		}
 		if f.Gate && f.Verdict == Worse {
-			c.Regressions = append(c.Regressions, name+" "+f.Op+"."+f.Name)
+			c.Regressions = append(c.Regressions, name+" "+f.operation().String()+"."+f.Name)
 		}
 	}
 	cell.Notes = append(cell.Notes, p.tooShort(cell.Figures)...)
@@ -344,8 +343,8 @@ func (c *Comparison) unused(gates []Gate) error {
 		for _, cell := range c.Cells {
 			k := key{cell.Model, cell.Engine, cell.Phase}
 			for _, f := range cell.Figures {
-				used = used || g.holds(k, f.Op, f.Name)
-				ops[f.Op] = true
+				used = used || g.holds(k, f.operation(), f.Name)
+				ops[f.operation().String()] = true
 			}
 			used = used || len(cell.Figures) == 0
 		}

@@ -351,7 +351,7 @@ func TestGates(t *testing.T) {
 		"list.p99:10":           "expected a limit such as 10%",
 		"list.p99:-1%":          "expected a limit",
 		"list.p99:NaN%":         "expected a limit",
-		"a/b/c/list.p99":        "expected [MODEL/[ENGINE/]][OP.]FIGURE[:LIMIT]",
+		"a/b/c/list.p99":        "expected [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT]",
 		"":                      `there is no figure ""`,
 		"[.p99":                 "is no pattern",
 		"list.p50,open.nothing": `there is no figure "nothing"`,
@@ -375,7 +375,7 @@ func TestGates(t *testing.T) {
 		{"james@plain-flags", "cassandra", "open", "rows", 0.05},
 		{"james@plain-flags", "hbase", "open", "rows", -1},
 	} {
-		if g := gateOf(gates, key{tc.model, tc.engine, "measure"}, tc.op, tc.figure); g == nil || math.Abs(g.limit-tc.want) > 1e-9 {
+		if g := gateOf(gates, key{tc.model, tc.engine, "measure"}, operation{"", tc.op}, tc.figure); g == nil || math.Abs(g.limit-tc.want) > 1e-9 {
 			t.Errorf("%v: %v", tc, g)
 		}
 	}

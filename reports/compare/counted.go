@@ -25,11 +25,11 @@ const (
 type count struct{ mean, deviation, n float64 }
 
 // pooled puts trials together.
-func pooled(trials []trial, op string, f *figure) count {
+func pooled(trials []trial, s operation, f *figure) count {
 	var n, sum, squares float64
 	for _, t := range trials {
-		o, ok := t.cell.Ops[op]
-		if !ok || o.Attempted() == 0 {
+		_, o := t.of(s)
+		if o.Attempted() == 0 {
 			continue
 		}
 		mean, deviation, of := f.count(&o)
@@ -43,7 +43,7 @@ func pooled(trials []trial, op string, f *figure) count {
 
 // compareCount compares a counted figure.
 func (p *pair) compareCount(f *Figure) {
-	b, n := pooled(p.base, f.Op, f.is), pooled(p.new, f.Op, f.is)
+	b, n := pooled(p.base, f.operation(), f.is), pooled(p.new, f.operation(), f.is)
 	f.Base, f.New = &b.mean, &n.mean
 	change := math.Abs(n.mean - b.mean)
 	relative := change / b.mean
@@ -55,7 +55,7 @@ func (p *pair) compareCount(f *Figure) {
 	}
 	err := math.Hypot(b.deviation/math.Sqrt(b.n), n.deviation/math.Sqrt(n.n))
 	few := min(b.n, n.n) < tellOperations
-	switch same := p.sameOperations(f.Op); {
+	switch same := p.sameOperations(f.operation()); {
 	case change <= leastChange*max(1, b.mean):
 		f.Verdict = Same
 	case f.is.name != "errors" && !same:
@@ -103,10 +103,10 @@ func (p *pair) sameTrials() bool {
 // sameOperations reports whether both sides attempted the operation equally often in
 // each trial. So it is in an open loop, and where a phase ends after so many
 // operations.
-func (p *pair) sameOperations(op string) bool {
+func (p *pair) sameOperations(s operation) bool {
 	attempted := func(trials []trial) (n, of int64) {
 		for _, t := range trials {
-			o := t.cell.Ops[op]
+			_, o := t.of(s)
 			n += o.Attempted()
 			of++
 		}

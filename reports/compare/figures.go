@@ -23,6 +23,12 @@ type figure struct {
 
 func (f *figure) timed() bool { return f.time != nil }
 
+// timeOf is the figure of an operation in a trial.
+func (f *figure) timeOf(t trial, s operation) float64 {
+	c, o := t.of(s)
+	return f.time(c, &o)
+}
+
 // higherIsBetter is true of rates alone.
 func (f *figure) higherIsBetter() bool { return f.name == "rate" }
 

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Gate says of some figures from which difference on they fail a comparison.
 type Gate struct {
 	text                      string
 	model, engine, op, figure string  // patterns of path.Match
+	stream                    string  // the same; "*" holds for the whole phase, too
 	limit                     float64 // negative: the figure's own
 }
 
@@ -19,7 +21,7 @@ type Gate struct {
 const DefaultGates = "*"
 
 // ParseGates reads gates such as "list.p99:10%,*.p50:5%,calls". Each is
-// [MODEL/[ENGINE/]][OP.]FIGURE[:LIMIT].
+// [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT].
 func ParseGates(text string) ([]Gate, error) {
 	var gates []Gate
 	for one := range strings.SplitSeq(text, ",") {
@@ -33,8 +35,8 @@ func ParseGates(text string) ([]Gate, error) {
 }
 
 func parseGate(text string) (Gate, error) {
-	g := Gate{text: text, model: "*", engine: "*", op: "*", limit: -1}
-	name, limit, limited := strings.Cut(text, ":")
+	g := Gate{text: text, model: "*", engine: "*", stream: "*", op: "*", limit: -1}
+	name, limit, limited := cutLimit(text)
 	if limited {
 		percent, err := strconv.ParseFloat(strings.TrimSuffix(limit, "%"), 64)
 		if err != nil || !strings.HasSuffix(limit, "%") || !(percent >= 0 && percent <= 1000) {
@@ -50,9 +52,12 @@ func parseGate(text string) (Gate, error) {
 		g.model = parts[0]
 	case 1:
 	default:
-		return g, fmt.Errorf("expected [MODEL/[ENGINE/]][OP.]FIGURE[:LIMIT]")
+		return g, fmt.Errorf("expected [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT]")
 	}
 	g.figure = parts[len(parts)-1]
+	if stream, figure, has := strings.Cut(g.figure, ":"); has {
+		g.stream, g.figure = stream, figure
+	}
 	if op, figure, has := strings.Cut(g.figure, "."); has && !knownFigure(g.figure) {
 		g.op, g.figure = op, figure
 	}
@@ -60,7 +65,7 @@ func parseGate(text string) (Gate, error) {
 		return g, fmt.Errorf("there is no figure %q; known are %s, and OP.FIGURE such as list.p99",
 			g.figure, strings.Join(figureNames(), ", "))
 	}
-	for _, pattern := range []string{g.model, g.engine, g.op} {
+	for _, pattern := range []string{g.model, g.engine, g.stream, g.op} {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return g, fmt.Errorf("%q is no pattern", pattern)
 		}
@@ -68,19 +73,32 @@ func parseGate(text string) (Gate, error) {
 	return g, nil
 }
 
+// cutLimit cuts off the limit: what follows the last colon, if that is no figure of a stream.
+func cutLimit(text string) (name, limit string, limited bool) {
+	at := strings.LastIndexByte(text, ':')
+	if at < 0 {
+		return text, "", false
+	}
+	if limit = text[at+1:]; !strings.HasSuffix(limit, "%") && strings.ContainsFunc(limit, unicode.IsLetter) {
+		return text, "", false
+	}
+	return text[:at], limit, true
+}
+
 // knownFigure reports whether a pattern matches the name of a figure.
 func knownFigure(pattern string) bool {
 	return slices.ContainsFunc(figureNames(), func(name string) bool { return match(pattern, name) })
 }
 
-// Holds reports whether the gate is of that figure of an operation in a phase.
-func (g *Gate) Holds(model, engine, phase, op, figure string) bool {
-	return g.holds(key{model, engine, phase}, op, figure)
+// Holds reports whether the gate is of that figure.
+func (g *Gate) Holds(p *Point) bool {
+	return g.holds(key{p.Model, p.Engine, p.Phase}, operation{p.Stream, p.Op}, p.Figure)
 }
 
 // holds reports whether the gate is of that figure.
-func (g *Gate) holds(k key, op, figure string) bool {
-	return match(g.model, k.model) && match(g.engine, k.engine) && match(g.op, op) && match(g.figure, figure)
+func (g *Gate) holds(k key, s operation, figure string) bool {
+	return match(g.model, k.model) && match(g.engine, k.engine) &&
+		match(g.stream, s.stream) && match(g.op, s.op) && match(g.figure, figure)
 }
 
 func match(pattern, name string) bool {
@@ -89,9 +107,9 @@ func match(pattern, name string) bool {
 }
 
 // gateOf is the last of the gates that holds for a figure.
-func gateOf(gates []Gate, k key, op, figure string) *Gate {
+func gateOf(gates []Gate, k key, s operation, figure string) *Gate {
 	for i := len(gates) - 1; i >= 0; i-- {
-		if gates[i].holds(k, op, figure) {
+		if gates[i].holds(k, s, figure) {
 			return &gates[i]
 		}
 	}

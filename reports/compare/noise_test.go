@@ -22,6 +22,7 @@ type noise struct {
 	modes        float64 // every other trial, drawn, is slower by this: where the store's memory lies
 	spells       int     // half-seconds of a trial, of which some are faster: nobody else uses the processor's other half
 	slowedBy     float64 // the first operation of the new build takes as many times as long
+	streams      int     // at once, of which each carries out all operations; only those of the first are slowed
 }
 
 // quiet and busy are a machine that has nothing else to do, and one that has.
@@ -32,6 +33,9 @@ var (
 	// A virtual machine with nothing else on it, in trials of 1.5 and of 10 seconds: see docs/compare.md.
 	short = noise{ops: 20, machine: 0.025, own50: 0.01, own99: 0.03, spells: 3}
 	long  = noise{ops: 20, machine: 0.025, own50: 0.01, own99: 0.03, spells: 20}
+	// Streams of their own: a comparison has three times as many figures.
+	quietStreams = noise{ops: 20, machine: 0.015, own50: 0.015, own99: 0.04, streams: 2}
+	busyStreams  = noise{ops: 20, machine: 0.015, own50: 0.015, own99: 0.04, disturbed: 0.15, drift: 0.03, walk: 0.015, streams: 2}
 )
 
 // spell is how much faster a trial is for the spells in it: the median of its half-seconds.
@@ -79,19 +83,44 @@ func (w noise) sides(random *rand.Rand, n int, turns bool) (base, new Side) {
 		}
 		c := cell(len(r.Cells)+1, t)
 		machine += w.spell(random)
+		for s := range w.streams {
+			c.Streams = append(c.Streams, reports.Stream{Name: fmt.Sprintf("stream%d", s), Arrivals: "poisson", Ops: map[string]reports.Op{}})
+		}
 		for i := range w.ops {
 			slower := 0.0
 			if r == f && i == 0 && w.slowedBy > 0 {
 				slower = math.Log(w.slowedBy)
 			}
-			tail := math.Sqrt(2 / (random.ExpFloat64() + random.ExpFloat64())) // Student's t with 4 degrees of freedom
-			p50 := 200e3 * math.Exp(machine+slower+random.NormFloat64()*w.own50)
-			p99 := 2e6 * math.Exp(2*machine+slower+random.NormFloat64()*w.own99*tail)
-			c.Ops[fmt.Sprintf("op%02d", i)] = op(1000, int64(p50), int64(p99))
+			w.carryOut(random, &c, fmt.Sprintf("op%02d", i), machine, slower)
 		}
 		r.Cells = append(r.Cells, c)
 	}
 	return Side{"base", []*reports.Run{b}}, Side{"new", []*reports.Run{f}}
+}
+
+// carryOut makes an operation of a cell, and of its streams: the phase's percentiles lie between theirs.
+func (w noise) carryOut(random *rand.Rand, c *reports.Cell, name string, machine, slower float64) {
+	drawn := func(slower float64) (p50, p99 float64) {
+		tail := math.Sqrt(2 / (random.ExpFloat64() + random.ExpFloat64())) // Student's t with 4 degrees of freedom
+		p50 = 200e3 * math.Exp(machine+slower+random.NormFloat64()*w.own50)
+		return p50, 2e6 * math.Exp(2*machine+slower+random.NormFloat64()*w.own99*tail)
+	}
+	if w.streams == 0 {
+		p50, p99 := drawn(slower)
+		c.Ops[name] = op(1000, int64(p50), int64(p99))
+		return
+	}
+	var sum50, sum99 float64
+	for s := range c.Streams {
+		if s > 0 {
+			slower = 0
+		}
+		p50, p99 := drawn(slower)
+		c.Streams[s].Ops[name] = op(1000, int64(p50), int64(p99))
+		sum50, sum99 = sum50+p50, sum99+p99
+	}
+	n := float64(len(c.Streams))
+	c.Ops[name] = op(1000*int64(n), int64(sum50/n), int64(sum99/n))
 }
 
 var began = time.Date(2026, 11, 22, 4, 0, 0, 0, time.UTC)
@@ -130,12 +159,16 @@ func op(count, p50, p99 int64) reports.Op {
 }
 
 // slowdown says of one comparison whether any figure differs, and whether the slowed ones
-// were found: p50 of the first operation.
-func slowdown(c *Comparison) (any, found bool) {
-	for _, f := range c.Cells[0].Figures {
-		differs := f.Verdict == Worse || f.Verdict == Better
-		any = any || differs
-		found = found || f.Op == "op00" && f.Name == "p50" && f.Verdict == Worse
+// were found: p50 of the first operation, of the first stream if there are streams.
+func (w noise) slowdown(c *Comparison) (any, found bool) {
+	slowed := operation{op: "op00"}
+	if w.streams > 0 {
+		slowed.stream = "stream0"
+	}
+	for i := range c.Cells[0].Figures {
+		f := &c.Cells[0].Figures[i]
+		any = any || f.Verdict == Worse || f.Verdict == Better
+		found = found || f.operation() == slowed && f.Name == "p50" && f.Verdict == Worse
 	}
 	return any, found
 }
@@ -154,7 +187,7 @@ func (w noise) rates(seed uint64, comparisons, n int, turns bool, arrangements i
 			if err != nil {
 				return 0, 0, err
 			}
-			any, hit := slowdown(c)
+			any, hit := w.slowdown(c)
 			switch {
 			case slowedBy == 1 && any:
 				falseAlarms++

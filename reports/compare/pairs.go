@@ -49,6 +49,7 @@ func pairs(base, new Side, force bool) (all []*pair, alone []string) {
 		}
 		p := &pair{key: k, base: b[k], new: n[k]}
 		p.check(force)
+		p.notes = append(p.notes, p.streamsAlone()...)
 		all = append(all, p)
 	}
 	for _, k := range others {
@@ -128,30 +129,6 @@ func timed(trials []trial) int {
 		}
 	}
 	return n
-}
-
-// ops are the operations that both sides carried out, the most frequent first.
-func (p *pair) ops() []string {
-	attempted := func(trials []trial) map[string]int64 {
-		most := map[string]int64{}
-		for _, t := range trials {
-			for name, o := range t.cell.Ops {
-				most[name] = max(most[name], o.Attempted())
-			}
-		}
-		return most
-	}
-	base, fresh := attempted(p.base), attempted(p.new)
-	var names []string
-	for name, n := range base {
-		if n > 0 && fresh[name] > 0 {
-			names = append(names, name)
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(base[b], base[a]), cmp.Compare(a, b))
-	})
-	return names
 }
 
 // interleaved reports whether the trials of all pairs took turns: a trial of each side

@@ -27,9 +27,10 @@ func Measures() []Measure {
 // Point is one figure of one operation in one run: the median over trials of a time or a
 // rate, the mean of what was counted. Times are nanoseconds.
 type Point struct {
-	Model, Engine, Phase, Op string
-	Figure                   string
-	Value                    float64
+	Model, Engine, Phase string
+	Stream, Op           string // Stream is "" for the whole phase
+	Figure               string
+	Value                float64
 }
 
 // Points are the figures of a run, those of its first phase first. Phases that are not ok have none,
@@ -42,10 +43,10 @@ func Points(r *reports.Run) []Point {
 		if p.check(false); p.why != "" {
 			continue
 		}
-		for _, op := range p.ops() {
+		for _, s := range p.operations() {
 			for _, f := range figures {
-				if v := f.value(p.base, op); !math.IsNaN(v) {
-					all = append(all, Point{k.model, k.engine, k.phase, op, f.name, v})
+				if v := f.value(p.base, s); !math.IsNaN(v) {
+					all = append(all, Point{k.model, k.engine, k.phase, s.stream, s.op, f.name, v})
 				}
 			}
 		}
@@ -54,14 +55,14 @@ func Points(r *reports.Run) []Point {
 }
 
 // value is the figure of an operation over trials, or NaN.
-func (f *figure) value(trials []trial, op string) float64 {
+func (f *figure) value(trials []trial, s operation) float64 {
 	if !f.timed() {
-		return pooled(trials, op, f).mean
+		return pooled(trials, s, f).mean
 	}
 	var logs []float64
 	for _, t := range trials {
-		if o, ok := t.cell.Ops[op]; ok && !t.out {
-			logs = append(logs, f.time(t.cell, &o))
+		if !t.out {
+			logs = append(logs, f.timeOf(t, s))
 		}
 	}
 	return math.Exp(median(logs))
@@ -81,12 +82,12 @@ func Counted(base, new *reports.Run, model, engine, phase string) []Figure {
 		return nil
 	}
 	var differ []Figure
-	for _, op := range p.ops() {
+	for _, s := range p.operations() {
 		for _, is := range figures {
 			if is.timed() {
 				continue
 			}
-			f := Figure{Op: op, Name: is.name, is: is}
+			f := Figure{Stream: s.stream, Op: s.op, Name: is.name, is: is}
 			if is.name == "errors" {
 				f.Limit = is.limit
 			}

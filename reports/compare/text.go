@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/reports/units"
 )
@@ -154,6 +155,9 @@ func (b Build) describe() string {
 // wide is how many columns a whole row takes.
 const wide = 78
 
+// nameWidth is how many columns the name of a figure has.
+const nameWidth = 19
+
 func (t *text) narrow() bool { return t.width < wide }
 
 // row writes a row of the table. A narrow one has no interval and no limit.
@@ -162,10 +166,10 @@ func (t *text) row(name, base, fresh, ratio, limit, said string) {
 		var interval bool
 		ratio, _, interval = strings.Cut(ratio, " ")
 		t.cut = t.cut || interval
-		t.line("  %-19s %7s %7s %6s %s", name, base, fresh, ratio, said)
+		t.line("  %-*s %7s %7s %6s %s", nameWidth, name, base, fresh, ratio, said)
 		return
 	}
-	t.line("  %-19s %7s %7s  %-18s %5s  %s", name, base, fresh, ratio, limit, said)
+	t.line("  %-*s %7s %7s  %-18s %5s  %s", nameWidth, name, base, fresh, ratio, limit, said)
 }
 
 func (t *text) cell(c *Cell, all bool) {
@@ -183,7 +187,12 @@ func (t *text) cell(c *Cell, all bool) {
 		t.row("", "base", "new", "ratio", "limit", "")
 	}
 	for _, f := range rows {
-		t.row(f.Op+" "+f.Name, f.value(f.Base), f.value(f.New), f.interval(), f.limit(), f.said())
+		name := f.operation().String() + " " + f.Name
+		if f.Stream != "" && utf8.RuneCountInString(name) > nameWidth { // a stream's name may be long
+			t.line("  %s", name)
+			name = ""
+		}
+		t.row(name, f.value(f.Base), f.value(f.New), f.interval(), f.limit(), f.said())
 	}
 	for _, l := range left {
 		t.wrap("  ", "", l)
@@ -210,7 +219,7 @@ func (c *Cell) rows(all bool) (rows []*Figure, left []string) {
 			if untold[f.Why] == nil {
 				whys = append(whys, f.Why)
 			}
-			untold[f.Why] = append(untold[f.Why], f.Op+" "+f.Name)
+			untold[f.Why] = append(untold[f.Why], f.operation().String()+" "+f.Name)
 		case !f.is.timed() && *f.Base == *f.New:
 			equal++
 		default:

@@ -62,6 +62,7 @@ type Figure struct {
 	Model  string `json:"model"`
 	Engine string `json:"engine"`
 	Phase  string `json:"phase"`
+	Stream string `json:"stream,omitempty"` // whose figure it is, where a phase runs several streams at once
 	Op     string `json:"op"`
 	Name   string `json:"figure"`
 	// Values has one for each run of the series, null where the run has none. Times are
@@ -88,15 +89,23 @@ type Change struct {
 // Where names the phase, model and engine of the figure.
 func (f *Figure) Where() string { return f.Model + "/" + f.Engine + "/" + f.Phase }
 
+// Of names the operation: list, or readers:list of a stream.
+func (f *Figure) Of() string {
+	if f.Stream == "" {
+		return f.Op
+	}
+	return reports.StreamOp(f.Stream, f.Op)
+}
+
 // String names the figure, such as james/embedded/measure list.p99.
-func (f *Figure) String() string { return f.Where() + " " + f.Op + "." + f.Name }
+func (f *Figure) String() string { return f.Where() + " " + f.Of() + "." + f.Name }
 
 // Asked says which figures are wanted. None: all.
 type Asked []compare.Gate
 
 func (a Asked) holds(p *compare.Point) bool {
 	return len(a) == 0 || slices.ContainsFunc(a, func(g compare.Gate) bool {
-		return g.Holds(p.Model, p.Engine, p.Phase, p.Op, p.Figure)
+		return g.Holds(p)
 	})
 }
 
@@ -154,7 +163,7 @@ func (s *Series) figures(asked Asked) {
 				n = len(s.Figures)
 				at[p] = n
 				s.Figures = append(s.Figures, Figure{
-					Model: p.Model, Engine: p.Engine, Phase: p.Phase, Op: p.Op, Name: p.Figure,
+					Model: p.Model, Engine: p.Engine, Phase: p.Phase, Stream: p.Stream, Op: p.Op, Name: p.Figure,
 					Values: make([]*float64, len(s.Runs)), Changes: []Change{}, Measure: measures[p.Figure],
 				})
 			}
@@ -194,7 +203,7 @@ func (s *Series) counted() {
 					differ[from] = compare.Counted(s.Runs[from].run, s.Runs[i].run, k.model, k.engine, k.phase)
 				}
 				for _, c := range differ[from] {
-					if f.Op == c.Op && f.Name == c.Name {
+					if f.Stream == c.Stream && f.Op == c.Op && f.Name == c.Name {
 						f.Changes = append(f.Changes, Change{Run: i, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact})
 						was[n] = i
 					}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,46 @@ func TestTimesChange(t *testing.T) {
 	want := fmt.Sprintf("james/embedded/measure list.p50 run %d worse\njames/embedded/measure list.p99 run %[1]d worse", slowedAt)
 	if got := changes(&h.Series[0]); got != want {
 		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// What changed in one stream is told of that stream, and what only one stream asks for is told once.
+func TestStreamsChange(t *testing.T) {
+	dir := t.TempDir()
+	for night := range 4 {
+		r := nightly(night)
+		c := &r.Cells[0]
+		c.Streams = []reports.Stream{
+			{Name: "readers", Arrivals: "poisson", Ops: map[string]reports.Op{"list": c.Ops["list"]}},
+			{Name: "crawler", Arrivals: "poisson", Ops: map[string]reports.Op{"list": c.Ops["list"], "open": c.Ops["open"]}},
+		}
+		change(r, "list", func(o *reports.Op) { o.Count *= 2 }) // those of both
+		if night >= 2 {
+			o := c.Streams[0].Ops["list"]
+			o.Store.Calls = 3
+			c.Streams[0].Ops["list"] = o
+		}
+		put(t, dir, fmt.Sprint(night), r)
+	}
+	s := historyOf(t, dir, nil).Series[0]
+	if got, want := changes(&s), "james/embedded/measure readers:list.calls run 2 worse exact"; got != want {
+		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
+	}
+	var names []string
+	for i := range s.Figures {
+		if s.Figures[i].Name == "calls" {
+			names = append(names, s.Figures[i].Of())
+		}
+	}
+	if want := []string{"list", "readers:list", "crawler:list", "crawler:open"}; !slices.Equal(names, want) {
+		t.Errorf("figures of %q, want %q", names, want)
+	}
+	gates, err := compare.ParseGates("readers:list.p99")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one := historyOf(t, dir, gates).Series[0]; len(one.Figures) != 1 || one.Figures[0].String() != "james/embedded/measure readers:list.p99" {
+		t.Errorf("figures %+v, want that of one stream", one.Figures)
 	}
 }
 

@@ -114,7 +114,7 @@ func (f *Figure) otavaColumn() string {
 	if f.Measure.HigherIsBetter {
 		unit = "per_s"
 	}
-	return word(f.Op) + "." + f.Name + "_" + unit
+	return word(strings.Replace(f.Of(), ":", ".", 1)) + "." + f.Name + "_" + unit
 }
 
 // word makes a name one that YAML, CSV and a file system take as it is.

@@ -74,7 +74,7 @@ func (p *historyPart) draw(asked bool) {
 		if drawn := asked || f.Name == "p50" || f.Name == "p99" || len(f.Changes) > 0; !drawn {
 			continue
 		}
-		k := key{f.Phase, f.Op, f.Name}
+		k := key{f.Phase, f.Of(), f.Name}
 		if of[k] == nil {
 			order = append(order, k)
 		}

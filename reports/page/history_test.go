@@ -29,6 +29,9 @@ func writeHistory(t testing.TB, sources ...Source) string {
 				ops[name] = o
 			}
 			r.Cells[n].Ops, r.Cells[n].Verdict = ops, reports.OK
+			readers := ops["list"]
+			readers.Count--
+			r.Cells[n].Streams = []reports.Stream{{Name: "readers", Arrivals: "poisson", Ops: map[string]reports.Op{"list": readers}}}
 		}
 		text, err := json.Marshal(&r)
 		if err != nil {
@@ -60,7 +63,8 @@ func TestHistoryPage(t *testing.T) {
 	got := writeHistory(t, sample(t), sample(t), sample(t))
 	for _, want := range []string{
 		"<h1>3 runs of results</h1>", "<h3>What changed</h3>", "james/embedded/measure list.calls", "worse, exact",
-		"<figcaption>list p50, ", "<figcaption>list calls, ", "<polyline", "notes &lt;script&gt;: is not a run directory",
+		"<figcaption>list p50, ", "<figcaption>list calls, ", "james/embedded/measure readers:list.calls", "<figcaption>readers:list p99, ",
+		"<polyline", "notes &lt;script&gt;: is not a run directory",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q", want)

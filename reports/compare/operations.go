@@ -1,0 +1,121 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+// operation is what figures are of: an operation of a whole phase, or of one of the streams
+// that the phase runs at once.
+type operation struct{ stream, op string }
+
+// String is the operation, or STREAM:OPERATION.
+func (s operation) String() string {
+	if s.stream == "" {
+		return s.op
+	}
+	return reports.StreamOp(s.stream, s.op)
+}
+
+func (f *Figure) operation() operation { return operation{f.Stream, f.Op} }
+
+// of is the operation in the trial, with the cell that it is of. A trial without it has an
+// operation that was never attempted.
+func (t *trial) of(s operation) (*reports.Cell, reports.Op) {
+	if s.stream == "" {
+		return t.cell, t.cell.Ops[s.op]
+	}
+	if one := t.cell.Stream(s.stream); one != nil {
+		return t.cell.Alone(one), one.Ops[s.op]
+	}
+	return t.cell, reports.Op{}
+}
+
+// streams are the names of the streams of some trials, in their order.
+func streams(trials []trial) (names []string) {
+	for _, t := range trials {
+		for i := range t.cell.Streams {
+			if name := t.cell.Streams[i].Name; !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// streamsAlone says which streams only one side has.
+func (p *pair) streamsAlone() (notes []string) {
+	base, fresh := streams(p.base), streams(p.new)
+	for _, side := range []struct {
+		name         string
+		have, others []string
+	}{{"base", base, fresh}, {"new", fresh, base}} {
+		for _, name := range side.have {
+			if !slices.Contains(side.others, name) {
+				notes = append(notes, fmt.Sprintf("only %s has stream %s: its figures are not compared", side.name, name))
+			}
+		}
+	}
+	return notes
+}
+
+// operations are what both sides carried out: operations of the phase, then those of its
+// streams, the most frequent first. What only one stream asks for is that stream's: of the
+// phase it would be the same figures again.
+func (p *pair) operations() []operation {
+	all := p.carriedOut("")
+	var own []operation
+	for _, name := range streams(p.base) {
+		own = append(own, p.carriedOut(name)...)
+	}
+	all = slices.DeleteFunc(all, func(s operation) bool {
+		return slices.ContainsFunc(own, func(of operation) bool { return of.op == s.op && p.onlyIn(of) })
+	})
+	return append(all, own...)
+}
+
+// carriedOut are the operations of a stream, or of the phase, that both sides carried out, the most
+// frequent first.
+func (p *pair) carriedOut(stream string) []operation {
+	attempted := func(trials []trial) map[string]int64 {
+		most := map[string]int64{}
+		for _, t := range trials {
+			ops := t.cell.Ops
+			if stream != "" {
+				ops = nil
+				if one := t.cell.Stream(stream); one != nil {
+					ops = one.Ops
+				}
+			}
+			for name, o := range ops {
+				most[name] = max(most[name], o.Attempted())
+			}
+		}
+		return most
+	}
+	base, fresh := attempted(p.base), attempted(p.new)
+	var all []operation
+	for name, n := range base {
+		if n > 0 && fresh[name] > 0 {
+			all = append(all, operation{stream, name})
+		}
+	}
+	slices.SortFunc(all, func(a, b operation) int {
+		return cmp.Or(cmp.Compare(base[b.op], base[a.op]), cmp.Compare(a.op, b.op))
+	})
+	return all
+}
+
+// onlyIn reports whether in all trials all operations of that name were of that stream.
+func (p *pair) onlyIn(s operation) bool {
+	for _, t := range slices.Concat(p.base, p.new) {
+		whole, own := t.cell.Ops[s.op], reports.Op{}
+		if _, own = t.of(s); own.Attempted() != whole.Attempted() {
+			return false
+		}
+	}
+	return true
+}
