@@ -41,9 +41,14 @@ type lines struct {
 	start []int
 }
 
+// newLines has room for so many bytes and a little more, in lines of a length.
+func newLines(size, length int) lines {
+	return lines{make([]byte, 0, size+size/64), make([]int, 0, size/length)}
+}
+
 func (l *lines) end() { l.start = append(l.start, len(l.text)) }
 
-// latest are the pools made last. They take 100 ms of a processor to make, and one run
+// latest are the pools made last. They take 50 ms of a processor to make, and one run
 // needs them several times.
 var latest struct {
 	sync.Mutex
@@ -65,7 +70,13 @@ func poolsOf(seed uint64) *pools {
 func newPools(seed uint64) *pools {
 	var r random.Rand
 	r.Seed(seed, streamPools, 0)
-	p := &pools{}
+	p := &pools{
+		text:   newLines(textPool, 70),
+		html:   newLines(htmlPool, 40),
+		quoted: newLines(htmlPool*33/32, 50),
+		binary: make([]byte, binaryPool),
+		base64: make([]byte, 0, binaryPool/base64Line*base64Text),
+	}
 	words := newVocabulary(&r)
 	p.text.end()
 	for len(p.text.text) < textPool {
@@ -85,7 +96,6 @@ func newPools(seed uint64) *pools {
 		p.quoted.text = appendQuoted(p.quoted.text, p.html.text[at:])
 		p.quoted.end()
 	}
-	p.binary = make([]byte, binaryPool)
 	for i := 0; i+8 <= len(p.binary); i += 8 {
 		v := r.Uint64()
 		for j := range 8 {
@@ -111,13 +121,13 @@ var htmlTags = []string{
 // well text compresses: about 2:1 with flate, as real mail does (PEERS: ElasticInbox).
 type vocabulary struct {
 	words [vocabularySize]string
-	often random.Zipf
+	often random.Ranks
 }
 
 const vocabularySize = 20_000
 
 func newVocabulary(r *random.Rand) *vocabulary {
-	v := &vocabulary{often: random.NewZipf(0.75, vocabularySize)}
+	v := &vocabulary{often: random.NewRanks(random.NewZipf(0.75, vocabularySize))}
 	const vowels, consonants = "eaoiu", "tnshrdlcmfpgwybvk"
 	letters := random.NewZipf(0.5, len(consonants))
 	for i := range v.words {

@@ -55,11 +55,16 @@ func (z *Zipf) inverse(h float64) float64 {
 // Rank draws a rank from 1 to n.
 func (z *Zipf) Rank(r *Rand) int {
 	for {
-		h := z.lo + r.Float64()*z.span
-		x := z.inverse(h)
-		k := min(max(math.Floor(x+0.5), 1), z.n)
-		if k-x <= z.sure || h >= z.integral(k+0.5)-math.Exp(-z.s*math.Log(k)) {
-			return int(k)
+		if k, kept := z.rank(r.Float64()); kept {
+			return k
 		}
 	}
+}
+
+// rank is the rank of a random number in [0, 1), and whether it is kept.
+func (z *Zipf) rank(u float64) (k int, kept bool) {
+	h := z.lo + u*z.span
+	x := z.inverse(h)
+	f := min(max(math.Floor(x+0.5), 1), z.n)
+	return int(f), f-x <= z.sure || h >= z.integral(f+0.5)-math.Exp(-z.s*math.Log(f))
 }
