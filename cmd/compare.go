@@ -48,12 +48,12 @@ sure the verdicts are.
 
 --fail-over names the figures that fail the comparison and from which
 difference on, as [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT] with * for any
-name. Figures are p50, p99, p99.9, rate, errors, calls, rows and bytes. Where a
-phase runs several streams at once, each stream has figures of its own; without
-STREAM: an entry holds for the phase and for all of its streams. Without
---fail-over each of them fails, p50, rate, rows and bytes over 5%, p99 over 10%,
-p99.9 over 20%, errors over 0.1% of the operations, and calls with any
-difference.
+name. Figures are p50, p99, p99.9, rate, max-rate, errors, calls, rows and
+bytes. Where a phase runs several streams at once, each stream has figures of
+its own; without STREAM: an entry holds for the phase and for all of its
+streams. Without --fail-over each of them fails, p50, rate, rows and bytes over
+5%, p99 and max-rate (of --find-max) over 10%, p99.9 over 20%, errors over 0.1%
+of the operations, and calls with any difference.
 
 Runs that differ in workload, seed, schema, engine, machine or settings are
 refused. The exit status is 3 if a figure is worse, or if a phase is ok in BASE

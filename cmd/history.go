@@ -37,14 +37,15 @@ changed.
 
 Calls, rows and bytes are counted: they are compared from run to run, and a
 change is told with the run at which it came. Times vary: a change of p50, p99,
-p99.9 or rate is told where few other orders of the runs would part them as
-well, and if it matters (5%, 10%, 20%, 5%). That takes runs: the text says how
-many. docs/history.md says how sure it is.
+p99.9, rate or max-rate (the highest rate, of --find-max) is told where few
+other orders of the runs would part them as well, and if it matters (5%, 10%,
+20%, 5%, 10%). That takes runs: the text says how many. docs/history.md says how
+sure it is.
 
 --metric draws the trend of a figure, as [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE
 with * for any name; without STREAM: also those of each stream. Figures are p50,
-p99, p99.9, rate, errors, calls, rows and bytes. Only these are then looked
-through for changes, which takes fewer runs.
+p99, p99.9, rate, max-rate, errors, calls, rows and bytes. Only these are then
+looked through for changes, which takes fewer runs.
 
 -o writes one HTML page with the trends as pictures. --otava writes what Apache
 Otava, which finds changes in series of benchmarks, reads: a CSV file for each

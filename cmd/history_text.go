@@ -166,6 +166,10 @@ func (t *historyText) bars(s *history.Series, f *history.Figure) {
 	if t.width < 60 {
 		build = 0 // the list of runs has it
 	}
+	value := 8
+	for i := range f.Values {
+		value = max(value, utf8.RuneCountInString(f.Shown(i)))
+	}
 	for i, v := range f.Values {
 		for j := range f.Changes {
 			if c := &f.Changes[j]; c.Run == i {
@@ -176,14 +180,11 @@ func (t *historyText) bars(s *history.Series, f *history.Figure) {
 		if build > 0 {
 			head += fmt.Sprintf("%-*s  ", build, units.OneLine(s.Runs[i].Build()))
 		}
-		text, bar := "-", ""
-		if v != nil {
-			text = f.Measure.Text(*v)
-			if most > 0 {
-				bar = "  " + barOf(*v/most, max(8, t.width-utf8.RuneCountInString(head)-11))
-			}
+		bar := ""
+		if v != nil && most > 0 {
+			bar = "  " + barOf(*v/most, max(8, t.width-utf8.RuneCountInString(head)-value-3))
 		}
-		t.b.WriteString(fmt.Sprintf("%s%8s%s\n", head, text, bar))
+		t.b.WriteString(fmt.Sprintf("%s%*s%s\n", head, value, f.Shown(i), bar))
 	}
 }
 

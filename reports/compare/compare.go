@@ -78,6 +78,10 @@ type Figure struct {
 	// was counted. A figure without a trial has none.
 	Base *float64 `json:"base,omitempty"`
 	New  *float64 `json:"new,omitempty"`
+	// BaseUncertainty and NewUncertainty are of a highest rate: half of the bracket that a
+	// search ended with, the median over trials. The interval of the ratio does not rest on them.
+	BaseUncertainty *float64 `json:"base_uncertainty,omitempty"`
+	NewUncertainty  *float64 `json:"new_uncertainty,omitempty"`
 	// Ratio is new/base, with the bounds of its interval. All intervals of a comparison
 	// hold together with 95% confidence.
 	Ratio   *float64 `json:"ratio,omitempty"`
@@ -161,12 +165,16 @@ func (p *pair) cell(gates []Gate) Cell {
 	if p.base[0].cell.Arrivals == "closed" {
 		c.Load = "closed"
 	}
+	search := p.searched()
 	for _, s := range p.operations() {
 		for _, is := range figures {
-			if is.timed() && !(has(p.base, s, is) && has(p.new, s, is)) {
+			if !s.has(is, search) || is.timed() && !(has(p.base, s, is) && has(p.new, s, is)) {
 				continue
 			}
 			f := Figure{Stream: s.stream, Op: s.op, Name: is.name, Limit: is.limit, is: is}
+			if is.found != nil {
+				f.BaseUncertainty, f.NewUncertainty = number(uncertainty(p.base)), number(uncertainty(p.new))
+			}
 			if g := gateOf(gates, p.key, s, is.name); g != nil {
 				f.Gate = true
 				if g.limit >= 0 {

@@ -306,8 +306,11 @@ func TestRefused(t *testing.T) {
 		"durability of embedded: power in old, process in fresh":        func(r *reports.Run) { r.Cells[0].Durability = "process" },
 		"setting embedded.compression: snappy in old, none in fresh":    func(r *reports.Run) { delete(r.Settings, "embedded.compression") },
 		"mail file: none in old, a.mbox 12345678 in fresh":              func(r *reports.Run) { r.Mail = &reports.MailInfo{File: "a.mbox", SHA256: "1234567890"} },
-		"fresh was interrupted":                                         func(r *reports.Run) { r.Interrupted = true },
-		"no model, engine and phase was measured in both":               func(r *reports.Run) { r.Cells = nil },
+		"search for the highest rate: none in old, from the phase's rate up to 1.00M/s, within 5%, in steps of 5s in fresh": func(r *reports.Run) {
+			r.Config.FindMax = &reports.FindMax{Max: 1e6, Precision: 0.05, Step: 5}
+		},
+		"fresh was interrupted":                           func(r *reports.Run) { r.Interrupted = true },
+		"no model, engine and phase was measured in both": func(r *reports.Run) { r.Cells = nil },
 	} {
 		base, fresh := pairOf(4)
 		change(fresh.Runs[0])
@@ -347,7 +350,7 @@ func TestShardIsRefused(t *testing.T) {
 
 func TestGates(t *testing.T) {
 	for text, want := range map[string]string{
-		"lst.p98":               `there is no figure "p98"; known are p50, p99, p99.9, rate, errors, calls, rows, bytes`,
+		"lst.p98":               `there is no figure "p98"; known are p50, p99, p99.9, rate, max-rate, errors, calls, rows, bytes`,
 		"list.p99:10":           "expected a limit such as 10%",
 		"list.p99:-1%":          "expected a limit",
 		"list.p99:NaN%":         "expected a limit",

@@ -157,6 +157,14 @@ func settings(r *reports.Run) map[string]string {
 		"kept data folder": strconv.FormatBool(c.Data),
 		"shards":           strconv.Itoa(r.Generators()),
 	}
+	if f := c.FindMax; f != nil {
+		from := "the phase's rate"
+		if f.From > 0 {
+			from = perSecond(f.From)
+		}
+		s["search for the highest rate"] = fmt.Sprintf("from %s up to %s, within %s, in steps of %gs",
+			from, perSecond(f.Max), reports.Percent(f.Precision), f.Step)
+	}
 	for name, value := range r.Settings {
 		s["setting "+name] = value
 	}

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"slices"
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/units"
@@ -16,28 +17,35 @@ type figure struct {
 	text  func(v float64) string
 	// time is the logarithm of a timed figure, or NaN if a trial does not have it.
 	time func(c *reports.Cell, o *reports.Op) float64
+	// found is the figure of a search for the highest rate: see maxRate.
+	found func(*reports.SearchResult) (value, uncertain float64)
 	// count is a counted figure: its mean over operations, its standard deviation, and of
 	// how many operations.
 	count func(o *reports.Op) (mean, deviation, n float64)
 }
 
-func (f *figure) timed() bool { return f.time != nil }
+func (f *figure) timed() bool { return f.count == nil }
 
 // timeOf is the figure of an operation in a trial.
 func (f *figure) timeOf(t trial, s operation) float64 {
+	if f.found != nil {
+		rate, _ := t.maxRate()
+		return math.Log(rate)
+	}
 	c, o := t.of(s)
 	return f.time(c, &o)
 }
 
 // higherIsBetter is true of rates alone.
-func (f *figure) higherIsBetter() bool { return f.name == "rate" }
+func (f *figure) higherIsBetter() bool { return f.name == "rate" || f.found != nil }
 
 // figures in the order in which they are shown.
 var figures = []*figure{
 	percentile("p50", 0.5, 0.05, func(l *reports.Latency) int64 { return l.P50 }),
 	percentile("p99", 0.99, 0.10, func(l *reports.Latency) int64 { return l.P99 }),
 	percentile("p99.9", 0.999, 0.20, func(l *reports.Latency) int64 { return l.P999 }),
-	{name: "rate", limit: 0.05, text: func(v float64) string { return units.Amount(v) + "/s" }, time: rate},
+	{name: "rate", limit: 0.05, text: perSecond, time: rate},
+	{name: "max-rate", limit: 0.10, text: perSecond, found: maxRate},
 	{name: "errors", limit: 0.001, text: func(v float64) string { return units.Amount(100*v) + "%" }, count: failures},
 	{name: "calls", text: units.Amount, count: counted(func(s *reports.StoreCost) (float64, float64) {
 		return s.Calls, s.CallsDeviation
@@ -49,6 +57,12 @@ var figures = []*figure{
 		return s.BytesRead + s.BytesWritten, s.BytesDeviation
 	})},
 }
+
+func figureNamed(name string) *figure {
+	return figures[slices.IndexFunc(figures, func(f *figure) bool { return f.name == name })]
+}
+
+func perSecond(v float64) string { return units.Amount(v) + "/s" }
 
 func figureNames() []string {
 	var names []string

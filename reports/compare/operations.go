@@ -63,7 +63,7 @@ func (p *pair) streamsAlone() (notes []string) {
 }
 
 // operations are what both sides carried out: operations of the phase, then those of its
-// streams, the most frequent first. What only one stream asks for is that stream's: of the
+// streams, the most frequent first; before them the search for the highest rate. What only one stream asks for is that stream's: of the
 // phase it would be the same figures again.
 func (p *pair) operations() []operation {
 	all := p.carriedOut("")
@@ -74,7 +74,10 @@ func (p *pair) operations() []operation {
 	all = slices.DeleteFunc(all, func(s operation) bool {
 		return slices.ContainsFunc(own, func(of operation) bool { return of.op == s.op && p.onlyIn(of) })
 	})
-	return append(all, own...)
+	if all = append(all, own...); p.searched() {
+		all = append([]operation{searched}, all...)
+	}
+	return all
 }
 
 // carriedOut are the operations of a stream, or of the phase, that both sides carried out, the most

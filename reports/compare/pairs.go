@@ -50,6 +50,7 @@ func pairs(base, new Side, force bool) (all []*pair, alone []string) {
 		p := &pair{key: k, base: b[k], new: n[k]}
 		p.check(force)
 		p.notes = append(p.notes, p.streamsAlone()...)
+		p.notes = append(p.notes, p.searches()...)
 		all = append(all, p)
 	}
 	for _, k := range others {

@@ -31,6 +31,7 @@ type Point struct {
 	Stream, Op           string // Stream is "" for the whole phase
 	Figure               string
 	Value                float64
+	Uncertain            float64 // the value of a highest rate may be so much more or less; 0: not known
 }
 
 // Points are the figures of a run, those of its first phase first. Phases that are not ok have none,
@@ -43,10 +44,18 @@ func Points(r *reports.Run) []Point {
 		if p.check(false); p.why != "" {
 			continue
 		}
+		search := p.searched()
 		for _, s := range p.operations() {
 			for _, f := range figures {
+				if !s.has(f, search) {
+					continue
+				}
 				if v := f.value(p.base, s); !math.IsNaN(v) {
-					all = append(all, Point{k.model, k.engine, k.phase, s.stream, s.op, f.name, v})
+					point := Point{k.model, k.engine, k.phase, s.stream, s.op, f.name, v, 0}
+					if f.found != nil {
+						point.Uncertain = uncertainty(p.base)
+					}
+					all = append(all, point)
 				}
 			}
 		}
@@ -82,9 +91,10 @@ func Counted(base, new *reports.Run, model, engine, phase string) []Figure {
 		return nil
 	}
 	var differ []Figure
+	search := p.searched()
 	for _, s := range p.operations() {
 		for _, is := range figures {
-			if is.timed() {
+			if is.timed() || !s.has(is, search) {
 				continue
 			}
 			f := Figure{Stream: s.stream, Op: s.op, Name: is.name, is: is}

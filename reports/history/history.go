@@ -69,6 +69,9 @@ type Figure struct {
 	// nanoseconds.
 	Values  []*float64 `json:"values"`
 	Changes []Change   `json:"changes"`
+	// Uncertainties says of a highest rate how much more or less it may be in each run: half of the
+	// bracket that a search ended with. It is left out of other figures.
+	Uncertainties []float64 `json:"uncertainties,omitempty"`
 
 	Measure compare.Measure `json:"-"`
 }
@@ -156,8 +159,8 @@ func (s *Series) figures(asked Asked) {
 			if !asked.holds(&p) {
 				continue
 			}
-			value := p.Value
-			p.Value = 0 // what is left names the figure
+			value, uncertain := p.Value, p.Uncertain
+			p.Value, p.Uncertain = 0, 0 // what is left names the figure
 			n, known := at[p]
 			if !known {
 				n = len(s.Figures)
@@ -168,8 +171,31 @@ func (s *Series) figures(asked Asked) {
 				})
 			}
 			s.Figures[n].Values[i] = &value
+			s.Figures[n].uncertain(i, uncertain)
 		}
 	}
+}
+
+// uncertain notes how uncertain the value of a run is.
+func (f *Figure) uncertain(run int, by float64) {
+	if by > 0 && f.Uncertainties == nil {
+		f.Uncertainties = make([]float64, len(f.Values))
+	}
+	if by > 0 {
+		f.Uncertainties[run] = by
+	}
+}
+
+// Shown is the value of a run as one reads it, with its uncertainty.
+func (f *Figure) Shown(run int) string {
+	if f.Values[run] == nil {
+		return "-"
+	}
+	text := f.Measure.Text(*f.Values[run])
+	if f.Uncertainties != nil && f.Uncertainties[run] > 0 {
+		text += " ± " + f.Measure.Text(f.Uncertainties[run])
+	}
+	return text
 }
 
 // counted finds the runs at which what was counted changed. Each run is compared with the one

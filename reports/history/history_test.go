@@ -69,6 +69,33 @@ func TestStreamsChange(t *testing.T) {
 	}
 }
 
+// The highest rate that a run found is a figure with its uncertainty, and a change of it is found.
+func TestMaxRateChanges(t *testing.T) {
+	dir := t.TempDir()
+	for night := range 12 {
+		r := nightly(night)
+		r.Config.FindMax = &reports.FindMax{Max: 1e6, Precision: 0.05, Step: 5}
+		rate := 2000 + 20*float64(night%3)
+		if night >= 6 {
+			rate *= 0.7
+		}
+		found := reports.SearchResult{Limit: reports.LimitStore, Rate: rate - 50, Low: rate - 50, High: rate + 50}
+		if night == 3 {
+			found.Limit = reports.LimitClient
+		}
+		r.Searches = []reports.Search{{Key: r.Cells[0].Key, Found: &found}}
+		put(t, dir, fmt.Sprintf("night-%02d", night), r)
+	}
+	s := historyOf(t, dir, nil).Series[0]
+	if got, want := changes(&s), "james/embedded/measure all.max-rate run 6 worse"; got != want {
+		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
+	}
+	f := &s.Figures[0]
+	if f.Name != "max-rate" || f.Values[3] != nil || f.Shown(3) != "-" || f.Shown(0) != "2000/s ± 50/s" {
+		t.Errorf("%s: %s, %s", f, f.Shown(0), f.Shown(3))
+	}
+}
+
 // Few runs tell no times, and the series says how many it takes; one figure takes fewer.
 func TestFewRuns(t *testing.T) {
 	few := historyOf(t, nights(t, 6), nil).Series[0]

@@ -40,7 +40,7 @@ type historyChange struct {
 }
 
 // History writes the page of a history. If figures were asked for, all of them are drawn,
-// else p50 and p99 and what changed.
+// else p50, p99, highest rates and what changed.
 func History(w io.Writer, h *history.History, asked bool) error {
 	v := &historyView{History: h, Operations: glossary.Operations(), Columns: glossary.Columns()}
 	for i := range h.Series {
@@ -71,7 +71,7 @@ func (p *historyPart) draw(asked bool) {
 	several := false
 	for i := range p.Figures {
 		f := &p.Figures[i]
-		if drawn := asked || f.Name == "p50" || f.Name == "p99" || len(f.Changes) > 0; !drawn {
+		if drawn := asked || f.Name == "p50" || f.Name == "p99" || f.Name == "max-rate" || len(f.Changes) > 0; !drawn {
 			continue
 		}
 		k := key{f.Phase, f.Of(), f.Name}
@@ -106,9 +106,12 @@ func newTrendChart(title string, figures []*history.Figure, runs int, name func(
 	}
 	most := 0.0
 	for _, f := range figures {
-		for _, v := range f.Values {
+		for i, v := range f.Values {
 			if v != nil {
 				most = max(most, *v)
+				if f.Uncertainties != nil {
+					most = max(most, *v+f.Uncertainties[i])
+				}
 			}
 		}
 	}
@@ -124,6 +127,7 @@ func newTrendChart(title string, figures []*history.Figure, runs int, name func(
 	ch.Summary = "Trend of " + title + "."
 	for _, f := range figures {
 		var points polyline
+		var brackets []string // upright lines as long as a value is uncertain
 		n := name(f)
 		for i, v := range f.Values {
 			if v == nil {
@@ -131,9 +135,15 @@ func newTrendChart(title string, figures []*history.Figure, runs int, name func(
 				continue
 			}
 			points.add(x(i), y.at(*v))
-			ch.Dots = append(ch.Dots, dot{x(i), y.at(*v), series(n), fmt.Sprintf("%s, run %d: %s", n, i+1, f.Measure.Text(*v)), false})
+			ch.Dots = append(ch.Dots, dot{x(i), y.at(*v), series(n), fmt.Sprintf("%s, run %d: %s", n, i+1, f.Shown(i)), false})
+			if f.Uncertainties != nil && f.Uncertainties[i] > 0 {
+				var bracket polyline
+				bracket.add(x(i), y.at(*v-f.Uncertainties[i]))
+				bracket.add(x(i), y.at(*v+f.Uncertainties[i]))
+				brackets = append(brackets, bracket.drawn()...)
+			}
 		}
-		ch.Lines = append(ch.Lines, line{n, series(n), points.drawn()})
+		ch.Lines = append(ch.Lines, line{n, series(n), append(points.drawn(), brackets...)})
 		for _, c := range f.Changes {
 			ch.Marks = append(ch.Marks, mark{(x(c.Run-1) + x(c.Run)) / 2, ""})
 			said := fmt.Sprintf("%s from run %d on: %s -> %s, %s.", n, c.Run+1, f.Measure.Text(c.Before), f.Measure.Text(c.After), c.Why())

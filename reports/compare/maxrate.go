@@ -1,0 +1,111 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+// searched names what the highest rate is of: all operations of the phase.
+var searched = operation{op: "all"}
+
+// maxRate is the highest rate that a search found, and half of the bracket that it lies in. If engine and
+// load generator filled the machine that they share, it is the highest rate that held. NaN: the
+// search found no rate, or only that the store holds more.
+func maxRate(r *reports.SearchResult) (rate, uncertain float64) {
+	switch {
+	case r.Limit == reports.LimitStore && r.High > 0:
+		return (r.Low + r.High) / 2, (r.High - r.Low) / 2
+	case r.Limit == reports.LimitMachine && r.Rate > 0:
+		return r.Rate, 0
+	}
+	return math.NaN(), math.NaN()
+}
+
+// found is what the search of the trial came to; nil if nothing was searched.
+func (t *trial) found() *reports.SearchResult {
+	for i := range t.run.Searches {
+		if s := &t.run.Searches[i]; s.Key == t.cell.Key {
+			return s.Found
+		}
+	}
+	return nil
+}
+
+func (t *trial) maxRate() (rate, uncertain float64) {
+	if r := t.found(); r != nil {
+		return maxRate(r)
+	}
+	return math.NaN(), math.NaN()
+}
+
+// isSearched reports whether some trial searched for the highest rate. Its operations ran at that rate,
+// which is another in each trial.
+func isSearched(trials []trial) bool {
+	for i := range trials {
+		if trials[i].found() != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *pair) searched() bool { return isSearched(p.base) || isSearched(p.new) }
+
+// has reports whether the figure is one of the operation. Where the rate was searched, the rate is
+// compared, and neither times nor errors, which are those at that rate.
+func (s operation) has(f *figure, search bool) bool {
+	switch {
+	case s == searched || f.found != nil:
+		return s == searched && f.found != nil
+	case search:
+		return f.count != nil && f.name != "errors"
+	}
+	return true
+}
+
+// uncertainty is the median over trials of how uncertain the highest rate is by itself.
+func uncertainty(trials []trial) float64 {
+	var all []float64
+	for i := range trials {
+		if !trials[i].out {
+			_, u := trials[i].maxRate()
+			all = append(all, u)
+		}
+	}
+	return median(all)
+}
+
+// searches says what was found on both sides, each search by itself.
+func (p *pair) searches() (notes []string) {
+	for _, side := range []struct {
+		name   string
+		trials []trial
+	}{{"base", p.base}, {"new", p.new}} {
+		if !isSearched(side.trials) {
+			continue
+		}
+		if rate := figureNamed("max-rate").value(side.trials, searched); !math.IsNaN(rate) {
+			note := fmt.Sprintf("max-rate of %s: %s", side.name, perSecond(rate))
+			if u := uncertainty(side.trials); u > 0 {
+				note += fmt.Sprintf(" ± %s by each search alone", perSecond(u))
+			}
+			notes = append(notes, note)
+		}
+		none, why := 0, ""
+		for i := range side.trials {
+			if rate, _ := side.trials[i].maxRate(); math.IsNaN(rate) {
+				none++
+				if r := side.trials[i].found(); r != nil && why == "" {
+					why = ": " + r.Text
+				}
+			}
+		}
+		if none > 0 {
+			notes = append(notes, fmt.Sprintf("%d of %d trials of %s did not find the highest rate, so it is not compared%s",
+				none, len(side.trials), side.name, why))
+		}
+	}
+	return notes
+}

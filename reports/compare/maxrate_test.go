@@ -1,0 +1,96 @@
+package compare
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/reports"
+)
+
+// searchedPair are two sides whose trials searched for the highest rate: about 1000/s ± 25, times a
+// factor in the new ones. Their times are those at the rates that held.
+func searchedPair(n int, factor float64, limit reports.Limit) (base, new Side) {
+	base, new = pairOf(n)
+	for _, s := range []Side{base, new} {
+		r := s.Runs[0]
+		r.Config.FindMax = &reports.FindMax{Max: 1e6, Precision: 0.05, Step: 5}
+		for i := range r.Cells {
+			rate := 1000 + 10*float64(i%3)
+			if s.Name == "fresh" {
+				rate *= factor
+			}
+			found := reports.SearchResult{Limit: limit, Rate: rate, Text: "said\nmore"}
+			if limit == reports.LimitStore {
+				found.Low, found.High = rate-25, rate+25
+			}
+			r.Searches = append(r.Searches, reports.Search{Key: r.Cells[i].Key, Found: &found})
+		}
+	}
+	change(new, "list", slower(factor)) // at a higher rate
+	return base, new
+}
+
+// The highest rate is compared, and less is worse; the times at that rate are not.
+func TestMaxRate(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		trials int
+		factor float64
+		limit  reports.Limit
+		want   Verdict
+	}{
+		{"less", 10, 0.8, reports.LimitStore, Worse},
+		{"more", 10, 1.3, reports.LimitStore, Better},
+		{"equal", 10, 1, reports.LimitStore, Same},
+		{"less by a step of the search", 10, 0.95, reports.LimitStore, Same},
+		{"less, where the machine was full", 10, 0.8, reports.LimitMachine, Worse},
+		{"less, with few trials", 3, 0.8, reports.LimitStore, CannotTell},
+	} {
+		base, fresh := searchedPair(tc.trials, tc.factor, tc.limit)
+		c := compared(t, base, fresh, "*", false)
+		f := figureOf(t, c, "all", "max-rate")
+		if f.Verdict != tc.want {
+			t.Errorf("%s: %s %s (%s), want %s", tc.name, f.interval(), f.Verdict, f.Why, tc.want)
+		}
+		if sure := tc.limit == reports.LimitStore; sure && *f.BaseUncertainty != 25 || !sure && *f.BaseUncertainty != 0 {
+			t.Errorf("%s: ± %v", tc.name, *f.BaseUncertainty)
+		}
+		if want := tc.want == Worse; want != slices.Equal(c.Regressions, []string{"james/embedded/measure all.max-rate"}) {
+			t.Errorf("%s: regressions %q", tc.name, c.Regressions)
+		}
+		for i := range c.Cells[0].Figures {
+			if f := &c.Cells[0].Figures[i]; f.is.timed() && f.Name != "max-rate" || f.Name == "errors" {
+				t.Errorf("%s: %s.%s is of another rate in each trial", tc.name, f.Op, f.Name)
+			}
+		}
+	}
+}
+
+// What each search found is said, also where it found no rate.
+func TestMaxRateIsSaid(t *testing.T) {
+	base, fresh := searchedPair(4, 0.8, reports.LimitStore)
+	fresh.Runs[0].Searches[2].Found.Limit = reports.LimitClient
+	c := compared(t, base, fresh, "*", false)
+	var text bytes.Buffer
+	if err := c.WriteText(&text, 120, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"  max-rate of base: 1005/s ± 25/s by each search alone\n", "  max-rate of new: 800/s ± 25/s by each search alone\n",
+		"  1 of 4 trials of new did not find the highest rate, so it is not compared: said",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text has no %q:\n%s", want, text.String())
+		}
+	}
+	if len(c.Regressions) > 0 {
+		t.Errorf("regressions %q", c.Regressions)
+	}
+	points := Points(base.Runs[0])
+	at := slices.IndexFunc(points, func(p Point) bool { return p.Figure == "max-rate" })
+	if at < 0 || points[at].Op != "all" || points[at].Uncertain != 25 {
+		t.Errorf("points %+v", points)
+	}
+}
