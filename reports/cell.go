@@ -114,6 +114,8 @@ type Evidence struct {
 	// Load says how a load made use of a data set that was there: that it grew, or went on
 	// with what was interrupted. It is empty if the data set is new.
 	Load string `json:"load,omitempty"`
+	// Held is how many live messages there were in a measured phase of a sweep of the population.
+	Held *Held `json:"held,omitempty"`
 
 	// An operation is late if it starts more than Lateness after it was due. Late
 	// counts those that were late although a worker was free, Queued those that
@@ -153,6 +155,13 @@ type Evidence struct {
 
 	// Shards are what the shards of a merged run amount to by themselves.
 	Shards []ShardVerdict `json:"shards,omitempty"`
+}
+
+// Held is how many live messages there were before and after a phase, and how many the workload says.
+type Held struct {
+	Said   int64 `json:"said"`
+	Before int64 `json:"before"`
+	After  int64 `json:"after"`
 }
 
 // Trend is the line through the service times of a phase's windows, from the first to the

@@ -27,6 +27,10 @@ type SweepPoint struct {
 	Workload *Workload // with that value, and without a sweep
 }
 
+// Grows reports whether the points differ in their population only, so that the data set of one
+// can grow to that of the next.
+func (s *Sweep) Grows() bool { return strings.HasPrefix(s.Path, "population.") }
+
 // Bounds of a sweep.
 const (
 	fewestPoints, mostPoints = 2, 20

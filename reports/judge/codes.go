@@ -32,6 +32,7 @@ const (
 	CodeQueued            reports.Code = "queued"
 	CodeLighterLoad       reports.Code = "lighter-load"
 	CodeOtherMix          reports.Code = "other-mix"
+	CodeOtherSize         reports.Code = "other-size"
 	CodeDrifting          reports.Code = "drifting"
 	CodeNotSettled        reports.Code = "not-settled"
 	CodeNotWarm           reports.Code = "not-warm"
@@ -79,6 +80,7 @@ func Codes() []Entry {
 		{CodeQueued, "", "More than 1% of the operations found no free worker: their response times contain that wait."},
 		{CodeLighterLoad, "", "The model lacks operations of the mix, and they were left out: its load is lighter than that of models that have them. See `missing` in the workload language."},
 		{CodeOtherMix, "", "The model lacks operations of the mix, and others took their place (`missing: replace-rate`): its mix is not that of models that have them."},
+		{CodeOtherSize, "", "In a sweep of the population, the phase began or ended with more than 10% more or fewer messages than the workload says at this point."},
 		{CodeDrifting, "", "The service time has a trend: it changed by more than 10% from the first window to the last, and by more than noise explains (see `trend`)."},
 		{CodeNotSettled, "", "The engine had not come to rest when the phase began, or does not tell whether it had."},
 		{CodeNotWarm, "", "The warm-up ended because its time was over, and the service times of its later half had a trend, or there were too few windows to tell."},

@@ -444,6 +444,24 @@ var doubts = []judged{
 		"10.0% of the operations are in place of those that the model lacks",
 	},
 	{
+		"a point of a sweep that lost messages", func(c *reports.Cell) { c.Evidence.Held = &reports.Held{Said: 100, Before: 100, After: 89} },
+		reports.OK, "",
+		codes{CodeOtherSize},
+		"other size: the phase began with 100 messages and ended with 89, and the workload says 100",
+	},
+	{
+		"a point of a sweep that began with more", func(c *reports.Cell) { c.Evidence.Held = &reports.Held{Said: 100, Before: 111, After: 100} },
+		reports.OK, "",
+		codes{CodeOtherSize},
+		"",
+	},
+	{
+		"a point of a sweep that is as large as it says", func(c *reports.Cell) { c.Evidence.Held = &reports.Held{Said: 100, Before: 110, After: 90} },
+		reports.OK, "",
+		nil,
+		"",
+	},
+	{
 		"an engine beside this process", func(c *reports.Cell) { c.Evidence.Beside = true },
 		reports.OK, "",
 		codes{CodeSharedMachine},

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -18,10 +19,19 @@ const (
 	SamplesFor = 10000
 	// gcMost is the share of the time that the collector may stop the world.
 	gcMost = 0.01
+	// sizeMost is by which share a point of a sweep may have more or fewer messages than it says. Over
+	// a decade that changes an exponent by 0.04.
+	sizeMost = 0.1
 )
 
 // store says what a reader should know about the store.
 func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
+	if h := e.Held; h != nil && h.Said > 0 {
+		if most := sizeMost * float64(h.Said); max(math.Abs(float64(h.Before-h.Said)), math.Abs(float64(h.After-h.Said))) > most {
+			j.doubt(CodeOtherSize, "other size: the phase began with %d messages and ended with %d, and the workload says %d; measure fewer operations, or ones that leave the size as it is",
+				h.Before, h.After, h.Said)
+		}
+	}
 	if t, ok := Trend(e.Windows); ok && Drifts(t) {
 		j.doubt(CodeDrifting, "not steady: the service time went from %v to %v (%s; with 99%% confidence between %s and %s)",
 			duration(int64(t.From)), duration(int64(t.To)), change(t.Change), change(t.Low), change(t.High))

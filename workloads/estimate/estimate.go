@@ -27,6 +27,7 @@ type Estimate struct {
 	Phases                   []Phase
 	// Delivered is how many messages the phases put into mailboxes.
 	Delivered float64
+	has       int // messages that the data set has before the load
 }
 
 // Phase is what a phase will do.
@@ -61,14 +62,40 @@ func Of(w *workloads.Workload, c *workloads.Census, mail messages.Source) *Estim
 		one := Phase{Name: p.Name, Kind: p.Kind.String(), Time: p.Duration, Closed: p.Arrivals == workloads.Closed}
 		switch {
 		case p.Kind == workloads.Load:
-			one.Operations = float64(e.Messages)
-			one.Time = seconds(max(one.Operations/loadMessages, e.Bytes/loadBytes))
+			one.load(e)
 		case p.Runs():
 			e.phase(&one, p, w.Mail.Recipients.Mean())
 		}
 		e.Phases = append(e.Phases, one)
 	}
 	return e
+}
+
+// load estimates the load: it delivers what the data set lacks.
+func (p *Phase) load(e *Estimate) {
+	p.Operations = float64(max(0, e.Messages-e.has))
+	p.Time = seconds(max(p.Operations/loadMessages, e.Bytes*e.lacks()/loadBytes))
+}
+
+// lacks is which part of the load's messages the data set lacks.
+func (e *Estimate) lacks() float64 {
+	return float64(max(0, e.Messages-e.has)) / float64(max(1, e.Messages))
+}
+
+// Has says that the data set has so many messages already.
+func (e *Estimate) Has(messages int) {
+	e.has = messages
+	for i := range e.Phases {
+		if p := &e.Phases[i]; p.Kind == workloads.Load.String() {
+			p.load(e)
+		}
+	}
+}
+
+// Added is which part of the data set at the end the phases add to it.
+func (e *Estimate) Added() float64 {
+	n := float64(e.Messages)
+	return (n*e.lacks() + e.Delivered) / max(1, n+e.Delivered)
 }
 
 func (e *Estimate) phase(one *Phase, p *workloads.Phase, recipients float64) {

@@ -19,17 +19,24 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// combination is one model on one engine in one trial, at one point of a sweep. It carries out all phases of
-// the workload, one after another.
+// combination is one model on one engine in one trial, with one data set. It carries out all phases of
+// the workload, one after another; of a sweep at one point, or at several whose data set grows.
 type combination struct {
 	runner *runner
 	model  models.Model
 	engine drivers.Engine
 	trial  int
-	at     *point // of a sweep
-	dir    string // its folder
+	at     *point   // of a sweep
+	next   []*point // to which the data set grows
+	dir    string   // its folder
 
-	target  *target.Target
+	target *target.Target
+	grows  bool // the data set is that of the point before
+	found
+}
+
+// found is what the phases of a point have found out for those that follow.
+type found struct {
 	median  time.Duration // service time of the warm-up
 	workers int           // how many the warm-up came to need
 	settled bool          // the engine came to rest in the time allowed
@@ -41,17 +48,37 @@ type combination struct {
 // run carries out all phases. The result has everything that was measured, whatever
 // happens. A phase that could not be carried out says why in its cell.
 func (c *combination) run(ctx context.Context) {
-	c.settled, c.warm = true, true
+	c.found = found{settled: true, warm: true}
 	c.beginTogether()
 	if err := c.open(ctx); err != nil {
 		c.giveUp(ctx, err)
 		c.failed(ctx, &c.workload().Phases[0], err)
 		return
 	}
-	if c.phases(ctx) && c.runner.config.Audit == AuditAfter && ctx.Err() == nil {
-		c.step(ctx, "audit", crash.Guard(func() error { return c.audit(ctx) }))
+	for c.phases(ctx) && c.audited(ctx) && c.onward(ctx) {
 	}
 	c.close(ctx)
+}
+
+// audited audits the data set, if that is asked for, and says whether that could be done.
+func (c *combination) audited(ctx context.Context) bool {
+	if c.runner.config.Audit != AuditAfter || ctx.Err() != nil {
+		return true
+	}
+	err := crash.Guard(func() error { return c.audit(ctx) })
+	c.step(ctx, "audit", err)
+	return err == nil
+}
+
+// onward goes on to the next point of a sweep, if the data set grows to one.
+func (c *combination) onward(ctx context.Context) bool {
+	if len(c.next) == 0 || ctx.Err() != nil {
+		return false
+	}
+	c.at, c.next, c.grows = c.next[0], c.next[1:], true
+	c.found = found{settled: true, warm: true}
+	c.runner.begin(c)
+	return true
 }
 
 // open opens the target.
@@ -159,11 +186,21 @@ func (c *combination) phase(ctx context.Context, p *workloads.Phase) (err error)
 // load makes the data set, or takes the one that is there. One that is smaller grows, and
 // one whose load was interrupted is completed.
 func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
-	load, err := c.target.Populate(ctx)
+	populate := c.target.Populate
+	if c.grows {
+		populate = c.grow
+	}
+	load, err := populate(ctx)
 	if err != nil || load == nil {
 		return err
 	}
 	return c.deliver(ctx, p, load)
+}
+
+// grow returns what the data set of the point before lacks of this one.
+func (c *combination) grow(ctx context.Context) (*target.Load, error) {
+	c.target.Mail = c.at.source
+	return c.target.Grow(ctx, c.workload(), c.at.census)
 }
 
 // deliver delivers what the data set lacks.
@@ -206,8 +243,14 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	before := c.target.Observe()
 	drawn := p.Without(c.target.Lacks())
 	drawn.Trial = c.trial - 1
+	held := c.held()
 	m, err := c.drive(ctx, &drawn, c.workload().Stream(&drawn, c.at.census), 0)
-	c.add(c.measured(p, &m, before))
+	cell := c.measured(p, &m, before)
+	if held != nil {
+		held.After = int64(c.target.Live.Messages())
+		cell.Evidence.Held = held
+	}
+	c.add(cell)
 	if p.Kind == workloads.Warmup {
 		c.warm = m.Steady || p.Operations > 0
 		c.median, c.workers = m.Median, m.Client.Workers

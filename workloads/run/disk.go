@@ -10,55 +10,101 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
 	estimates "github.com/mailbench/mailbench/workloads/estimate"
-	"github.com/mailbench/mailbench/workloads/messages"
 )
 
 // ErrDisk says that a run does not fit on the disk.
 var ErrDisk = errors.New("the disk is too small")
 
-// disk is how much the run needs at once on the disk of the data folder, in bytes. Each
-// store is removed before the next one, unless the data is kept.
-func (c *Config) disk(ctx context.Context, e *estimates.Estimate, source messages.Source, each func(model, engine string, bytes float64)) (float64, error) {
-	sum, largest := 0.0, 0.0
-	for _, engine := range c.Engines {
+// taking is how much disk a model takes on an engine, in bytes, if that is known.
+type taking func(ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine) (bytes float64, ok bool, err error)
+
+// files is what a model takes of the disk of the data folder.
+func files(ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine) (float64, bool, error) {
+	return e.Disk(ctx, p.workload, p.source, m, engine)
+}
+
+// least is what it takes at least of a remote engine's disk.
+func least(ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine) (float64, bool, error) {
+	return e.Least(ctx, p.workload, p.source, m, engine)
+}
+
+// need is how much disk the run needs at once on engines, in bytes, beside what is there already. Each store is
+// removed before the next one, unless the data is kept. Each is called for every point, with the size of its data set.
+func (c *Config) need(
+	ctx context.Context, points []point, dir string, engines []drivers.Engine, takes taking, each func(p *point, model, engine string, bytes float64),
+) (need float64, err error) {
+	for _, engine := range engines {
 		for _, m := range c.Models {
-			bytes, ok, err := e.Disk(ctx, c.Workload, source, m, engine)
+			one, err := c.needOf(ctx, points, dir, m, engine, takes, each)
 			if err != nil {
 				return 0, err
 			}
-			if ok {
-				sum += bytes * float64(max(1, c.Trials))
-				largest = max(largest, bytes)
-				each(m.Name, engine.Name, bytes)
+			if c.DataDir != "" {
+				need += one
+			} else {
+				need = max(need, one)
 			}
 		}
 	}
-	if c.DataDir != "" {
-		return sum, nil
-	}
-	return largest, nil
+	return need, nil
 }
 
-// fits refuses a run that does not fit on the disk. A data set that is there already
-// is not counted again.
+// needOf is the same of a model on an engine.
+func (c *Config) needOf(
+	ctx context.Context, points []point, dir string, m models.Model, engine drivers.Engine, takes taking, each func(p *point, model, engine string, bytes float64),
+) (need float64, err error) {
+	data := &dataDir{path: dir, temporary: c.DataDir == ""}
+	whole := map[*point]float64{}
+	for trial := 1; trial <= max(1, c.Trials); trial++ {
+		all, err := c.series(points, data, m, engine, trial)
+		if err != nil {
+			return 0, err
+		}
+		for _, s := range all {
+			steps, err := s.estimates(data)
+			if err != nil {
+				return 0, err
+			}
+			one := 0.0
+			for i, p := range s.points {
+				if _, ok := whole[p]; !ok {
+					bytes, ok, err := takes(ctx, steps[i], p, m, engine)
+					if err != nil {
+						return 0, err
+					}
+					if whole[p] = bytes; ok {
+						each(p, m.Name, engine.Name, bytes)
+					}
+				}
+				one += whole[p] * steps[i].Added()
+			}
+			if c.DataDir != "" {
+				need += one
+			} else {
+				need = max(need, one)
+			}
+		}
+	}
+	return need, nil
+}
+
+// noEach is told of no point.
+func noEach(*point, string, string, float64) {}
+
+// fits refuses a run that does not fit on the disk. What kept data sets have already is not counted.
 func (c *Config) fits(ctx context.Context, points []point, dir string, free float64) error {
-	if c.Audit == AuditOnly || c.kept(dir, points[0].number) {
+	if c.Audit == AuditOnly {
 		return nil
 	}
-	most := 0.0
-	for i := range points {
-		p := &points[i]
-		e := estimates.Of(p.workload, p.census, p.source)
-		if err := c.at(p).fitElsewhere(ctx, e, p.source, freeBytes); err != nil {
-			return err
-		}
-		most += e.AtMost() * float64(len(c.Models)*max(1, c.Trials))
+	if err := c.fitElsewhere(ctx, points, dir, freeBytes); err != nil {
+		return err
 	}
-	if free <= 0 || most < free {
+	if free <= 0 || c.atMost(points) < free {
 		return nil // far from the bound: there is no need to look closer
 	}
-	need, err := c.atOnce(ctx, points, func(*point, string, string, float64) {})
+	need, err := c.need(ctx, points, dir, c.Engines, files, noEach)
 	if err != nil || need <= free {
 		return err
 	}
@@ -66,17 +112,13 @@ func (c *Config) fits(ctx context.Context, points []point, dir string, free floa
 		ErrDisk, estimates.Size(need), dir, estimates.Size(free))
 }
 
-// kept reports whether the folder has data of one of the stores already, which is known to
-// fit.
-func (c *Config) kept(dir string, number int) bool {
-	for _, m := range c.Models {
-		for _, engine := range c.Engines {
-			if _, err := os.Stat((&dataDir{path: dir}).cellDir(m.Name, engine.Name, 1, number)); err == nil {
-				return true
-			}
-		}
+// atMost is more than the run takes of any disk.
+func (c *Config) atMost(points []point) (bytes float64) {
+	for i := range points {
+		p := &points[i]
+		bytes += estimates.Of(p.workload, p.census, p.source).AtMost() * float64(len(c.Models)*max(1, c.Trials))
 	}
-	return false
+	return bytes
 }
 
 // elsewhere is the folder in which a remote engine keeps its data, if that is on this
@@ -98,61 +140,24 @@ func (c *Config) elsewhere(engine drivers.Engine, freeIn func(dir string) float6
 	return dir, free
 }
 
-// least is how much the run takes at least of a remote engine's disk at once, in bytes.
-func (c *Config) least(ctx context.Context, e *estimates.Estimate, source messages.Source, engine drivers.Engine) (float64, error) {
-	sum, largest := 0.0, 0.0
-	for _, m := range c.Models {
-		bytes, ok, err := e.Least(ctx, c.Workload, source, m, engine)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			sum, largest = sum+bytes*float64(max(1, c.Trials)), max(largest, bytes)
-		}
-	}
-	if c.DataDir != "" {
-		return sum, nil
-	}
-	return largest, nil
-}
-
 // fitElsewhere refuses a run that does not fit on the disk of a remote engine whose data is
 // on this machine.
-func (c *Config) fitElsewhere(ctx context.Context, e *estimates.Estimate, source messages.Source, freeIn func(dir string) float64) error {
+func (c *Config) fitElsewhere(ctx context.Context, points []point, dir string, freeIn func(dir string) float64) error {
 	for _, engine := range c.Engines {
-		dir, free := c.elsewhere(engine, freeIn)
-		if dir == "" || e.AtMost()*float64(len(c.Models)*max(1, c.Trials)) < free {
+		theirs, free := c.elsewhere(engine, freeIn)
+		if theirs == "" || c.atMost(points) < free {
 			continue
 		}
-		need, err := c.least(ctx, e, source, engine)
+		need, err := c.need(ctx, points, dir, []drivers.Engine{engine}, least, noEach)
 		if err != nil {
 			return err
 		}
 		if need > free {
 			return fmt.Errorf("%w: %s needs at least %s in %s, where its nodes keep their data, which has %s free; make the population smaller, or free space there",
-				ErrDisk, engine.Name, estimates.Size(need), dir, estimates.Size(free))
+				ErrDisk, engine.Name, estimates.Size(need), theirs, estimates.Size(free))
 		}
 	}
 	return nil
-}
-
-// atOnce is how much disk the run needs at once at all of its points: that of the largest, or of all if the data
-// is kept.
-func (c *Config) atOnce(ctx context.Context, points []point, each func(p *point, model, engine string, bytes float64)) (need float64, err error) {
-	for i := range points {
-		p := &points[i]
-		e := estimates.Of(p.workload, p.census, p.source)
-		one, err := c.at(p).disk(ctx, e, p.source, func(model, engine string, bytes float64) { each(p, model, engine, bytes) })
-		if err != nil {
-			return 0, err
-		}
-		if c.DataDir != "" {
-			need += one
-		} else {
-			need = max(need, one)
-		}
-	}
-	return need, nil
 }
 
 // DryRun prints what a run would do, and touches no engine.
@@ -171,23 +176,25 @@ func DryRun(ctx context.Context, c Config, out io.Writer) error {
 	cells := len(c.Models) * len(c.Engines) * max(1, c.Trials)
 	fmt.Fprintf(out, "Workload %s: %d models, %d engines, %d trials. For each of %d combinations:\n\n",
 		c.Workload.Name, len(c.Models), len(c.Engines), max(1, c.Trials), cells*len(points))
-	var took time.Duration
 	for i := range points {
 		p := &points[i]
-		e := estimates.Of(p.workload, p.census, p.source)
 		if p.number > 0 {
 			fmt.Fprintf(out, "With %s=%s: ", c.Workload.Sweep.Path, p.value)
 		}
-		if err := e.WriteText(out); err != nil {
+		if err := estimates.Of(p.workload, p.census, p.source).WriteText(out); err != nil {
 			return err
 		}
-		if took += e.Time(); i < len(points)-1 {
+		if i < len(points)-1 {
 			fmt.Fprintln(out)
 		}
 	}
-	fmt.Fprintf(out, "\nTime: about %v in all, and what engines take to settle.\n", (took * time.Duration(cells)).Round(time.Second))
+	took, err := c.time(points, dir)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nTime: about %v in all, and what engines take to settle.\n", took.Round(time.Second))
 	fmt.Fprintln(out, "\nDisk, with room for compaction, uncompressed:")
-	need, err := c.atOnce(ctx, points, func(p *point, model, engine string, bytes float64) {
+	need, err := c.need(ctx, points, dir, c.Engines, files, func(p *point, model, engine string, bytes float64) {
 		name := model + " " + engine
 		if p.number > 0 {
 			name += " at " + p.value
@@ -201,14 +208,12 @@ func DryRun(ctx context.Context, c Config, out io.Writer) error {
 		if !engine.Remote {
 			continue
 		}
-		if dir, free := c.elsewhere(engine, freeBytes); dir != "" {
-			last := &points[len(points)-1] // of a sweep, the largest
-			e := estimates.Of(last.workload, last.census, last.source)
-			need, err := c.at(last).least(ctx, e, last.source, engine)
+		if theirs, free := c.elsewhere(engine, freeBytes); theirs != "" {
+			need, err := c.need(ctx, points, dir, []drivers.Engine{engine}, least, noEach)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "  %s: at least %s in %s, which has %s free\n", engine.Name, estimates.Size(need), dir, estimates.Size(free))
+			fmt.Fprintf(out, "  %s: at least %s in %s, which has %s free\n", engine.Name, estimates.Size(need), theirs, estimates.Size(free))
 			continue
 		}
 		fmt.Fprintf(out, "  %s: how much its nodes have free is not known; %q says what it takes\n", engine.Name, "mailbench schema forecast")

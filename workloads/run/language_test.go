@@ -218,11 +218,11 @@ func TestDryRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := estimates.Of(c.Workload, census, source())
-	need, err := c.disk(t.Context(), e, source(), func(string, string, float64) {})
+	points := []point{{workload: c.Workload, census: census, source: source()}}
+	need, err := c.need(t.Context(), points, c.DataDir, c.Engines, files, noEach)
 	if err != nil || need < e.Bytes || need > 2*e.AtMost() {
 		t.Errorf("%g bytes of mail need %g of disk, and at most %g: %v", e.Bytes, need, e.AtMost(), err)
 	}
-	points := []point{{workload: c.Workload, census: census, source: source()}}
 	if err := c.fits(t.Context(), points, c.DataDir, need*0.99); !errors.Is(err, ErrDisk) {
 		t.Errorf("too small a disk: %v", err)
 	}
@@ -235,19 +235,19 @@ func TestDryRun(t *testing.T) {
 	remote := pebble.Engine()
 	remote.Remote = true
 	c.Engines, c.EngineDir = []drivers.Engine{remote}, func(string, []string) string { return "/their/data" }
-	least, err := c.least(t.Context(), e, source(), remote)
-	if err != nil || least <= 0 || least >= need {
-		t.Errorf("at least %g bytes, and %g with room for compaction: %v", least, need, err)
+	few, err := c.need(t.Context(), points, c.DataDir, c.Engines, least, noEach)
+	if err != nil || few <= 0 || few >= need {
+		t.Errorf("at least %g bytes, and %g with room for compaction: %v", few, need, err)
 	}
-	if err := c.fitElsewhere(t.Context(), e, source(), func(string) float64 { return least * 1.01 }); err != nil {
+	if err := c.fitElsewhere(t.Context(), points, c.DataDir, func(string) float64 { return few * 1.01 }); err != nil {
 		t.Errorf("an engine's disk that is large enough: %v", err)
 	}
-	small := func(string) float64 { return least * 0.99 }
-	if err := c.fitElsewhere(t.Context(), e, source(), small); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), "/their/data") {
+	small := func(string) float64 { return few * 0.99 }
+	if err := c.fitElsewhere(t.Context(), points, c.DataDir, small); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), "/their/data") {
 		t.Errorf("an engine's disk that is too small: %v", err)
 	}
 	c.EngineDir = func(string, []string) string { return "" }
-	if err := c.fitElsewhere(t.Context(), e, source(), small); err != nil {
+	if err := c.fitElsewhere(t.Context(), points, c.DataDir, small); err != nil {
 		t.Errorf("an engine's disk that is not known: %v", err)
 	}
 	// What clients deliver at most, who hardly think, needs no disk before it is there.

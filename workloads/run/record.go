@@ -70,3 +70,11 @@ func (c *combination) measured(p *workloads.Phase, m *drive.Measurement, before 
 	cell.Before, cell.Engines = before, c.target.Observe()
 	return cell
 }
+
+// held is how many live messages there are at a point of a sweep of the population; else nil.
+func (c *combination) held() *reports.Held {
+	if s := c.runner.config.Workload.Sweep; s == nil || !s.Grows() {
+		return nil
+	}
+	return &reports.Held{Said: int64(c.at.census.Messages()), Before: int64(c.target.Live.Messages())}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
@@ -54,7 +55,9 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 		return nil, err
 	}
 	r := runner{config: &c, data: data, points: points, source: points[0].source, estimate: newEstimate(c.Workload, time.Now)}
-	r.estimate.weights = r.weights()
+	if r.estimate.weights, err = r.weights(); err != nil {
+		return nil, err
+	}
 	if err := c.fits(ctx, points, data.path, freeBytes(data.path)); err != nil {
 		return nil, err
 	}
@@ -195,17 +198,8 @@ func (r *runner) matrix(ctx context.Context) error {
 	for trial := 1; trial <= trials; trial++ {
 		for _, e := range rotated(c.Engines, trial-1) {
 			for _, m := range rotated(c.Models, trial-1) {
-				points := r.inOrder(trial)
-				if c.Audit == AuditOnly {
-					points = r.left(m, e, trial)
-				}
-				for _, p := range points {
-					if ctx.Err() != nil {
-						return nil
-					}
-					r.at = Progress{Model: m.Name, Engine: e.Name, Point: p.value, Trial: trial, Cell: r.at.Cell + 1, Cells: r.at.Cells}
-					one := &combination{runner: r, model: m, engine: e, trial: trial, at: p, dir: r.data.cellDir(m.Name, e.Name, trial, p.number)}
-					r.combination(ctx, one)
+				if err := r.series(ctx, m, e, trial); err != nil || ctx.Err() != nil {
+					return err
 				}
 			}
 		}
@@ -214,6 +208,32 @@ func (r *runner) matrix(ctx context.Context) error {
 		return fmt.Errorf("nothing to audit in %s: no data set of these models and engines", r.data.path)
 	}
 	return nil
+}
+
+// series carries out all points of a model on an engine in one trial. Where one could not be
+// carried out, those that its data set was to grow to are loaded anew.
+func (r *runner) series(ctx context.Context, m models.Model, e drivers.Engine, trial int) error {
+	all := r.left(m, e, trial)
+	if r.config.Audit != AuditOnly {
+		var err error
+		if all, err = r.config.series(r.points, r.data, m, e, trial); err != nil {
+			return err
+		}
+	}
+	for _, s := range all {
+		for len(s.points) > 0 && ctx.Err() == nil {
+			c := &combination{runner: r, model: m, engine: e, trial: trial, at: s.points[0], next: s.points[1:], dir: s.dir}
+			r.begin(c)
+			r.combination(ctx, c)
+			s.points = c.next
+		}
+	}
+	return nil
+}
+
+// begin notes which combination begins, or which point of one.
+func (r *runner) begin(c *combination) {
+	r.at = Progress{Model: c.model.Name, Engine: c.engine.Name, Point: c.at.value, Trial: c.trial, Cell: r.at.Cell + 1, Cells: r.at.Cells}
 }
 
 // combination carries out one combination and removes its temporary data.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -64,37 +62,18 @@ func (c *Config) CheckSweep() error {
 	return nil
 }
 
-// inOrder are the points of a trial. Every second trial begins with the last of them, so that a
-// machine that becomes slower or faster does not look like growth.
-func (r *runner) inOrder(trial int) []*point {
-	var all []*point
-	for i := range r.points {
-		all = append(all, &r.points[i])
-	}
-	if trial%2 == 0 {
-		slices.Reverse(all)
-	}
-	return all
-}
-
-// left are the points whose data sets an earlier run left of a model on an engine.
-func (r *runner) left(m models.Model, e drivers.Engine, trial int) []*point {
-	all := []*point{&r.points[0]}
+// left are the data sets that an earlier run left of a model on an engine.
+func (r *runner) left(m models.Model, e drivers.Engine, trial int) []series {
+	dir := r.data.cellDir(m.Name, e.Name, trial, 0)
+	all := []series{{[]*point{&r.points[0]}, dir}}
 	for n := 1; ; n++ {
 		p := r.points[0]
 		p.number, p.value = n, fmt.Sprintf("point %d", n)
-		if _, err := os.Stat(r.data.cellDir(m.Name, e.Name, trial, n)); err != nil {
+		if dir = r.data.cellDir(m.Name, e.Name, trial, n); !exists(dir) {
 			return all
 		}
-		all = append(all, &p)
+		all = append(all, series{[]*point{&p}, dir})
 	}
-}
-
-// at is the configuration with the workload of a point.
-func (c *Config) at(p *point) *Config {
-	one := *c
-	one.Workload = p.workload
-	return &one
 }
 
 // options are what models are told: what the workload says goes before the configuration.
@@ -136,21 +115,4 @@ func (r *runner) sweep(ctx context.Context) error {
 		r.result.Sweep.Points = append(r.result.Sweep.Points, one)
 	}
 	return nil
-}
-
-// weights are about how long each combination of the run takes, beside the others.
-func (r *runner) weights() []float64 {
-	if len(r.points) < 2 {
-		return nil
-	}
-	var all []float64
-	c := r.config
-	for trial := 1; trial <= max(1, c.Trials); trial++ {
-		for range len(c.Engines) * len(c.Models) {
-			for _, p := range r.inOrder(trial) {
-				all = append(all, 1+estimates.Of(p.workload, p.census, p.source).Time().Seconds())
-			}
-		}
-	}
-	return all
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -35,8 +36,8 @@ sweep: {population.messages: [5, 10, 20, 40]}
 	return Config{Workload: w, Models: bundledModels()[:2], Engines: []drivers.Engine{pebble.Engine()}}
 }
 
-// Each point is carried out on a data set of its own, in each trial; what the growth is follows
-// from the saved run.
+// The data set grows from point to point, and in every second trial each point has one of its own;
+// what the growth is follows from the saved run.
 func TestSweep(t *testing.T) {
 	c := sweptConfig(t)
 	c.Trials, c.Audit, c.DataDir = 2, AuditAfter, t.TempDir()+"/data"
@@ -58,7 +59,16 @@ func TestSweep(t *testing.T) {
 		keys[cell.Key] = true
 		if cell.Kind == reports.KindLoad {
 			order[cell.Trial] = append(order[cell.Trial], cell.Point)
-			if got, want := cell.Ops["deliver"].Count, map[string]int64{"5": 10, "10": 20, "20": 40, "40": 80}[cell.Point]; got != want {
+			want := map[string]int64{"5": 10, "10": 20, "20": 40, "40": 80}[cell.Point]
+			if cell.Trial == 1 && cell.Point != "5" {
+				if note := fmt.Sprintf("grows from %d to %d messages", want/2, want); cell.Evidence.Load != note {
+					t.Errorf("%s: %q, want %q", cell.Key, cell.Evidence.Load, note)
+				}
+				want /= 2
+			} else if cell.Evidence.Load != "" {
+				t.Errorf("%s: %q", cell.Key, cell.Evidence.Load)
+			}
+			if got := cell.Ops["deliver"].Count; got != want {
 				t.Errorf("%s: %d messages were loaded, want %d", cell.Key, got, want)
 			}
 		}
@@ -94,20 +104,40 @@ func TestSweep(t *testing.T) {
 		}
 	}
 
-	// The data sets are used again, and found by an audit that knows of no sweep.
+	// The data set is used again for the last point. The others, which it is too large for, get
+	// data sets of their own, which are used again in turn.
 	c.Audit, c.Trials = NoAudit, 1
-	again := runOK(t, c)
-	for i := range again.Cells {
-		if again.Cells[i].Kind == reports.KindLoad {
-			t.Errorf("loaded again: %s", again.Cells[i].Key)
+	for _, want := range []string{"5 10 20 5 10 20", ""} {
+		var loads []string
+		again := runOK(t, c)
+		for i := range again.Cells {
+			if cell := &again.Cells[i]; cell.Kind == reports.KindLoad {
+				loads = append(loads, cell.Point)
+			}
+		}
+		if got := strings.Join(loads, " "); got != want || len(again.Sweep.Growth) == 0 {
+			t.Errorf("loads at points %q, want %q; growth %+v", got, want, again.Sweep.Growth)
 		}
 	}
+
+	// A sweep that goes further grows what is there.
+	if c.Workload, err = workloads.Parse("sweep.yaml", c.Workload.Source, "sweep={population.messages: [40, 50]}"); err != nil {
+		t.Fatal(err)
+	}
+	further := runOK(t, c)
+	for i := range further.Cells {
+		if cell := &further.Cells[i]; cell.Kind == reports.KindLoad && (cell.Point != "50" || cell.Ops["deliver"].Count != 20) {
+			t.Errorf("%s: %d messages were loaded, want 20 at 50", cell.Key, cell.Ops["deliver"].Count)
+		}
+	}
+
+	// All of them are found by an audit that knows of no sweep.
 	if c.Workload, err = workloads.Bundled("quick"); err != nil {
 		t.Fatal(err)
 	}
 	c.Audit = AuditOnly
 	audited := runOK(t, c)
-	if len(audited.Audits) != 2*4 || audited.Audits[3].Verified != 80 {
+	if len(audited.Audits) != 2*4 || audited.Audits[0].Verified != 100 || audited.Audits[3].Verified != 40 {
 		t.Errorf("an audit only: %+v", audited.Audits)
 	}
 }

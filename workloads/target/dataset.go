@@ -94,6 +94,33 @@ func (d *Dataset) write(dir string) error {
 	return nil
 }
 
+// Within reports whether a census has as much as loads have put into the data set, or were to
+// put, so that it can be used for it or grow to it.
+func (d *Dataset) Within(c *workloads.Census) bool {
+	if len(d.Steps) == 0 {
+		return true
+	}
+	last := d.last()
+	return last.end() <= uint64(c.Messages()) && last.Users <= c.Users() && last.Folders <= c.Folders()
+}
+
+// Delivered returns how many messages loads have delivered to the data set in a folder; 0 if
+// there is none.
+func Delivered(dir string) (n int64, err error) {
+	d, err := ReadDataset(dir)
+	switch {
+	case d == nil || err != nil || len(d.Steps) == 0:
+		return 0, err
+	case d.Complete:
+		return int64(d.last().end()), nil
+	}
+	h, err := ledger.ReadHistory(filepath.Join(dir, ledgerFile))
+	if err != nil {
+		return 0, err
+	}
+	return loaded(h, d.last().end()).sum(), nil
+}
+
 // fits says why a data set can neither be used in place of the one wanted, nor be
 // completed or grown to it.
 func (d *Dataset) fits(want *Dataset, dir string) error {

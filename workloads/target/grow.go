@@ -67,7 +67,7 @@ func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
 	if last := d.last(); d.Mail != t.wanted.Mail { // a new one
 		has := loaded(h, last.end())
 		s, err = t.next(t.wanted, t.Census, has)
-		return s, fmt.Sprintf("grows from %d to %d messages", has.sum(), t.Census.Messages()), err
+		return s, growsNote(has, t.Census), err
 	}
 	s = t.under(h)
 	if lacks := t.Census.Lacks(&s.Growth); lacks != d.last().Messages {
@@ -83,7 +83,7 @@ func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
 // workload and census.
 //
 // The other workload must have the same mail and seed; no folder may have fewer messages
-// than before. Which messages are delivered, workloads.Growth says. If the data set is
+// than before. The source of mail is Config.Mail, which is the caller's to change. Which messages are delivered, workloads.Growth says. If the data set is
 // kept and this is interrupted, Populate goes on with it.
 //
 //	load, err := t.Grow(ctx, larger, census)
@@ -124,7 +124,16 @@ func (t *Target) Grow(ctx context.Context, to *workloads.Workload, census *workl
 	if err := t.findFlags(ctx); err != nil {
 		return nil, err
 	}
-	return t.rest(ctx, s)
+	load, err := t.rest(ctx, s)
+	if load != nil {
+		load.Note = growsNote(has, census)
+	}
+	return load, err
+}
+
+// growsNote says by how much a data set grows.
+func growsNote(has counts, census *workloads.Census) string {
+	return fmt.Sprintf("grows from %d to %d messages", has.sum(), census.Messages())
 }
 
 // rest returns what is left of a step; nil: nothing, and the data set is complete.

@@ -1,0 +1,126 @@
+package run
+
+import (
+	"os"
+	"slices"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	estimates "github.com/mailbench/mailbench/workloads/estimate"
+	"github.com/mailbench/mailbench/workloads/target"
+)
+
+// series is one data set and the points that are carried out on it, one after another: it grows
+// from each to the next.
+type series struct {
+	points []*point
+	dir    string
+}
+
+// series are the data sets of a model on an engine in one trial. Where the population is swept,
+// one grows from point to point. In every second trial each point has a data set of its own, and the last comes
+// first, so that a machine that becomes slower or faster does not look like growth
+// ([decision 13]).
+//
+// A data set that is kept may be larger than some points. These have one of their own, too.
+//
+// [decision 13]: docs/decisions/0013-sweep.md
+func (c *Config) series(points []point, data *dataDir, m models.Model, e drivers.Engine, trial int) ([]series, error) {
+	alone := func(p *point) series { return series{[]*point{p}, data.cellDir(m.Name, e.Name, trial, p.number)} }
+	var all []series
+	if down := trial%2 == 0; down || c.Workload.Sweep == nil || !c.Workload.Sweep.Grows() {
+		for i := range points {
+			all = append(all, alone(&points[i]))
+		}
+		if down {
+			slices.Reverse(all)
+		}
+		return all, nil
+	}
+	grows := series{dir: data.cellDir(m.Name, e.Name, trial, 0)}
+	has, err := target.ReadDataset(grows.dir)
+	if err != nil {
+		return nil, err
+	}
+	for i := range points {
+		p, last := &points[i], len(grows.points)-1
+		if has != nil && !has.Within(p.census) || last >= 0 && !p.census.Covers(grows.points[last].census) {
+			all = append(all, alone(p))
+			continue
+		}
+		grows.points = append(grows.points, p)
+	}
+	if len(grows.points) > 0 {
+		all = append(all, grows)
+	}
+	return all, nil
+}
+
+// estimates are what each point of a series will do: the load of the first is what its data set lacks.
+func (s *series) estimates(data *dataDir) ([]*estimates.Estimate, error) {
+	has, err := data.delivered(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []*estimates.Estimate
+	for _, p := range s.points {
+		e := estimates.Of(p.workload, p.census, p.source)
+		e.Has(int(has))
+		has = int64(p.census.Messages())
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// delivered is how many messages loads have delivered to the data set in a folder.
+func (d *dataDir) delivered(dir string) (int64, error) {
+	if d.temporary {
+		return 0, nil
+	}
+	return target.Delivered(dir)
+}
+
+// steps calls each with what every point of every combination will do, in the order of the run.
+func (c *Config) steps(points []point, data *dataDir, each func(*estimates.Estimate)) error {
+	for trial := 1; trial <= max(1, c.Trials); trial++ {
+		for _, e := range rotated(c.Engines, trial-1) {
+			for _, m := range rotated(c.Models, trial-1) {
+				all, err := c.series(points, data, m, e, trial)
+				if err != nil {
+					return err
+				}
+				for _, s := range all {
+					steps, err := s.estimates(data)
+					if err != nil {
+						return err
+					}
+					for _, e := range steps {
+						each(e)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// weights are about how long each point of each combination of the run takes, beside the others.
+func (r *runner) weights() (all []float64, err error) {
+	if len(r.points) < 2 {
+		return nil, nil
+	}
+	err = r.config.steps(r.points, r.data, func(e *estimates.Estimate) { all = append(all, 1+e.Time().Seconds()) })
+	return all, err
+}
+
+// time is how long the phases of all combinations take.
+func (c *Config) time(points []point, dir string) (all time.Duration, err error) {
+	err = c.steps(points, &dataDir{path: dir, temporary: c.DataDir == ""}, func(e *estimates.Estimate) { all += e.Time() })
+	return all, err
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
