@@ -12,6 +12,7 @@ type how struct {
 	*keySet
 	timeout  time.Duration
 	page     int
+	depth    int         // 0: not said
 	messages random.Dist // nil: 1
 	flags    []Mark
 	on       float64
@@ -24,7 +25,7 @@ var onlySeen = []Mark{FlagSeen}
 // how fills the defaults in.
 func (p *Plan) how(h *How, timeout time.Duration) how {
 	full := how{
-		keySet: p.users, timeout: timeout, page: DefaultPage, messages: h.Messages, flags: onlySeen, on: 0.5,
+		keySet: p.users, timeout: timeout, page: DefaultPage, depth: h.Depth, messages: h.Messages, flags: onlySeen, on: 0.5,
 		width: h.Width, age: h.Age,
 	}
 	if h.Keys != nil {

@@ -149,6 +149,7 @@ var howKeys = []struct {
 	{key{"keys", formKeys, "as above, for this operation"}, nil},
 	{key{"timeout", formTime, "as above, for this operation"}, nil},
 	{key{"page", formWhole, "how many entries one call asks for (default 25)"}, []Op{List, SearchSender, Slice}},
+	{key{"depth", formWhole, "which page of the folder, 1 is the newest (default 1, or as deep says): it begins behind the last message of the page before; beyond the end it is empty"}, []Op{List}},
 	{key{"messages", formSizes, "how many messages of the folder it is about (default 1): one call to move or delete, a call each to flag"}, []Op{Flag, Move, Delete}},
 	{key{"flags", formFlags, "which flags, each as often: seen, answered, flagged (default seen); a model without one is not asked for it"}, []Op{Flag}},
 	{key{"on", formShare, "share of the operations that set it; the others clear it (default 0.5)"}, []Op{Flag, Label, Subscribe}},

@@ -42,6 +42,8 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 // Bounds of how an operation is carried out.
 const (
 	maxPage = 10_000
+	// maxDepth is how deep a page can lie: with the largest page still within a folder.
+	maxDepth = 1_000_000
 	// MaxMessages is how many messages one operation can be about.
 	MaxMessages = 1000
 )
@@ -56,6 +58,9 @@ func (d *decoder) how(h *How, op Op, f map[string]strict.Entry, where string) {
 	}
 	if e, ok := f["page"]; ok {
 		h.Page = int(d.whole(e.Value, "page of "+where, 1, maxPage))
+	}
+	if e, ok := f["depth"]; ok {
+		h.Depth = int(d.whole(e.Value, "depth of "+where, 1, maxDepth))
 	}
 	d.dist(f, "messages", "messages of "+where, &h.Messages, 1, MaxMessages)
 	if e, ok := f["flags"]; ok {

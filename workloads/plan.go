@@ -186,7 +186,7 @@ func (p *Plan) step(v *visit, o *Operation) {
 	p.draw(o)
 	switch o.Op {
 	case List: // page after page
-		o.Deep, o.Skip = false, int(v.lists-1)*o.Page
+		o.Deep, o.Skip = false, o.Skip+int(v.lists-1)*o.Page
 	case Open, Raw, Attachment, Flag, Label, Move, Delete, Seen:
 		if v.opened > 0 && o.Op != Open { // of the message that was opened last
 			var opened random.Rand
@@ -218,7 +218,9 @@ func (p *Plan) draw(o *Operation) {
 	folders := p.census.FolderCount(o.User)
 	switch o.Op {
 	case List:
-		o.Deep = r.Chance(h.deep)
+		if o.Deep = r.Chance(h.deep); h.depth > 0 {
+			o.Deep, o.Skip = false, (h.depth-1)*o.Page
+		}
 	case Flag, Label, Subscribe:
 		o.On = r.Chance(h.on)
 	case SearchSender:

@@ -86,7 +86,8 @@ each, and the report says whether cost is flat, logarithmic, linear or worse.
   sweep: {mail.body: {from: 1KB, to: 1MB, factor: 10}}
   sweep: {population.folders: {from: 10, to: 50, step: 10}}
 
-Five values or more tell the most. "run --sweep population.messages=100,1000"
+Where the population is swept, one data set grows from point to point; every
+second trial goes down and loads anew. Five values or more tell the most. "run --sweep population.messages=100,1000"
 is the same for one run; --set sweep={} leaves a sweep out.
 
 `

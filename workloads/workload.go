@@ -205,6 +205,7 @@ type How struct {
 	Keys     *Keys         // nil: those of the phase
 	Timeout  time.Duration // 0: that of the phase
 	Page     int           // entries that one call asks for; 0: DefaultPage
+	Depth    int           // of a list: which page, 1 is the newest; 0: that, or as Keys.Deep says
 	Messages random.Dist   // messages that a move, delete or flag is about; nil: 1
 	Flags    []Mark        // which are set or cleared; none: Seen
 	On       *float64      // share of operations that set; nil: half

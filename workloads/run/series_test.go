@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
@@ -212,4 +214,39 @@ func TestSweepDisk(t *testing.T) {
 	near("the same data set", need("sweep={}", "population.messages=40"), 0)
 	near("a data set that grows", need("sweep={}", "population.messages=50"), whole/4)
 	near("a sweep that goes further", need("sweep={population.messages: [40, 50]}"), whole/4)
+}
+
+// How deep a page is read can be swept: every model begins it behind the page before, and finds nothing
+// beyond the end.
+func TestSweepOfDepth(t *testing.T) {
+	w, err := workloads.Parse("depth.yaml", []byte(`version: 1
+name: depth
+mail: {body: 1KB}
+population: {users: 1, messages: 20}
+phases:
+  - load: {}
+  - measure: {clients: 1, operations: 5, mix: {list: {weight: 1, page: 5, depth: 1}}}
+sweep: {phases.measure.mix.list.depth: [1, 3, 6]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runOK(t, Config{Workload: w, Models: bundledModels(), Engines: []drivers.Engine{pebble.Engine()}, NoFloor: true})
+	rows := map[string]map[string]float64{}
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Measured() {
+			if rows[c.Model] == nil {
+				rows[c.Model] = map[string]float64{}
+			}
+			rows[c.Model][c.Point] = c.Ops["list"].Store.RowsRead
+		}
+	}
+	for model, at := range rows {
+		if at["1"] < 5 || at["3"] != at["1"] || at["6"] > at["1"]-5 {
+			t.Errorf("%s: a list reads %v rows by its depth", model, at)
+		}
+	}
+	if len(rows) != 5 {
+		t.Errorf("%d models", len(rows))
+	}
 }
