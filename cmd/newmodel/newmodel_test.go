@@ -53,7 +53,7 @@ func TestModule(t *testing.T) {
 		}
 		return string(out)
 	}
-	if out := run("run", ".", "models"); !strings.Contains(out, "\nmine ") || !strings.Contains(out, "\njames ") {
+	if out := run("run", "-ldflags=-s -w", ".", "models"); !strings.Contains(out, "\nmine ") || !strings.Contains(out, "\njames ") {
 		t.Errorf("models of the new program:\n%s", out)
 	}
 	run("test", "-run", "TestContract$/^(embedded|calls|allocations)$", "-update-contract")
