@@ -9,7 +9,7 @@ import (
 
 // KeepBuffer is the size in bytes of the largest buffer that a mailbox keeps after
 // use. Otherwise each of many workers could keep a message of 25 MB.
-const KeepBuffer = 1 << 20
+const KeepBuffer = 256 << 10
 
 // Reuse returns b for its next use: empty, or nil if it has grown too large.
 func Reuse(b []byte) []byte {

@@ -41,6 +41,15 @@ func (c *Caller) Also(args ...drivers.Value) []drivers.Value {
 	return c.args
 }
 
+// Forget lets go of what an operation read and what its calls were given. After one on a
+// large message the buffers of each of many mailboxes would otherwise refer to it until the
+// next one.
+func (c *Caller) Forget() {
+	c.Arena.Reset()
+	clear(c.args[:cap(c.args)])
+	c.Calls.forget()
+}
+
 // ReadOne runs a read that yields one row, or ErrNotFound if it yields none.
 func (c *Caller) ReadOne(ctx context.Context, st drivers.Statement, args []drivers.Value,
 	row func(row []drivers.Value) error,

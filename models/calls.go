@@ -11,6 +11,13 @@ type Calls struct {
 // Reset empties the list.
 func (c *Calls) Reset() { c.List, c.args = c.List[:0], c.args[:0] }
 
+// forget empties the list and the buffers behind it.
+func (c *Calls) forget() {
+	clear(c.List[:cap(c.List)])
+	clear(c.args[:cap(c.args)])
+	c.Reset()
+}
+
 // Add adds a call of the part at that position of the batch.
 func (c *Calls) Add(part int, args ...drivers.Value) {
 	at := len(c.args)

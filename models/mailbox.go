@@ -199,10 +199,19 @@ type Recounter interface {
 	Recount(ctx context.Context, a *Account) error
 }
 
-// Holder holds the body of a message in memory while it delivers it, and perhaps more: its
-// rows are written at once (datastax, oracle, conversation). A caller with many mailboxes
-// delivers a few large messages at a time.
+// Holder says how much memory its calls take. A caller with many mailboxes makes a few
+// calls on large messages at a time.
 type Holder interface {
-	// Holds returns how many bytes of the message a delivery holds at once, copies apart.
-	Holds(m *mail.Message) int64
+	// Holds returns what the calls on a message will hold, from its sizes alone.
+	Holds(m *mail.Message) Holding
 }
+
+// Holding is how many bytes of a message the calls on it hold at once: what the model reads
+// or encodes, and the copy that an engine makes to write it or to answer. A model that
+// puts a message into one row holds all of it, one that streams a few chunks.
+type Holding struct {
+	Deliver, Open, Attachment, Move int64
+}
+
+// Reading is the most that a call holds on a message that is there already.
+func (h *Holding) Reading() int64 { return max(h.Open, h.Attachment, h.Move) }

@@ -44,14 +44,33 @@ func (l RowLimit) Check(body mail.Content, attachments []mail.Part) error {
 	return nil
 }
 
-// Holds returns how many bytes are held to write a body and attachments in one row: none if
-// they do not fit.
-func (l RowLimit) Holds(body mail.Content, attachments []mail.Part) int64 {
+// Of a row that holds a message a client has its own copy, and an engine's client one more,
+// with room to grow. Text that is not UTF-8 is longer by a third as base64. What is opened
+// is decoded into a copy of its own.
+const rowCopies = 3
+
+// Holds returns what is held of a body and attachments in one row: nothing if they do not
+// fit.
+func (l RowLimit) Holds(body mail.Content, attachments []mail.Part) Holding {
 	if l.Check(body, attachments) != nil {
-		return 0
+		return Holding{}
 	}
 	total, _ := sizes(body, attachments)
-	return total
+	largest := int64(0)
+	for i := range attachments {
+		largest = max(largest, attachments[i].Content.Size())
+	}
+	return Holding{Deliver: rowCopies * total, Open: rowCopies * body.Size(), Attachment: rowCopies * largest, Move: rowCopies * total}
+}
+
+// chunkCopies: a chunk, and the engine's copy of it with room to grow.
+const chunkCopies = 3
+
+// HoldsChunks returns what is held of a raw message in chunks of which so many bytes are
+// written or read at once. An opened body is in memory whole.
+func HoldsChunks(m *mail.Message, atOnce int64) Holding {
+	n := chunkCopies * min(m.Raw.Size(), atOnce)
+	return Holding{Deliver: n, Open: m.Body.Content.Size() + n, Attachment: n, Move: n}
 }
 
 func sizes(body mail.Content, attachments []mail.Part) (total, largest int64) {

@@ -12,11 +12,15 @@ import (
 // limit has.
 const most = 25
 
+// mostBytes is how much of large rows the samples of a table hold, but one row at least.
+const mostBytes = 1 << 20
+
 // samples are the rows that the first writes to a table made.
 type samples struct {
 	key, columns []*schemas.Column
 	writes       atomic.Int32
 	mu           sync.Mutex // of writers
+	bytes        int
 	rows         atomic.Pointer[[]sample]
 }
 
@@ -41,6 +45,14 @@ func (t *samples) remember(st *statement, args []drivers.Value) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	size := 0
+	for i := range args {
+		size += args[i].Size()
+	}
+	if t.bytes+size > mostBytes && t.bytes > 0 {
+		return
+	}
+	t.bytes += size
 	old := t.all()
 	rows := append(make([]sample, 0, len(old)+1), old...)
 	at := 0

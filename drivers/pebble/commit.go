@@ -74,7 +74,7 @@ func (s *session) begin() {
 
 // keepBatch is the size in bytes of the largest batch whose memory a session keeps.
 // Otherwise each of many sessions could keep a message of 25 MB.
-const keepBatch = 1 << 20
+const keepBatch = 256 << 10
 
 // discard empties the batch.
 func (s *session) discard() { s.batch.Reset() }

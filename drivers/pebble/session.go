@@ -62,7 +62,7 @@ func (s *Store) Session() (drivers.Session, error) {
 	if s.db == nil || s.calls.Closed() {
 		return nil, fmt.Errorf("embedded engine: %w", drivers.ErrClosed)
 	}
-	return &session{store: s, db: s.db, over: s.db, batch: s.db.NewBatch()}, nil
+	return &session{store: s, db: s.db, over: s.db, batch: s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(keepBatch))}, nil
 }
 
 // Bulk implements drivers.Bulk: writes are not synced while it is on.
@@ -97,7 +97,23 @@ func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) 
 	return st, st.Named(s.store.calls.Enter())
 }
 
-func (s *session) leave() { s.store.calls.Leave() }
+func (s *session) leave() {
+	for _, b := range [...]*[]byte{&s.arena, &s.old, &s.operand, &s.whole, &s.oldStat} {
+		if cap(*b) > keepBatch {
+			*b = nil
+			s.forget()
+		}
+	}
+	s.store.calls.Leave()
+}
+
+// forget drops what refers to a large row.
+func (s *session) forget() {
+	s.prior = nil
+	for _, vs := range [...][]drivers.Value{s.vals, s.statics, s.elems, s.row} {
+		clear(vs[:cap(vs)])
+	}
+}
 
 // prepareRow makes room for a row of the statement's table.
 func (s *session) prepareRow(st *statement) {

@@ -92,7 +92,8 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 // one. An interruption leaves a message in both; an audit counts it.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	err := m.move(ctx, from, to, hs, handles)
-	m.Arena.Reset() // of a whole message
+	m.whole = nil
+	m.Forget()
 	return m.FailedIn("move", from, err)
 }
 

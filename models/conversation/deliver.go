@@ -21,6 +21,9 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	}
 	clear(m.files) // they refer to the text
 	m.text = models.Reuse(m.text)
+	if m.size > models.KeepBuffer {
+		m.Forget()
+	}
 	if err != nil {
 		return fmt.Errorf("conversation: deliver to %d folders: %w", len(to), err)
 	}
@@ -28,7 +31,7 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 }
 
 // Holds implements models.Holder.
-func (m *mailbox) Holds(msg *mail.Message) int64 {
+func (m *mailbox) Holds(msg *mail.Message) models.Holding {
 	return m.row.Holds(msg.Body.Content, msg.Attachments)
 }
 

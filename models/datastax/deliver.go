@@ -21,6 +21,11 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	if err == nil {
 		err = m.putBody(ctx, id, msg)
 	}
+	m.text = models.Reuse(m.text)
+	if msg.Raw.Size() > models.KeepBuffer {
+		m.window = [window][]byte{}
+		m.Forget()
+	}
 	if err == nil {
 		err = m.showAll(ctx, id, msg, to, handles)
 	}
@@ -30,13 +35,11 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	return nil
 }
 
-// Holds implements models.Holder: a window of chunks, and then the body.
-func (m *mailbox) Holds(msg *mail.Message) int64 {
-	chunks := int64(0)
-	for i := range msg.Attachments {
-		chunks += msg.Attachments[i].Content.Size()
-	}
-	return max(m.row.Holds(msg.Body.Content, nil), min(chunks, window*int64(m.chunk)))
+// Holds implements models.Holder: a window of chunks, and then the body. A move writes
+// neither.
+func (m *mailbox) Holds(msg *mail.Message) models.Holding {
+	body, chunks := m.row.Holds(msg.Body.Content, nil), models.HoldsChunks(msg, window*int64(m.chunk))
+	return models.Holding{Deliver: max(body.Deliver, chunks.Deliver), Open: body.Open, Attachment: chunks.Attachment}
 }
 
 func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *mail.Message) error {
@@ -50,7 +53,7 @@ func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *mail.Message) e
 	for i := range msg.Attachments {
 		m.files = append(m.files, drivers.Text(msg.Attachments[i].Name), drivers.Bigint(msg.Attachments[i].Content.Size()))
 	}
-	text, err := models.EncodeText(models.Reuse(m.text), msg.Body.Content)
+	text, err := models.EncodeText(m.text, msg.Body.Content)
 	m.text = text
 	if err != nil {
 		return fmt.Errorf("read body: %w", err)
@@ -91,7 +94,6 @@ func (m *mailbox) putAttachments(ctx context.Context, id [16]byte, parts []mail.
 		return nil
 	}
 	m.Calls.Reset()
-	defer clear(m.window[1:]) // workers keep one chunk buffer, which is enough for most attachments
 	for i := range parts {
 		p := &parts[i]
 		chunk := 0

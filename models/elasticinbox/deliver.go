@@ -26,11 +26,22 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	return nil
 }
 
+// Holds implements models.Holder. A move writes no blocks.
+func (m *mailbox) Holds(msg *mail.Message) models.Holding {
+	h := models.HoldsChunks(msg, window*int64(m.blockSize))
+	h.Move = 0
+	return h
+}
+
 // deliver stores the blocks, then metadata and index entries, then the counters.
 func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Folder) (id [16]byte, err error) {
 	m.reset()
 	id = m.uuids.Next(msg.Date)
 	sum, err := m.putBlocks(ctx, id, msg.Raw)
+	if len(m.buffer) > models.KeepBuffer {
+		m.buffer = nil
+		m.Forget()
+	}
 	if err == nil {
 		err = m.putMetadata(ctx, id, msg, f, sum)
 	}

@@ -107,7 +107,9 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	if err != nil {
 		return m.Failed("move", from.Account, err)
 	}
-	if err = m.copyAll(ctx, from, to, first); err == nil {
+	err = m.copyAll(ctx, from, to, first)
+	m.release()
+	if err == nil {
 		err = m.replaceAll(ctx, from, to, first)
 	}
 	if err != nil {

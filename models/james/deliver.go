@@ -24,6 +24,11 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	return nil
 }
 
+// Holds implements models.Holder.
+func (m *mailbox) Holds(msg *mail.Message) models.Holding {
+	return models.HoldsChunks(msg, int64(m.chunkSize))
+}
+
 // deliver reserves a UID and writes the chunks, the metadata that makes the message
 // visible, and the mailbox's count.
 func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Folder) (int64, error) {
@@ -44,6 +49,7 @@ func (m *mailbox) write(ctx context.Context, msg *mail.Message, f *models.Folder
 	r := record{date: m.now(), size: msg.Raw.Size(), chunkSize: int64(m.chunkSize)}
 	m.Calls.Reset()
 	sum, err := m.writeChunks(ctx, msg.Raw, f, uid)
+	defer m.release()
 	if err != nil {
 		return err
 	}
@@ -98,6 +104,14 @@ func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.F
 func (m *mailbox) room(n int64) {
 	if int64(len(m.buffer)) < n {
 		m.buffer = make([]byte, n)
+	}
+}
+
+// release lets go of a large chunk.
+func (m *mailbox) release() {
+	if len(m.buffer) > models.KeepBuffer {
+		m.buffer, m.held = nil, nil
+		m.Forget()
 	}
 }
 

@@ -146,4 +146,5 @@ var (
 	_ models.UIDs        = (*mailbox)(nil)
 	_ models.Subscriber  = (*mailbox)(nil)
 	_ models.RangeReader = (*mailbox)(nil)
+	_ models.Holder      = (*mailbox)(nil)
 )

@@ -82,7 +82,8 @@ func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) err
 // hold more than MaxRow together are too large.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	err := m.moveAll(ctx, ref(from), ref(to), hs, handles)
-	m.Arena.Reset() // of whole messages
+	m.whole = nil
+	m.Forget()
 	return m.FailedIn("move", from, err)
 }
 

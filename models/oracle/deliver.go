@@ -20,7 +20,7 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	if err == nil {
 		err = m.putAll(ctx, msg, to, handles)
 	}
-	m.release()
+	m.release(msg.Raw.Size())
 	if err != nil {
 		return fmt.Errorf("oracle: deliver to %d folders: %w", len(to), err)
 	}
@@ -28,7 +28,7 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 }
 
 // Holds implements models.Holder.
-func (m *mailbox) Holds(msg *mail.Message) int64 {
+func (m *mailbox) Holds(msg *mail.Message) models.Holding {
 	return m.row.Holds(msg.Body.Content, msg.Attachments)
 }
 
@@ -64,9 +64,12 @@ func unread(attachments []mail.Part) (n int) {
 	return n
 }
 
-// release empties the buffers that held the message.
-func (m *mailbox) release() {
+// release empties the buffers that held a message of that size.
+func (m *mailbox) release(size int64) {
 	clear(m.files)
+	if size > models.KeepBuffer {
+		m.Forget()
+	}
 	m.text, m.content = models.Reuse(m.text), models.Reuse(m.content)
 }
 

@@ -61,8 +61,8 @@ func (w *worker) moved(out latency.Outcome) error {
 	if err := w.flush(); err != nil {
 		return err
 	}
-	for _, h := range t.handles {
-		w.live.Add(t.to.FolderSet, h, nil)
+	for i, h := range t.handles {
+		w.live.Add(t.to.FolderSet, h, nil, w.live.Holding(t.many[i]))
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (w *worker) putBack(out latency.Outcome) error {
 		return err
 	}
 	for _, h := range t.many {
-		w.live.Add(t.from.FolderSet, h, nil)
+		w.live.Add(t.from.FolderSet, h, nil, models.Holding{})
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (w *worker) restored(out latency.Outcome) error {
 	if err := w.log(event, t.from.Place, t.handle); err != nil || out != latency.OK {
 		return err
 	}
-	w.live.Add(t.from.FolderSet, t.handle, nil)
+	w.live.Add(t.from.FolderSet, t.handle, nil, models.Holding{})
 	return nil
 }
 

@@ -230,8 +230,9 @@ func (w *worker) delivered(out latency.Outcome) error {
 	if err := w.flush(); err != nil || out != latency.OK {
 		return err
 	}
+	held := w.holds()
 	for i, f := range t.sets {
-		w.live.Add(f, t.handles[i], &w.message)
+		w.live.Add(f, t.handles[i], &w.message, held)
 	}
 	return nil
 }

@@ -13,48 +13,55 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// holder is a mailbox that holds so many bytes of each message.
+// holder is a mailbox whose calls hold so much of each message.
 type holder struct {
 	models.Mailbox
-	bytes int64
+	held models.Holding
 }
 
-func (h holder) Holds(*mail.Message) int64 { return h.bytes }
+func (h holder) Holds(*mail.Message) models.Holding { return h.held }
 
-// TestLargeWaits: a delivery of a message that its model holds waits while too many large ones
-// are under way, and no other operation does.
+// TestLargeWaits: an operation that holds much of a message waits while too many such are
+// under way, and no other operation does.
 func TestLargeWaits(t *testing.T) {
-	large := semaphore.NewWeighted(target.MaxLarge)
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
+	const most, least = target.LargeMessage, target.LargeMessage + 1
+	of := func(d, o, a, m int64) holder {
+		return holder{held: models.Holding{Deliver: d, Open: o, Attachment: a, Move: m}}
+	}
 	for _, c := range []struct {
 		op    workloads.Op
 		mb    models.Mailbox
 		waits bool
 	}{
-		{workloads.Deliver, holder{bytes: largeMessage + 1}, true},
-		{workloads.Deliver, holder{bytes: 100 * target.MaxLarge}, true},
-		{workloads.Deliver, holder{bytes: largeMessage}, false},
-		{workloads.Deliver, struct{ models.Mailbox }{}, false}, // streams
-		{workloads.Open, holder{bytes: largeMessage + 1}, false},
+		{workloads.Deliver, of(least, 0, 0, 0), true},
+		{workloads.Deliver, of(100*target.MaxLarge, 0, 0, 0), true},
+		{workloads.Deliver, of(most, least, least, least), false},
+		{workloads.Deliver, struct{ models.Mailbox }{}, false}, // says nothing
+		{workloads.Open, of(least, least, 0, 0), true},
+		{workloads.Open, of(least, most, least, least), false},
+		{workloads.Attachment, of(least, 0, least, 0), true},
+		{workloads.Attachment, of(least, least, most, least), false},
+		{workloads.Move, of(least, least, least, most/2+1), true}, // two of them
+		{workloads.Move, of(least, least, least, most/2), false},
+		{workloads.Flag, of(least, least, least, least), false},
 	} {
-		w := &worker{mb: c.mb, target: &target.Target{Large: large}}
-		w.op.Op = c.op
+		w := &worker{mb: c.mb, live: &target.Live{}, target: &target.Target{Large: semaphore.NewWeighted(target.MaxLarge)}}
+		h := models.Handle{1}
+		w.live.Add(&target.FolderSet{}, h, nil, w.holds())
+		w.op.Op, w.task.handle, w.task.many = c.op, h, []models.Handle{h, h}
 		free, err := w.reserve(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		free()
+		large := w.target.Large
 		if !large.TryAcquire(target.MaxLarge) { // of others
 			t.Fatalf("%+v was not given back", c)
 		}
-		free, err = w.reserve(ended)
-		if waits := errors.Is(err, context.Canceled); waits != c.waits {
-			t.Errorf("%v of %+v: waits %t (%v), want %t", c.op, c.mb, waits, err, c.waits)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err = w.reserve(ended); errors.Is(err, context.Canceled) != c.waits {
+			t.Errorf("%v of %+v: waits %t (%v), want %t", c.op, c.mb, !c.waits, err, c.waits)
 		}
-		if err == nil {
-			free()
-		}
-		large.Release(target.MaxLarge)
 	}
 }

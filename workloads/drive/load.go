@@ -77,24 +77,24 @@ func (p *phase) miss(cause error) error {
 // loadOne tries to deliver one message; cause is why it was not delivered.
 func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 	// Parsing and decoding is a part of what is bounded, if the size is known before.
-	m, measured := w.mail.(messages.Measurer)
-	if measured {
+	if m, ok := w.mail.(messages.Measurer); ok {
 		free, err := w.bound(opCtx, m.Size(w.op.Message))
 		if err != nil {
 			return nil, err
 		}
-		defer free()
-	}
-	if _, err := w.chooseRecipients(); err != nil {
-		return nil, err
-	}
-	if !measured {
-		free, err := w.bound(opCtx, w.message.Raw.Size())
+		_, err = w.chooseRecipients()
+		free()
 		if err != nil {
 			return nil, err
 		}
-		defer free()
+	} else if _, err := w.chooseRecipients(); err != nil {
+		return nil, err
 	}
+	free, err := w.reserve(opCtx)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
 	for try := range loadTries {
 		if try > 0 {
 			sleep(ctx, 50*time.Millisecond<<try)

@@ -14,16 +14,19 @@ type memoryLimit struct {
 }
 
 // headroom is how much may be allocated before the next collection where little lives.
-const headroom = 64 << 20
+const headroom = 32 << 20
 
-// follow sets the limit for what lives now. The limit is changed only if it must rise by
-// a tenth, since a change stops the process for a moment.
+// follow sets the limit for what lives now. A collection takes time for what holds
+// pointers: the heap may grow by as much before the next one, and by a little of what holds
+// none, such as large messages. The limit falls again when they are gone. It is changed only
+// by a tenth or more, since a change stops the process for a moment.
 func (m *memoryLimit) follow() {
 	if m.least == 0 {
 		return
 	}
 	s := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},
+		{Name: "/gc/scan/heap:bytes"},
 		{Name: "/memory/classes/heap/stacks:bytes"},
 		{Name: "/memory/classes/os-stacks:bytes"},
 		{Name: "/memory/classes/metadata/mcache/inuse:bytes"},
@@ -32,11 +35,12 @@ func (m *memoryLimit) follow() {
 		{Name: "/memory/classes/other:bytes"},
 	}
 	metrics.Read(s)
-	want := 2*int64(s[0].Value.Uint64()) + headroom
-	for _, other := range s[1:] {
+	live, scanned := int64(s[0].Value.Uint64()), int64(s[1].Value.Uint64())
+	want := live + scanned + max(0, live-scanned)/8 + headroom
+	for _, other := range s[2:] {
 		want += int64(other.Value.Uint64())
 	}
-	if want = max(want, m.least); want > m.now+m.now/10 {
+	if want = max(want, m.least); want > m.now+m.now/10 || want < m.now-m.now/10 {
 		m.now = want
 		debug.SetMemoryLimit(want)
 	}

@@ -6,23 +6,34 @@ import (
 	"testing"
 )
 
-// The limit rises with what lives, so that the collector does not work without end, and
-// one that is off stays off.
+// The limit rises with what lives, so that the collector does not work without end, falls
+// when that is gone, and one that is off stays off.
 func TestMemoryLimitFollowsTheHeap(t *testing.T) {
-	before := debug.SetMemoryLimit(32 << 20)
+	const least = 128 << 20
+	before := debug.SetMemoryLimit(least)
 	defer debug.SetMemoryLimit(before)
-	live := make([]byte, 256<<20)
-	runtime.GC()
-	m := memoryLimit{least: 32 << 20, now: 32 << 20}
-	m.follow()
-	runtime.KeepAlive(live)
-	if got := debug.SetMemoryLimit(-1); got < 2*256<<20 {
-		t.Errorf("the limit is %d bytes with %d bytes alive", got, len(live))
+	m := memoryLimit{least: least, now: least}
+	follow := func() int64 {
+		runtime.GC()
+		m.follow()
+		return debug.SetMemoryLimit(-1)
+	}
+	pointers := make([]*byte, 64<<17)
+	if got := follow(); got < 2*64<<20+headroom {
+		t.Errorf("the limit is %d bytes with %d bytes of pointers alive", got, 8*len(pointers))
+	}
+	bytes := make([]byte, 256<<20)
+	if got := follow(); got < 2*64<<20+256<<20+headroom || got > 2*(64+256)<<20 {
+		t.Errorf("the limit is %d bytes with %d bytes more alive", got, len(bytes))
+	}
+	runtime.KeepAlive(pointers)
+	runtime.KeepAlive(bytes)
+	if got := follow(); got > least+least/10 {
+		t.Errorf("the limit stays at %d bytes when that is gone", got)
 	}
 	debug.SetMemoryLimit(1 << 40)
-	off := memoryLimit{}
-	off.follow()
-	if got := debug.SetMemoryLimit(-1); got != 1<<40 {
+	m = memoryLimit{}
+	if got := follow(); got != 1<<40 {
 		t.Errorf("a limit that should be left alone became %d", got)
 	}
 }

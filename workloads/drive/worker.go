@@ -57,7 +57,7 @@ type ending struct {
 
 // keepBody is how many bytes of body buffer a worker keeps. A message of 25 MB must
 // not leave 25 MB with each of 32 workers for good. One that was added keeps a 16th.
-const keepBody = 1 << 20
+const keepBody = 256 << 10
 
 func newWorker(p *phase, i int) (*worker, error) {
 	t := p.target

@@ -16,6 +16,7 @@ type Live struct {
 	// The workload restores messages, or reads attachments: the live set then
 	// remembers some of those that can be.
 	keepDeleted, keepAttached bool
+	large                     large
 }
 
 // Account is a user of the population.
@@ -66,8 +67,9 @@ const (
 )
 
 // Add enters a message that was delivered to, or arrived in, the folder. M is nil
-// if its attachments are not known.
-func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message) {
+// if its attachments are not known. Held is what calls on it hold.
+func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message, held models.Holding) {
+	l.large.add(h, held)
 	f.Add(h)
 	if l.keepAttached && m != nil && len(m.Attachments) > 0 {
 		f.attach(h, strings.Clone(m.Attachments[0].Name)) // the message's bytes are its reader's

@@ -66,7 +66,7 @@ type Target struct {
 	NotOffered string
 	// Beside: the engine runs on this machine, in processes of its own.
 	Beside bool
-	// Large bounds the bytes of large messages under way in a load.
+	// Large bounds the bytes of large messages that operations hold.
 	Large *semaphore.Weighted
 
 	reused bool
@@ -75,12 +75,15 @@ type Target struct {
 	left   string
 }
 
-// Large messages are loaded a few at a time: an engine may hold several copies
-// of each while it writes.
+// largeAtOnce is how many bytes of large messages the operations under way hold: an engine
+// has several copies more of each while it writes.
 const largeAtOnce = 32 << 20
 
 // MaxLarge is the most that one message can take of Target.Large.
 const MaxLarge = largeAtOnce
+
+// LargeMessage is how many bytes an operation holds without asking Target.Large.
+const LargeMessage = 1 << 20
 
 // settleAtMost is how long a store may take to come to rest.
 const settleAtMost = 5 * time.Minute
