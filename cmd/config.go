@@ -62,7 +62,7 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	more = append(more, swept...)
 	c.Overrides = slices.Concat(f.set, more)
 	if c.Workload, err = f.workload(known.engines, name, more...); err != nil {
-		return nil, err
+		return nil, blameSweep(err, f.sweep)
 	}
 	if err := c.CheckSweep(); err != nil {
 		return nil, usage(err)

@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -92,6 +94,7 @@ tables, and drops them. "mailbench merge" puts their results together.`,
   mailbench run -m james,oracle --find-max --max-rate 1000/s --step 1s
   mailbench run listing --find-max --set 'expect.list.p99=<20ms'
   mailbench run growth --dry-run
+  mailbench run growth --dry-run --json
   mailbench run -m james --sweep mail.body=1KB,10KB,100KB,1MB
   mailbench run mine.yaml --trials 6 -o results/mine
   mailbench run --from results/mine
@@ -184,10 +187,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		}
 	}
 	if f.dryRun {
-		if f.asJSON {
-			return usagef("--json prints results, and --dry-run has none: leave one out")
-		}
-		return notBegun(run.DryRun(ctx, *c, cmd.OutOrStdout()))
+		return f.plan(ctx, c, cmd.OutOrStdout())
 	}
 	path := f.outputDir(c.Workload.Name)
 	dir, err := reports.Create(path, page.Report)
@@ -223,6 +223,19 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		return errors.Join(notBegun(err), dir.Abort())
 	}
 	return f.finish(cmd, dir, result, err)
+}
+
+// plan prints what a run would do.
+func (f *runFlags) plan(ctx context.Context, c *run.Config, out io.Writer) error {
+	plan, refused := run.DryRun(ctx, *c)
+	switch {
+	case plan == nil:
+	case f.asJSON:
+		refused = cmp.Or(printJSON(out, plan), refused)
+	default:
+		refused = cmp.Or(plan.WriteText(out), refused)
+	}
+	return notBegun(refused)
 }
 
 // finish saves and prints the results, whatever went wrong. RunErr is what the run could not

@@ -1,8 +1,12 @@
 package cmd
 
 import (
+	"errors"
 	"regexp"
+	"strconv"
 	"strings"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // sweepPath and sweepValue are what --sweep may have before and after its equals sign.
@@ -22,4 +26,36 @@ func sweepOverride(text string) ([]string, error) {
 		}
 	}
 	return []string{"sweep={" + path + ": [" + strings.Join(values, ", ") + "]}"}, nil
+}
+
+// blameSweep gives faults in the override that --sweep means their place in what was typed.
+func blameSweep(err error, text string) error {
+	var faults strict.Errors
+	override, _ := sweepOverride(text)
+	if len(override) == 0 || !errors.As(err, &faults) {
+		return err
+	}
+	path, _, _ := strings.Cut(text, "=")
+	for _, f := range faults {
+		if f.File != "--set "+strconv.Quote(override[0]) {
+			continue
+		}
+		f.File, f.Pos.Column = "--sweep "+strconv.Quote(text), typedAt(text, override[0], f.Pos.Column)
+		f.Msg = strings.TrimPrefix(strings.ReplaceAll(f.Msg, "sweep."+path, path), "sweep: ")
+	}
+	return err
+}
+
+// typedAt is the column of --sweep that a column of its override came from. Both hold the same words in the
+// same order.
+func typedAt(text, override string, column int) int {
+	words := regexp.MustCompile(`[^\s=,{}:\[\]]+`)
+	from, to := words.FindAllStringIndex(override, -1)[1:], words.FindAllStringIndex(text, -1) // without the word sweep
+	at := 1
+	for i := range min(len(from), len(to)) {
+		if start := from[i][0] + 1; start <= column {
+			at = to[i][0] + 1 + min(column-start, to[i][1]-to[i][0]-1)
+		}
+	}
+	return at
 }

@@ -1,13 +1,9 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -158,71 +154,4 @@ func (c *Config) fitElsewhere(ctx context.Context, points []point, dir string, f
 		}
 	}
 	return nil
-}
-
-// DryRun prints what a run would do, and touches no engine.
-func DryRun(ctx context.Context, c Config, out io.Writer) error {
-	if err := cmp.Or(c.CheckSweep(), c.checkShard()); err != nil {
-		return err
-	}
-	points, err := c.points(ctx)
-	if err != nil {
-		return err
-	}
-	dir := c.DataDir
-	if dir == "" {
-		dir = os.TempDir()
-	}
-	cells := len(c.Models) * len(c.Engines) * max(1, c.Trials)
-	fmt.Fprintf(out, "Workload %s: %d models, %d engines, %d trials. For each of %d combinations:\n\n",
-		c.Workload.Name, len(c.Models), len(c.Engines), max(1, c.Trials), cells*len(points))
-	for i := range points {
-		p := &points[i]
-		if p.number > 0 {
-			fmt.Fprintf(out, "With %s=%s: ", c.Workload.Sweep.Path, p.value)
-		}
-		if err := estimates.Of(p.workload, p.census, p.source).WriteText(out); err != nil {
-			return err
-		}
-		if i < len(points)-1 {
-			fmt.Fprintln(out)
-		}
-	}
-	took, err := c.time(points, dir)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "\nTime: about %v in all, and what engines take to settle.\n", took.Round(time.Second))
-	fmt.Fprintln(out, "\nDisk, with room for compaction, uncompressed:")
-	need, err := c.need(ctx, points, dir, c.Engines, files, func(p *point, model, engine string, bytes float64) {
-		name := model + " " + engine
-		if p.number > 0 {
-			name += " at " + p.value
-		}
-		fmt.Fprintf(out, "  %-24s %s\n", name, estimates.Size(bytes))
-	})
-	if err != nil {
-		return err
-	}
-	for _, engine := range c.Engines {
-		if !engine.Remote {
-			continue
-		}
-		if theirs, free := c.elsewhere(engine, freeBytes); theirs != "" {
-			need, err := c.need(ctx, points, dir, []drivers.Engine{engine}, least, noEach)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(out, "  %s: at least %s in %s, which has %s free\n", engine.Name, estimates.Size(need), theirs, estimates.Size(free))
-			continue
-		}
-		fmt.Fprintf(out, "  %s: how much its nodes have free is not known; %q says what it takes\n", engine.Name, "mailbench schema forecast")
-	}
-	free := freeBytes(existing(dir))
-	fmt.Fprintf(out, "  needed at once: %s in %s", estimates.Size(need), dir)
-	if free > 0 {
-		fmt.Fprintf(out, ", which has %s free", estimates.Size(free))
-	}
-	fmt.Fprintln(out)
-	return c.fits(ctx, points, dir, free)
 }

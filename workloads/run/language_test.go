@@ -1,9 +1,11 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -194,6 +196,16 @@ func TestReplayedTrace(t *testing.T) {
 	}
 }
 
+// dryRun prints what a run would do.
+func dryRun(t *testing.T, c Config, out io.Writer) error {
+	t.Helper()
+	p, err := DryRun(t.Context(), c)
+	if p != nil {
+		err = cmp.Or(p.WriteText(out), err)
+	}
+	return err
+}
+
 // A dry run counts what the run then does, and a run that does not fit on the disk is
 // refused before anything is written.
 func TestDryRun(t *testing.T) {
@@ -202,7 +214,7 @@ func TestDryRun(t *testing.T) {
 		Models: bundledModels()[:2], Engines: []drivers.Engine{pebble.Engine()}, DataDir: filepath.Join(t.TempDir(), "data"),
 	}
 	var b strings.Builder
-	if err := DryRun(t.Context(), c, &b); err != nil {
+	if err := dryRun(t, c, &b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"5 users, 15 folders, 150 messages", "load                  150 operations", "list                150", "Time: about", c.Models[1].Name + " embedded"} {
@@ -256,7 +268,7 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	b.Reset()
-	if err := DryRun(t.Context(), c, &b); err != nil || !strings.Contains(b.String(), "how much its nodes have free is not known") {
+	if err := dryRun(t, c, &b); err != nil || !strings.Contains(b.String(), "how much its nodes have free is not known") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

@@ -171,7 +171,7 @@ func TestSweepInterrupted(t *testing.T) {
 func TestSweepConfig(t *testing.T) {
 	c := sweptConfig(t)
 	var b bytes.Buffer
-	if err := DryRun(t.Context(), c, &b); err != nil {
+	if err := dryRun(t, c, &b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"For each of 8 combinations", "With population.messages=5: 2 users, 2 folders, 10 messages", "With population.messages=40: 2 users, 2 folders, 80 messages", " at 40"} {

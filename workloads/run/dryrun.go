@@ -1,0 +1,208 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	estimates "github.com/mailbench/mailbench/workloads/estimate"
+)
+
+// PlanFormat is the version of the JSON of a Plan. Within a version fields are only added.
+const PlanFormat = "mailbench.plan/1"
+
+// Plan is what a run would do.
+type Plan struct {
+	Format       string      `json:"format"`
+	Workload     string      `json:"workload"`
+	Models       []string    `json:"models"`
+	Engines      []string    `json:"engines"`
+	Trials       int         `json:"trials"`
+	Combinations int         `json:"combinations"`    // of models, engines, trials and points of a sweep
+	Sweep        string      `json:"sweep,omitempty"` // the value that a sweep changes
+	Points       []PlanPoint `json:"points"`          // one, if there is no sweep
+	Seconds      float64     `json:"seconds"`         // of all combinations, without what engines take to settle
+	Disk         []PlanDisk  `json:"disk"`
+	Remote       []PlanNodes `json:"remote,omitempty"`
+	Folder       string      `json:"folder"`        // for the data of embedded engines
+	Need         float64     `json:"needed_bytes"`  // at once, in that folder
+	Free         float64     `json:"free_bytes"`    // there; 0: not known
+	Fits         bool        `json:"fits"`          // a run of it would not be refused for the disk
+	Why          string      `json:"why,omitempty"` // it does not fit
+}
+
+// PlanPoint is what each combination does, at one point of a sweep.
+type PlanPoint struct {
+	Value    string      `json:"point,omitempty"` // of what is swept
+	Users    int         `json:"users"`
+	Folders  int         `json:"folders"`
+	Messages int         `json:"messages"`
+	Bytes    float64     `json:"mail_bytes"` // of raw mail in the load
+	Phases   []PlanPhase `json:"phases"`
+
+	estimate *estimates.Estimate
+}
+
+// PlanPhase is what a phase does.
+type PlanPhase struct {
+	Name       string   `json:"phase"`
+	Kind       string   `json:"kind"`
+	Operations float64  `json:"operations"`        // expected; 0: as many as the engine can
+	AtMost     bool     `json:"at_most,omitempty"` // Operations are as many as there can be
+	Seconds    float64  `json:"seconds"`           // expected of a load, at most of a warm-up
+	Ops        []PlanOp `json:"ops,omitempty"`     // the most frequent first
+}
+
+// PlanOp is how many operations of a kind a phase has.
+type PlanOp struct {
+	Op    string  `json:"op"`
+	Count float64 `json:"count"`
+}
+
+// PlanDisk is how much disk a model takes on an engine, in bytes, uncompressed and with room for compaction.
+type PlanDisk struct {
+	Model  string  `json:"model"`
+	Engine string  `json:"engine"`
+	Point  string  `json:"point,omitempty"`
+	Bytes  float64 `json:"bytes"`
+}
+
+// PlanNodes is what the nodes of an engine over the network need, if their data is on this machine.
+type PlanNodes struct {
+	Engine string  `json:"engine"`
+	Folder string  `json:"folder,omitempty"` // empty: it is not known how much is free
+	Least  float64 `json:"least_bytes,omitempty"`
+	Free   float64 `json:"free_bytes,omitempty"`
+}
+
+// DryRun says what a run would do, and touches no engine. If a run would be refused, the plan
+// comes with the error.
+func DryRun(ctx context.Context, c Config) (*Plan, error) {
+	if err := cmp.Or(c.CheckSweep(), c.checkShard()); err != nil {
+		return nil, err
+	}
+	points, err := c.points(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Format: PlanFormat, Workload: c.Workload.Name, Trials: max(1, c.Trials), Folder: cmp.Or(c.DataDir, os.TempDir()), Disk: []PlanDisk{}}
+	for _, m := range c.Models {
+		p.Models = append(p.Models, m.Name)
+	}
+	for _, e := range c.Engines {
+		p.Engines = append(p.Engines, e.Name)
+	}
+	if c.Workload.Sweep != nil && len(points) > 1 {
+		p.Sweep = c.Workload.Sweep.Path
+	}
+	p.Combinations = len(c.Models) * len(c.Engines) * p.Trials * len(points)
+	for i := range points {
+		e := estimates.Of(points[i].workload, points[i].census, points[i].source)
+		p.Points = append(p.Points, planPoint(&points[i], e))
+	}
+	took, err := c.time(points, p.Folder)
+	if err != nil {
+		return nil, err
+	}
+	p.Seconds = took.Seconds()
+	p.Need, err = c.need(ctx, points, p.Folder, c.Engines, files, func(at *point, model, engine string, bytes float64) {
+		one := PlanDisk{Model: model, Engine: engine, Bytes: math.Round(bytes)}
+		if at.number > 0 {
+			one.Point = at.value
+		}
+		p.Disk = append(p.Disk, one)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.nodes(ctx, points, p); err != nil {
+		return nil, err
+	}
+	p.Free = max(0, freeBytes(existing(p.Folder)))
+	if err = c.fits(ctx, points, p.Folder, p.Free); err != nil {
+		p.Why = err.Error()
+	}
+	p.Fits = err == nil
+	return p, err
+}
+
+func planPoint(at *point, e *estimates.Estimate) PlanPoint {
+	p := PlanPoint{Users: e.Users, Folders: e.Folders, Messages: e.Messages, Bytes: math.Round(e.Bytes), estimate: e}
+	if at.number > 0 {
+		p.Value = at.value
+	}
+	for _, phase := range e.Phases {
+		one := PlanPhase{
+			Name: phase.Name, Kind: phase.Kind, Operations: math.Round(phase.Operations), AtMost: phase.AtMost, Seconds: phase.Time.Seconds(),
+		}
+		for _, o := range phase.Ops {
+			one.Ops = append(one.Ops, PlanOp{o.Name, math.Round(o.Count)})
+		}
+		p.Phases = append(p.Phases, one)
+	}
+	return p
+}
+
+// nodes says what engines over the network need.
+func (c *Config) nodes(ctx context.Context, points []point, p *Plan) error {
+	for _, engine := range c.Engines {
+		if !engine.Remote {
+			continue
+		}
+		one := PlanNodes{Engine: engine.Name}
+		if dir, free := c.elsewhere(engine, freeBytes); dir != "" {
+			need, err := c.need(ctx, points, p.Folder, []drivers.Engine{engine}, least, noEach)
+			if err != nil {
+				return err
+			}
+			one.Folder, one.Least, one.Free = dir, need, free
+		}
+		p.Remote = append(p.Remote, one)
+	}
+	return nil
+}
+
+// WriteText prints the plan for people.
+func (p *Plan) WriteText(out io.Writer) error {
+	fmt.Fprintf(out, "Workload %s: %d models, %d engines, %d trials. For each of %d combinations:\n\n",
+		p.Workload, len(p.Models), len(p.Engines), p.Trials, p.Combinations)
+	for i := range p.Points {
+		one := &p.Points[i]
+		if one.Value != "" {
+			fmt.Fprintf(out, "With %s=%s: ", p.Sweep, one.Value)
+		}
+		if err := one.estimate.WriteText(out); err != nil {
+			return err
+		}
+		if i < len(p.Points)-1 {
+			fmt.Fprintln(out)
+		}
+	}
+	fmt.Fprintf(out, "\nTime: about %v in all, and what engines take to settle.\n", time.Duration(p.Seconds*1e9).Round(time.Second))
+	fmt.Fprintln(out, "\nDisk, with room for compaction, uncompressed:")
+	for _, d := range p.Disk {
+		name := d.Model + " " + d.Engine
+		if d.Point != "" {
+			name += " at " + d.Point
+		}
+		fmt.Fprintf(out, "  %-24s %s\n", name, estimates.Size(d.Bytes))
+	}
+	for _, n := range p.Remote {
+		if n.Folder != "" {
+			fmt.Fprintf(out, "  %s: at least %s in %s, which has %s free\n", n.Engine, estimates.Size(n.Least), n.Folder, estimates.Size(n.Free))
+			continue
+		}
+		fmt.Fprintf(out, "  %s: how much its nodes have free is not known; %q says what it takes\n", n.Engine, "mailbench schema forecast")
+	}
+	fmt.Fprintf(out, "  needed at once: %s in %s", estimates.Size(p.Need), p.Folder)
+	if p.Free > 0 {
+		fmt.Fprintf(out, ", which has %s free", estimates.Size(p.Free))
+	}
+	_, err := fmt.Fprintln(out)
+	return err
+}
