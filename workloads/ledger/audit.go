@@ -88,13 +88,17 @@ func (a *Auditor) work(ctx context.Context, accounts <-chan []int32) error {
 		return err
 	}
 	defer s.Close()
-	w := &auditWorker{Auditor: a, mb: a.Bound.Mailbox(s), digester: NewDigester(a.Promise)}
+	w := a.worker(s)
 	for entries := range accounts {
 		if err := w.account(ctx, entries); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (a *Auditor) worker(s drivers.Session) *auditWorker {
+	return &auditWorker{Auditor: a, mb: a.Bound.Mailbox(s), digester: NewDigester(a.Promise)}
 }
 
 // model adds the model's own audit: its invariants, and its counters against a
@@ -136,7 +140,7 @@ type auditWorker struct {
 	*Auditor
 	mb       models.Mailbox
 	digester *Digester
-	listed   map[models.Handle]bool
+	listed   map[models.Handle]bool // of the folder under way
 }
 
 // account checks all entries of one account, in any order of its folders.
@@ -181,6 +185,38 @@ func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int
 			return err
 		}
 	}
+	if f == nil || len(entries) <= largeFolder {
+		return w.read(ctx, f, entries)
+	}
+	return w.divide(ctx, f, entries)
+}
+
+// largeFolder is how many messages of a folder one worker checks by itself.
+const largeFolder = 1000
+
+// divide checks the messages of a large folder with several workers.
+func (w *auditWorker) divide(ctx context.Context, f *models.Folder, entries []int32) error {
+	g, ctx := errgroup.WithContext(ctx)
+	n := 2 * runtime.GOMAXPROCS(0)
+	for part := range slices.Chunk(entries, (len(entries)+n-1)/n) {
+		g.Go(func() error {
+			return crash.Guard(func() error {
+				s, err := w.Store.Session()
+				if err != nil {
+					return err
+				}
+				defer s.Close()
+				one := w.worker(s)
+				one.listed = w.listed
+				return one.read(ctx, f, part)
+			})
+		})
+	}
+	return g.Wait()
+}
+
+// read reads messages of a folder and compares each with its entry.
+func (w *auditWorker) read(ctx context.Context, f *models.Folder, entries []int32) error {
 	for _, i := range entries {
 		e := &w.History.Entries[i]
 		if e.State == Superseded {

@@ -66,6 +66,31 @@ func TestAuditOfAWholeStore(t *testing.T) {
 	}
 }
 
+// The messages of a large folder are checked by several workers, each once. What is wrong with any of them is found.
+func TestAuditOfALargeFolder(t *testing.T) {
+	d := newFake()
+	c := dataConfig(t, d, "  - measure: {clients: 1, operations: 1, mix: {list: 1}}\n")
+	var err error
+	if c.Workload, err = workloads.Parse("large.yaml", c.Workload.Source, "population={users: 1, messages: 1500}"); err != nil {
+		t.Fatal(err)
+	}
+	c.Audit = AuditAfter
+	if a := auditOf(t, runOK(t, c)); a.Verified != 1500 || a.Lost+a.Corrupt > 0 || len(a.Notes) > 0 {
+		t.Errorf("%+v", a)
+	}
+	for _, f := range d.folders {
+		if len(f) == 1500 {
+			for _, i := range []int{0, 700, 1499} {
+				f[i].raw[5] ^= 1
+			}
+		}
+	}
+	c.Audit = AuditOnly
+	if a := auditOf(t, runOK(t, c)); a.Verified != 1497 || a.Corrupt != 3 || a.Lost > 0 || len(a.Notes) != 3 {
+		t.Errorf("%+v", a)
+	}
+}
+
 // An audit finds what a store did wrong behind the runner's back.
 func TestAuditFinds(t *testing.T) {
 	cases := []struct {
