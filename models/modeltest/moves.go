@@ -127,10 +127,15 @@ func testDelete(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testMany has more messages than any model takes from its store at a time.
+// testMany has more messages than any model takes from its store at a time. A server that
+// takes batches of any size shows nothing new with so many: it has half as many.
 func testMany(t *testing.T, s *suite) {
-	const many = 270
-	diff := s.start(t, models.Options{}).differential()
+	many := 270
+	f := s.start(t, models.Options{})
+	if s.shared && f.store.Capabilities().MaxSpreadBytes == 0 {
+		many /= 2
+	}
+	diff := f.differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
 	for n := range many {
