@@ -34,6 +34,7 @@ const (
 	CodeOtherMix          reports.Code = "other-mix"
 	CodeOtherSize         reports.Code = "other-size"
 	CodeDrifting          reports.Code = "drifting"
+	CodeShort             reports.Code = "short"
 	CodeNotSettled        reports.Code = "not-settled"
 	CodeNotWarm           reports.Code = "not-warm"
 	CodeDebtGrows         reports.Code = "debt-grows"
@@ -82,6 +83,7 @@ func Codes() []Entry {
 		{CodeOtherMix, "", "The model lacks operations of the mix, and others took their place (`missing: replace-rate`): its mix is not that of models that have them."},
 		{CodeOtherSize, "", "In a sweep of the population, the phase began or ended with more than 10% more or fewer messages than the workload says at this point."},
 		{CodeDrifting, "", "The service time has a trend: it changed by more than 10% from the first window to the last, and by more than noise explains (see `trend`)."},
+		{CodeShort, "", "The phase had fewer than 8 windows, each of a tenth of it or of half a second: whether its service time has a trend cannot be told."},
 		{CodeNotSettled, "", "The engine had not come to rest when the phase began, or does not tell whether it had."},
 		{CodeNotWarm, "", "The warm-up ended because its time was over, and the service times of its later half had a trend, or there were too few windows to tell."},
 		{CodeDebtGrows, "", "The engine owed more compaction at the end of the phase than at its beginning: by more than 64 MiB and 10% of the data."},

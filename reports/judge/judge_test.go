@@ -26,7 +26,7 @@ func healthy() *reports.Cell {
 		Evidence: &reports.Evidence{
 			Settled: true, Warm: true, Cap: 32, Lateness: 2 * ms, Started: 60000, Late: 10, Own: 10 * ms, Service: 1000 * ms, ServiceFree: ms,
 			Hiccups: &reports.Hiccups{}, Delays: &reports.Delays{},
-			Windows: []float64{100, 101, 99, 100, 102, 100}, Lags: []int64{ms, ms, ms, ms, ms, ms},
+			Windows: []float64{100, 101, 100, 101, 100, 101, 99, 100, 102, 100}, Lags: []int64{ms, ms, ms, ms, ms, ms},
 		},
 	}
 }
@@ -366,7 +366,14 @@ var doubts = []judged{
 	}, reports.OK, "", nil, ""},
 	{"noise", func(c *reports.Cell) { c.Evidence.Windows = []float64{100, 130, 90, 145, 80, 120, 150, 95, 140, 110} }, reports.OK, "", nil, ""},
 	{"one slow window", func(c *reports.Cell) { c.Evidence.Windows = []float64{100, 100, 100, 100, 100, 100, 100, 100, 150} }, reports.OK, "", nil, ""},
-	{"too few windows to tell", func(c *reports.Cell) { c.Evidence.Windows = []float64{100, 110, 120, 130, 140, 150, 160} }, reports.OK, "", nil, ""},
+	{
+		"too few windows to tell", func(c *reports.Cell) { c.Evidence.Windows = []float64{100, 110, 120, 130, 140, 150, 160} },
+		reports.OK, "",
+		codes{CodeShort},
+		"short: 7 whole windows, and it takes 8 to tell whether the service time has a trend",
+	},
+	{"no window at all", func(c *reports.Cell) { c.Evidence.Windows = nil }, reports.OK, "", codes{CodeShort}, "short: 0 whole windows"},
+	{"eight windows", func(c *reports.Cell) { c.Evidence.Windows = c.Evidence.Windows[:8] }, reports.OK, "", nil, ""},
 	{"not settled", func(c *reports.Cell) { c.Evidence.Settled = false }, reports.OK, "", codes{CodeNotSettled}, "not settled: the engine had not come to rest"},
 	{"not warm", func(c *reports.Cell) { c.Evidence.Warm = false }, reports.OK, "", codes{CodeNotWarm}, "not warm: the warm-up had not become steady"},
 	{

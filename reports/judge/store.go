@@ -36,6 +36,10 @@ func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 		j.doubt(CodeDrifting, "not steady: the service time went from %v to %v (%s; with 99%% confidence between %s and %s)",
 			duration(int64(t.From)), duration(int64(t.To)), change(t.Change), change(t.Low), change(t.High))
 	}
+	if c.Measured() && len(e.Windows) < trendWindows {
+		j.doubt(CodeShort, "short: %d whole windows, and it takes %d to tell whether the service time has a trend; measure longer",
+			len(e.Windows), trendWindows)
+	}
 	if !e.Settled {
 		j.doubt(CodeNotSettled, "not settled: the engine had not come to rest in the time allowed, or does not tell whether it had")
 	}
