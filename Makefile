@@ -71,6 +71,10 @@ KILLS ?= 200
 kills: ## kill runs at random moments and audit what they leave (KILLS=200)
 	MAILBENCH_KILLS=$(KILLS) $(GO) test -run '^TestKills$$' -count 1 -v -timeout 2h ./cmd
 
+.PHONY: memory-check
+memory-check: ## what 32 clients take with large hostile mail: all models, one operation after the other; 10 minutes
+	MAILBENCH_MEMORY=all $(GO) test -run '^TestMemory$$' -count 1 -v -timeout 1h ./cmd
+
 # Hours, on clusters that it boots. Each round is written to FAULTS; what is there is not done again.
 # FAULT picks some of it (cassandra/node, hbase/hang, embedded). Disks are filled and slowed, and
 # connections cut, by root only.

@@ -19,7 +19,7 @@ import "C"
 
 // memoryLimit in bytes is of Go's memory alone: the embedded engine takes its
 // memtables and its cache, twice 64 MB, from C.
-const memoryLimit = 128 << 20
+const memoryLimit = 96 << 20
 
 // tuneMalloc makes C's allocator give memory back. By default glibc raises the
 // size from which on a block is mapped by itself with each that is freed, up to

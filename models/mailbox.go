@@ -211,7 +211,10 @@ type Holder interface {
 // puts a message into one row holds all of it, one that streams a few chunks.
 type Holding struct {
 	Deliver, Open, Attachment, Move int64
+	// Row is what any other call holds that reads the message's row, a listing too: an
+	// engine may keep a row in one piece.
+	Row int64
 }
 
 // Reading is the most that a call holds on a message that is there already.
-func (h *Holding) Reading() int64 { return max(h.Open, h.Attachment, h.Move) }
+func (h *Holding) Reading() int64 { return max(h.Open, h.Attachment, h.Move, h.Row) }

@@ -60,7 +60,10 @@ func (l RowLimit) Holds(body mail.Content, attachments []mail.Part) Holding {
 	for i := range attachments {
 		largest = max(largest, attachments[i].Content.Size())
 	}
-	return Holding{Deliver: rowCopies * total, Open: rowCopies * body.Size(), Attachment: rowCopies * largest, Move: rowCopies * total}
+	return Holding{
+		Deliver: rowCopies * total, Open: rowCopies * body.Size(), Attachment: rowCopies * largest,
+		Move: rowCopies * total, Row: 2 * body.Size(),
+	}
 }
 
 // chunkCopies: a chunk, and the engine's copy of it with room to grow.

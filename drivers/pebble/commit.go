@@ -36,6 +36,11 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		return st.Named(plan.ErrNotBatch)
 	}
 	s.begin()
+	size := 0
+	for i := range parts {
+		size += bytesOf(parts[i].Args)
+	}
+	s.makeRoom(size)
 	for i := range parts {
 		part, err := plan.Part(st.parts, &parts[i])
 		if err == nil && part.table.guarded.Load() {
@@ -70,6 +75,24 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 func (s *session) begin() {
 	s.batch.Reset()
 	s.over = s.db
+}
+
+// makeRoom makes the batch hold so many bytes of values. Pebble doubles a batch that is
+// too small: it would take 32 MB for 17 MB, and keep them until they are flushed.
+//
+// A batch that was made so is never closed: Pebble would use it again for small writes, and
+// allocate as much for each.
+func (s *session) makeRoom(size int) {
+	if size > keepBatch {
+		s.small, s.batch = s.batch, s.db.NewBatch(pebble.WithInitialSizeBytes(size+size/64+4<<10), pebble.WithMaxRetainedSizeBytes(keepBatch))
+	}
+}
+
+func bytesOf(args []drivers.Value) (n int) {
+	for i := range args {
+		n += args[i].Size()
+	}
+	return n
 }
 
 // keepBatch is the size in bytes of the largest batch whose memory a session keeps.

@@ -18,6 +18,7 @@ type session struct {
 	batch *pebble.Batch // reused by every write
 	over  pebble.Reader // what writes look for keys in: db, or an indexed batch
 	bulk  bool
+	small *pebble.Batch // the session's own, while batch is one for a large write
 	// tolerant: what cannot be decoded is yielded as broken.
 	tolerant bool
 	work     *work // what calls did, of a traced session; else nil
@@ -103,6 +104,9 @@ func (s *session) leave() {
 			*b = nil
 			s.forget()
 		}
+	}
+	if s.small != nil {
+		s.batch, s.small = s.small, nil // the large one is written or given up
 	}
 	s.store.calls.Leave()
 }

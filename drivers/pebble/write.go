@@ -22,6 +22,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 		return drivers.Result{}, st.Named(plan.ErrNotWrite)
 	}
 	s.begin()
+	s.makeRoom(bytesOf(args))
 	if st.table.guarded.Load() {
 		if err := s.hold(st, args); err != nil {
 			return drivers.Result{}, st.Named(err)

@@ -20,17 +20,33 @@ func (w *worker) bound(ctx context.Context, size int64) (free func(), err error)
 // reserve waits until the message that is to be delivered, read or moved may be in memory.
 // That comes before the clock is read, so it is the client's own time and no service time.
 func (w *worker) reserve(ctx context.Context) (free func(), err error) {
-	n := int64(0)
+	if w.op.Op == workloads.Deliver {
+		return w.bound(ctx, w.holds().Deliver)
+	}
+	if !w.live.SomeLarge() {
+		return nothing, nil
+	}
+	t, n := &w.task, int64(0)
 	switch w.op.Op {
-	case workloads.Deliver:
-		n = w.holds().Deliver
 	case workloads.Open:
-		n = w.live.Holding(w.task.handle).Open
+		n = w.live.Holding(t.handle).Open
 	case workloads.Attachment:
-		n = w.live.Holding(w.task.handle).Attachment
+		n = w.live.Holding(t.handle).Attachment
 	case workloads.Move:
-		for _, h := range w.task.many {
+		for _, h := range t.many { // a model may read all of them before it writes
 			n += w.live.Holding(h).Move
+		}
+	case workloads.Flag, workloads.Delete:
+		for _, h := range t.many {
+			n = max(n, w.live.Holding(h).Row)
+		}
+	case workloads.Seen:
+		n = w.live.Holding(t.handle).Row
+	case workloads.List, workloads.SearchSender, workloads.Slice, workloads.Counters:
+		n = t.from.LargestRow()
+	case workloads.Folders:
+		for _, f := range t.account.Folders {
+			n = max(n, f.LargestRow())
 		}
 	}
 	return w.bound(ctx, n)

@@ -28,6 +28,7 @@ func TestLargeWaits(t *testing.T) {
 	of := func(d, o, a, m int64) holder {
 		return holder{held: models.Holding{Deliver: d, Open: o, Attachment: a, Move: m}}
 	}
+	row := func(n int64) holder { return holder{held: models.Holding{Open: 2 * least, Row: n}} }
 	for _, c := range []struct {
 		op    workloads.Op
 		mb    models.Mailbox
@@ -44,11 +45,20 @@ func TestLargeWaits(t *testing.T) {
 		{workloads.Move, of(least, least, least, most/2+1), true}, // two of them
 		{workloads.Move, of(least, least, least, most/2), false},
 		{workloads.Flag, of(least, least, least, least), false},
+		{workloads.Flag, row(least), true},
+		{workloads.Delete, row(least), true},
+		{workloads.Seen, row(least), true},
+		{workloads.List, row(least), true},
+		{workloads.List, row(most), false},
+		{workloads.Counters, row(least), true},
+		{workloads.Folders, row(least), true},
+		{workloads.Label, row(least), false},
 	} {
 		w := &worker{mb: c.mb, live: &target.Live{}, target: &target.Target{Large: semaphore.NewWeighted(target.MaxLarge)}}
-		h := models.Handle{1}
-		w.live.Add(&target.FolderSet{}, h, nil, w.holds())
+		h, f := models.Handle{1}, target.Folder{FolderSet: &target.FolderSet{}}
+		w.live.Add(f.FolderSet, h, nil, w.holds())
 		w.op.Op, w.task.handle, w.task.many = c.op, h, []models.Handle{h, h}
+		w.task.from, w.task.account = f, &target.Account{Folders: []target.Folder{f}}
 		free, err := w.reserve(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ type memoryLimit struct {
 }
 
 // headroom is how much may be allocated before the next collection where little lives.
-const headroom = 32 << 20
+const headroom = 24 << 20
 
 // follow sets the limit for what lives now. A collection takes time for what holds
 // pointers: the heap may grow by as much before the next one, and by a little of what holds
@@ -36,7 +36,7 @@ func (m *memoryLimit) follow() {
 	}
 	metrics.Read(s)
 	live, scanned := int64(s[0].Value.Uint64()), int64(s[1].Value.Uint64())
-	want := live + scanned + max(0, live-scanned)/8 + headroom
+	want := live + scanned + max(0, live-scanned)/16 + headroom
 	for _, other := range s[2:] {
 		want += int64(other.Value.Uint64())
 	}

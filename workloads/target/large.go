@@ -31,10 +31,25 @@ func (l *large) add(h models.Handle, held models.Holding) {
 	l.some.Store(true)
 }
 
+// LargestRow is the most that a call holds of a row of the folder: nothing if that is little,
+// or not known. It does not fall when messages go.
+func (f *FolderSet) LargestRow() int64 { return f.largestRow.Load() }
+
+func (f *FolderSet) noteRow(n int64) {
+	for n > LargeMessage {
+		if old := f.largestRow.Load(); n <= old || f.largestRow.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+// SomeLarge reports whether there was a message on which calls hold much.
+func (l *Live) SomeLarge() bool { return l.large.some.Load() }
+
 // Holding returns what calls on a message hold: nothing if that is little, or not known
 // since an earlier run delivered the message.
 func (l *Live) Holding(h models.Handle) models.Holding {
-	if !l.large.some.Load() {
+	if !l.SomeLarge() {
 		return models.Holding{}
 	}
 	l.large.mu.RLock()

@@ -3,6 +3,7 @@ package target
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
@@ -43,6 +44,8 @@ type FolderSet struct {
 	liveMessages
 	Place ledger.Place
 
+	largestRow atomic.Int64
+
 	extra    sync.Mutex
 	labelled []DoubleLabelled // oldest first
 	attached []attached       // some live messages with an attachment, at most attachedMost
@@ -70,6 +73,7 @@ const (
 // if its attachments are not known. Held is what calls on it hold.
 func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message, held models.Holding) {
 	l.large.add(h, held)
+	f.noteRow(held.Row)
 	f.Add(h)
 	if l.keepAttached && m != nil && len(m.Attachments) > 0 {
 		f.attach(h, strings.Clone(m.Attachments[0].Name)) // the message's bytes are its reader's

@@ -1,0 +1,95 @@
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// mostMemory is the promise of SECURITY.md.
+const mostMemory = 300 << 20
+
+// memoryMixes are what 32 clients do at once. The last is all of it.
+var memoryMixes = []string{
+	"deliver: 1", "open: 1, raw: 1", "move: 1", "attachment: 1", "list: 1, counters: 1, flag: 1",
+	"deliver: 2, open: 2, move: 2, attachment: 1, raw: 1, list: 1",
+}
+
+// hostileMail is an mbox of a few large messages: text and attachments of so many bytes,
+// which are UTF-8 or not.
+func hostileMail(text, attachment int, line string) []byte {
+	content := func(n int) string { return strings.Repeat(line, n/len(line)) }
+	message := "From a\nFrom: a@b.c\nTo: d@e.f\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n" +
+		"--b\nContent-Transfer-Encoding: 8bit\n\n" + content(text) +
+		"\n--b\nContent-Type: application/octet-stream; name=x\nContent-Transfer-Encoding: 8bit\n\n" + content(attachment) + "\n--b--\n\n"
+	return bytes.Repeat([]byte(message), 3)
+}
+
+// TestMemory: 32 clients that load, deliver, open, move and list large mail take less than 300
+// MB, the embedded engine and all. MAILBENCH_MEMORY=all tries all models, mail and mixes one by
+// one, in minutes.
+func TestMemory(t *testing.T) {
+	const junk = "\xff\xfe\xe4 abcdefgh \xff abcdefgh \xfe abcdefgh \xe4 abcdefgh \xff abcdefgh \xfe abcdefgh\n"
+	plain := strings.Repeat("fox ", 18) + "\n"
+	mails := []struct {
+		name string
+		mbox func() []byte
+	}{
+		{"9 MB of junk", func() []byte { return hostileMail(4_500_000, 4_500_000, junk) }},
+		{"9 MB of junk as text", func() []byte { return hostileMail(9_000_000, 100, junk) }},
+		{"9 MB of junk attached", func() []byte { return hostileMail(100, 9_000_000, junk) }},
+		{"24 MB of text and attachment", func() []byte { return hostileMail(12_000_000, 12_000_000, plain) }},
+	}
+	models, mixes, operations := []string{"elasticinbox", "conversation"}, memoryMixes[len(memoryMixes)-1:], 36
+	if os.Getenv("MAILBENCH_MEMORY") == "all" {
+		models, mixes = []string{"elasticinbox", "james", "datastax", "oracle", "conversation"}, memoryMixes
+	} else {
+		mails = mails[:1]
+	}
+	for _, mail := range mails {
+		file := filepath.Join(t.TempDir(), "x.mbox")
+		if err := os.WriteFile(file, mail.mbox(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, model := range models {
+			for _, mix := range mixes {
+				t.Run(model+"/"+mail.name+"/"+mix, func(t *testing.T) { takesLittle(t, model, file, mix, operations) })
+			}
+		}
+	}
+}
+
+func takesLittle(t *testing.T, model, mail, mix string, operations int) {
+	workload := filepath.Join(t.TempDir(), "memory.yaml")
+	text := fmt.Sprintf(`version: 1
+name: memory
+mail: {attachments: {share: 1, size: 1KB}}
+population: {users: 4, folders: 2, messages: 2}
+keys: {users: uniform, folders: uniform, messages: uniform}
+phases: [load: {clients: 32}, measure: {clients: 32, operations: %d, mix: {%s}}]
+`, operations, mix)
+	if err := os.WriteFile(workload, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("mailbench", "run", workload, "-m", model, "--mail", mail, "--durability", "memory",
+		"--no-fail", "-o", filepath.Join(t.TempDir(), "out"))
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "GOMEMLIMIT=") })
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if took := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; took > mostMemory {
+		t.Errorf("the process took %d MB, want at most %d", took>>20, mostMemory>>20)
+	} else {
+		t.Logf("the process took %d MB", took>>20)
+	}
+	if bytes.Contains(out, []byte("failed")) {
+		t.Errorf("operations failed:\n%s", out)
+	}
+}
