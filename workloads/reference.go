@@ -87,8 +87,9 @@ each, and the report says whether cost is flat, logarithmic, linear or worse.
   sweep: {population.folders: {from: 10, to: 50, step: 10}}
 
 Where the population is swept, one data set grows from point to point; every
-second trial goes down and loads anew. Five values or more tell the most. "run --sweep population.messages=100,1000"
-is the same for one run; --set sweep={} leaves a sweep out.
+second trial goes down and loads anew. Five values or more tell the most.
+"run --sweep population.messages=100,1000" is the same for one run;
+--set sweep={} leaves a sweep out.
 
 `
 
