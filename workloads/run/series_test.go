@@ -224,7 +224,7 @@ name: depth
 mail: {body: 1KB}
 population: {users: 1, messages: 20}
 phases:
-  - load: {}
+  - load: {clients: 1}
   - measure: {clients: 1, operations: 5, mix: {list: {weight: 1, page: 5, depth: 1}}}
 sweep: {phases.measure.mix.list.depth: [1, 3, 6]}
 `))
