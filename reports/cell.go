@@ -129,6 +129,9 @@ type Evidence struct {
 	// been; ClientInfo says how many there were. 0: an earlier version did not tell.
 	Crowded int64 `json:"crowded,omitempty"`
 	Cap     int   `json:"workers_cap,omitempty"`
+	// LargeWaits counts operations that waited, before they started, for the memory that others on
+	// large messages had.
+	LargeWaits int64 `json:"large_waits,omitempty"`
 	// Own is the time that workers spent between two operations when the next was
 	// due already: on making it, writing the ledger, recording. Service is the
 	// time that store and model took in the same rounds.

@@ -30,6 +30,7 @@ const (
 	CodeClientLag         reports.Code = "client-lag"
 	CodeNoSpin            reports.Code = "no-spin"
 	CodeQueued            reports.Code = "queued"
+	CodeLargeWaits        reports.Code = "large-waits"
 	CodeLighterLoad       reports.Code = "lighter-load"
 	CodeOtherMix          reports.Code = "other-mix"
 	CodeOtherSize         reports.Code = "other-size"
@@ -79,6 +80,7 @@ func Codes() []Entry {
 		{CodeClientLag, "", "Waking up in time is more than 20% of the median response time: the store is faster than the generator's timer."},
 		{CodeNoSpin, "", "The workload says `pacing: spin`, and there were too few free processors for that: operations waited for timers."},
 		{CodeQueued, "", "More than 1% of the operations found no free worker: their response times contain that wait."},
+		{CodeLargeWaits, "", "More than 1% of the operations waited, before they started, for the memory that others on large messages had: fewer were under way than there are clients. A larger `GOMEMLIMIT` lets more of them be."},
 		{CodeLighterLoad, "", "The model lacks operations of the mix, and they were left out: its load is lighter than that of models that have them. See `missing` in the workload language."},
 		{CodeOtherMix, "", "The model lacks operations of the mix, and others took their place (`missing: replace-rate`): its mix is not that of models that have them."},
 		{CodeOtherSize, "", "In a sweep of the population, the phase began or ended with more than 10% more or fewer messages than the workload says at this point."},

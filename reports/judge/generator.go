@@ -141,6 +141,10 @@ func (j *Judgement) generator(c *reports.Cell, e *reports.Evidence) {
 		j.doubt(CodeQueued, "queued: %.0f%% of operations found all %d workers busy; response times contain that wait%s",
 			100*queued, c.Client.Workers, slow(e))
 	}
+	if waits := share(e.LargeWaits, e.Started); c.Measured() && waits > lateInvalid {
+		j.doubt(CodeLargeWaits, "large messages: %s of the operations waited for the memory that others on large messages had, so fewer "+
+			"were under way than there are clients; GOMEMLIMIT=2GiB lets more of them be", percent(waits))
+	}
 }
 
 // slow says that the store was slow when most operations that queued were waiting.

@@ -451,6 +451,18 @@ var doubts = []judged{
 		"10.0% of the operations are in place of those that the model lacks",
 	},
 	{
+		"operations that waited for the memory of large messages", func(c *reports.Cell) { c.Evidence.LargeWaits = 6000 },
+		reports.OK, "",
+		codes{CodeLargeWaits},
+		"large messages: 10.0% of the operations waited for the memory that others on large messages had, so fewer were under way than there are clients; GOMEMLIMIT=2GiB lets more of them be",
+	},
+	{
+		"few that waited for it", func(c *reports.Cell) { c.Evidence.LargeWaits = 500 },
+		reports.OK, "",
+		nil,
+		"",
+	},
+	{
 		"a point of a sweep that lost messages", func(c *reports.Cell) { c.Evidence.Held = &reports.Held{Said: 100, Before: 100, After: 89} },
 		reports.OK, "",
 		codes{CodeOtherSize},

@@ -61,6 +61,7 @@ func (m *Merged) evidence(c *reports.Cell, parts []*reports.Cell) *reports.Evide
 		sum.Late += e.Late
 		sum.Queued += e.Queued
 		sum.Crowded += e.Crowded
+		sum.LargeWaits += e.LargeWaits
 		sum.Cap += e.Cap
 		sum.Own += e.Own
 		sum.Service += e.Service

@@ -10,11 +10,18 @@ import (
 
 // bound waits until an operation may hold so many bytes of large messages.
 func (w *worker) bound(ctx context.Context, size int64) (free func(), err error) {
-	n := min(size, target.MaxLarge)
+	large := &w.target.Large
+	n := min(size, large.Most)
 	if n <= target.LargeMessage {
 		return nothing, nil
 	}
-	return func() { w.target.Large.Release(n) }, w.target.Large.Acquire(ctx, n)
+	if !large.TryAcquire(n) {
+		w.stats.largeWaits++
+		if err := large.Acquire(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	return func() { large.Release(n) }, nil
 }
 
 // reserve waits until the message that is to be delivered, read or moved may be in memory.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
@@ -35,7 +33,7 @@ func TestLargeWaits(t *testing.T) {
 		waits bool
 	}{
 		{workloads.Deliver, of(least, 0, 0, 0), true},
-		{workloads.Deliver, of(100*target.MaxLarge, 0, 0, 0), true},
+		{workloads.Deliver, of(100<<30, 0, 0, 0), true},
 		{workloads.Deliver, of(most, least, least, least), false},
 		{workloads.Deliver, struct{ models.Mailbox }{}, false}, // says nothing
 		{workloads.Open, of(least, least, 0, 0), true},
@@ -54,7 +52,7 @@ func TestLargeWaits(t *testing.T) {
 		{workloads.Folders, row(least), true},
 		{workloads.Label, row(least), false},
 	} {
-		w := &worker{mb: c.mb, live: &target.Live{}, target: &target.Target{Large: semaphore.NewWeighted(target.MaxLarge)}}
+		w := &worker{mb: c.mb, live: &target.Live{}, target: &target.Target{Large: target.NewBudget(32 << 20)}}
 		h, f := models.Handle{1}, target.Folder{FolderSet: &target.FolderSet{}}
 		w.live.Add(f.FolderSet, h, nil, w.holds())
 		w.op.Op, w.task.handle, w.task.many = c.op, h, []models.Handle{h, h}
@@ -65,13 +63,13 @@ func TestLargeWaits(t *testing.T) {
 		}
 		free()
 		large := w.target.Large
-		if !large.TryAcquire(target.MaxLarge) { // of others
+		if !large.TryAcquire(large.Most) { // of others
 			t.Fatalf("%+v was not given back", c)
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err = w.reserve(ended); errors.Is(err, context.Canceled) != c.waits {
-			t.Errorf("%v of %+v: waits %t (%v), want %t", c.op, c.mb, !c.waits, err, c.waits)
+		if _, err = w.reserve(ended); errors.Is(err, context.Canceled) != c.waits || w.stats.largeWaits > 0 != c.waits {
+			t.Errorf("%v of %+v: waits %t (%v, %d noted), want %t", c.op, c.mb, !c.waits, err, w.stats.largeWaits, c.waits)
 		}
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads/target"
 )
@@ -39,8 +37,8 @@ func TestLoadWaitsBeforeItDecodes(t *testing.T) {
 	}
 	defer f.Close()
 	c := &countingMail{FileReader: f.Reader()}
-	w := &worker{mail: c, target: &target.Target{Large: semaphore.NewWeighted(target.MaxLarge)}}
-	if !w.target.Large.TryAcquire(target.MaxLarge) {
+	w := &worker{mail: c, target: &target.Target{Large: target.NewBudget(32 << 20)}}
+	if !w.target.Large.TryAcquire(w.target.Large.Most) {
 		t.Fatal("the semaphore has no room at first")
 	}
 	ctx, cancel := context.WithCancel(t.Context())

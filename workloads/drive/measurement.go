@@ -73,7 +73,7 @@ func (p *phase) evidence() reports.Evidence {
 	e := reports.Evidence{
 		InProcess: t.Caps.InProcess, Beside: t.Beside, Discards: t.Caps.Discards,
 		Lateness: int64(p.Lateness), Started: s.started, Late: s.late, Queued: s.queued,
-		Crowded: s.crowded, Cap: p.cap(),
+		Crowded: s.crowded, Cap: p.cap(), LargeWaits: s.largeWaits,
 		Own: int64(s.own), Service: int64(s.service), Missed: p.missed, Messages: p.Total,
 		Windows: p.windows, Lags: p.lags, NoSpin: p.spins.none,
 	}

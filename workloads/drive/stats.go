@@ -16,6 +16,7 @@ type stats struct {
 	streams                    []tally       // by number; a phase without streams has one
 	crowded                    int64         // of queued; see noteCrowded
 	droppedByClient            int64         // see reports.Delays
+	largeWaits                 int64         // see reports.Evidence
 	busy                       time.Duration // in calls
 	own, service               time.Duration // see reports.Evidence
 	serviceFree, serviceQueued coarse
@@ -159,6 +160,7 @@ func (s *stats) add(b *stats) {
 	}
 	s.crowded += b.crowded
 	s.droppedByClient += b.droppedByClient
+	s.largeWaits += b.largeWaits
 	s.busy += b.busy
 	s.own += b.own
 	s.service += b.service

@@ -1,11 +1,41 @@
 package target
 
 import (
+	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/mailbench/mailbench/models"
 )
+
+// LargeMessage is how many bytes an operation holds without asking for a part of the budget.
+const LargeMessage = 1 << 20
+
+// Budget bounds the bytes of large messages that operations hold at a time. An operation
+// that needs more than Most takes all of it.
+type Budget struct {
+	*semaphore.Weighted
+	Most int64
+}
+
+// NewBudget returns a budget of so many bytes.
+func NewBudget(most int64) Budget { return Budget{semaphore.NewWeighted(most), most} }
+
+// largeLeast is the budget unless the user allows more memory: with it, 32 clients with any
+// mail take less than 300 MB.
+const largeLeast = 32 << 20
+
+// largeAtOnce is the budget in bytes: a third of GOMEMLIMIT where the user sets it, since an
+// engine has copies of its own while it writes.
+func largeAtOnce() int64 {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		return largeLeast
+	}
+	return max(largeLeast, debug.SetMemoryLimit(-1)/3)
+}
 
 // large remembers what calls on large messages hold. Most data sets have none.
 type large struct {

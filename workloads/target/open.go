@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/workloads"
@@ -36,7 +34,7 @@ func Reach(ctx context.Context, e drivers.Engine, w *workloads.Workload, o drive
 // Open opens the store, applies the schema, binds the model, and finds out what it
 // offers. A data set that is in the folder is used again if it fits.
 func Open(ctx context.Context, c Config) (_ *Target, err error) {
-	t := &Target{Config: c, Large: semaphore.NewWeighted(largeAtOnce)}
+	t := &Target{Config: c, Large: NewBudget(largeAtOnce())}
 	if t.Schema, err = c.Model.Schema(); err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", c.Model.Name, err)
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
@@ -67,23 +65,13 @@ type Target struct {
 	// Beside: the engine runs on this machine, in processes of its own.
 	Beside bool
 	// Large bounds the bytes of large messages that operations hold.
-	Large *semaphore.Weighted
+	Large Budget
 
 	reused bool
 	wanted *Dataset // what the workload wants, if there is one already
 	kept   bool
 	left   string
 }
-
-// largeAtOnce is how many bytes of large messages the operations under way hold: an engine
-// has several copies more of each while it writes.
-const largeAtOnce = 32 << 20
-
-// MaxLarge is the most that one message can take of Target.Large.
-const MaxLarge = largeAtOnce
-
-// LargeMessage is how many bytes an operation holds without asking Target.Large.
-const LargeMessage = 1 << 20
 
 // settleAtMost is how long a store may take to come to rest.
 const settleAtMost = 5 * time.Minute
