@@ -18,8 +18,21 @@ func systemUsage() usage {
 	busy, steal := machineBusy()
 	return usage{
 		cpu:     time.Duration(r.Utime.Nano() + r.Stime.Nano()),
-		machine: busy, steal: steal, throttled: throttled(), rss: r.Maxrss << 10,
+		machine: busy, steal: steal, throttled: throttled(), rss: peakRSS(),
 	}
+}
+
+// peakRSS is the most memory in bytes that this program had, 0 if it is not told. Getrusage
+// would count what the process had before it became this program: all of a large parent's.
+func peakRSS() int64 {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(b), "VmHWM:")
+	kb, _, _ := strings.Cut(strings.TrimSpace(after), " ")
+	n, _ := strconv.ParseInt(kb, 10, 64) // 0 if it is no number
+	return n << 10
 }
 
 // processCPU is the processor time that this process has used.
