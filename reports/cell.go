@@ -137,9 +137,9 @@ type Evidence struct {
 	// time that store and model took in the same rounds.
 	Own     int64 `json:"own_ns"`
 	Service int64 `json:"service_ns"`
-	// ServiceFree is the lower quartile of the service times of operations that
-	// found a free worker. ServiceQueued is the median of the others. They are 0 if
-	// there were too few operations to tell.
+	// ServiceFree is the lower quartile of the service times of operations that were ok and
+	// found a free worker. ServiceQueued is the median of those that found none. They are 0
+	// if there were too few operations to tell.
 	ServiceFree   int64 `json:"service_free_ns"`
 	ServiceQueued int64 `json:"service_queued_ns"`
 	// Occupancy is the part of the workers' time that they spent in calls.

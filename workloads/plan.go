@@ -56,11 +56,22 @@ type Operation struct {
 	Think    time.Duration // closed loop: how long the client waits before
 	Timeout  time.Duration // 0: none
 
-	rand random.Rand
-	how  *how
-	// In a closed loop, the client that carries the operation out, from 1, and its session.
-	client int
+	rand   random.Rand
+	how    *how
+	client *client // of a closed loop, that carries the operation out
+}
+
+// client is one of a closed loop, from 1, and the session that it is in.
+type client struct {
+	number int
 	visit  visit
+}
+
+// clear empties the operation. Its buffers and its client stay.
+func (o *Operation) clear() {
+	recipients, by := o.Recipients[:0], o.client
+	*o = Operation{}
+	o.Recipients, o.client = recipients, by
 }
 
 // Plan makes the operations of one stream of a phase: a pure function of (seed, n), so
@@ -69,8 +80,9 @@ type Operation struct {
 type Plan struct {
 	census   *Census
 	seed     uint64
-	stream   uint64 // number of phase and stream
-	messages uint64 // number of the first message
+	stream   uint64        // number of phase and stream
+	draws    random.Source // of operations
+	messages uint64        // number of the first message
 	mix      chooser
 	lacks    [NumOps]bool
 	offered  chooser // the mix without what the model lacks
@@ -93,6 +105,7 @@ func (w *Workload) Plan(phase *Phase, c *Census) *Plan {
 		census:   c,
 		seed:     phase.seed(w.Seed),
 		stream:   phase.stream(),
+		draws:    random.NewSource(phase.seed(w.Seed), streamOperation+phase.stream()<<8),
 		messages: uint64(phase.Number+1)*phaseMessages + uint64(phase.Stream)*streamMessages,
 		session:  phase.Session,
 		users:    keys.set(c),
@@ -134,9 +147,10 @@ const (
 
 // Next makes operation n of a mix into o, whose buffers are used again.
 func (p *Plan) Next(n uint64, o *Operation) {
-	*o = Operation{N: n, Recipients: o.Recipients[:0], client: o.client}
+	o.clear()
+	o.N = n
 	r := &o.rand
-	r.Seed(p.seed, streamOperation+p.stream<<8, n)
+	p.draws.Seed(r, n)
 	o.Op = p.mix.choose(r)
 	if p.lacks[o.Op] {
 		var again random.Rand // what else is drawn stays the same
@@ -155,8 +169,9 @@ func (p *Plan) Next(n uint64, o *Operation) {
 // Given makes operation n into o: one whose kind, user and folder are known, and of which
 // everything else is drawn.
 func (p *Plan) Given(n uint64, op Op, user, folder int, o *Operation) {
-	*o = Operation{N: n, Recipients: o.Recipients[:0], Op: op, User: user, how: &p.hows[op]}
-	o.rand.Seed(p.seed, streamOperation+p.stream<<8, n)
+	o.clear()
+	o.N, o.Op, o.User, o.how = n, op, user, &p.hows[op]
+	p.draws.Seed(&o.rand, n)
 	if p.ofFolder(n, o) {
 		o.Folder, o.Pick = folder, o.rand.Uint64()
 		p.draw(o)
@@ -172,13 +187,14 @@ func (o *Operation) AddRecipient(user int) {
 
 // step makes the operation that a session has come to into o.
 func (p *Plan) step(v *visit, o *Operation) {
-	*o = Operation{Recipients: o.Recipients[:0], client: o.client, visit: o.visit, Op: p.session.Steps[v.now].Op, how: &p.hows[v.now], Session: v.number}
+	o.clear()
+	o.Op, o.how, o.Session = p.session.Steps[v.now].Op, &p.hows[v.now], v.number
 	n := v.number*mostSteps + uint64(v.done) - 1
 	r := &o.rand
 	r.Seed(p.seed, streamUserOfSession+p.stream<<8, v.number)
 	o.User = p.users.users(r)
 	folder := p.users.folders[p.census.FolderCount(o.User)-1].Choose(r)
-	r.Seed(p.seed, streamOperation+p.stream<<8, n)
+	p.draws.Seed(r, n)
 	if !p.ofFolder(n, o) {
 		return
 	}
@@ -190,7 +206,7 @@ func (p *Plan) step(v *visit, o *Operation) {
 	case Open, Raw, Attachment, Flag, Label, Move, Delete, Seen:
 		if v.opened > 0 && o.Op != Open { // of the message that was opened last
 			var opened random.Rand
-			opened.Seed(p.seed, streamOperation+p.stream<<8, v.number*mostSteps+uint64(v.opened)-1)
+			p.draws.Seed(&opened, v.number*mostSteps+uint64(v.opened)-1)
 			o.Pick = opened.Uint64()
 		}
 	}

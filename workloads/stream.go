@@ -112,6 +112,12 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 
 // first returns the stream whose operation is due first, or nil if there is none.
 func (s *merged) first() *part {
+	if len(s.parts) == 1 {
+		if p := &s.parts[0]; p.head() {
+			return p
+		}
+		return nil
+	}
 	var first *part
 	for i := range s.parts {
 		if p := &s.parts[i]; p.head() && (first == nil || p.at() < first.at()) {
@@ -182,11 +188,11 @@ func (s *merged) closed(now time.Duration, o *Operation) bool {
 		s.mu.Unlock()
 		return false
 	}
-	if o.client == 0 {
+	if o.client == nil {
 		s.clients++
-		o.client = s.clients
+		o.client = &client{number: s.clients}
 	}
-	p, v := s.of(o.client), &o.visit
+	p, v := s.of(o.client.number), &o.client.visit
 	number, own := s.next, p.next
 	s.next++
 	if p.session == nil || v.done == 0 || !v.next(p.session) {

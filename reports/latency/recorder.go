@@ -136,6 +136,20 @@ func (o *Op) Add(b *Op) {
 	}
 }
 
+// addQueued adds the operations that found all workers busy to Service, where workers have
+// not recorded them.
+func (o *Op) addQueued() {
+	queued := o.Times[Queued]
+	if queued == nil || queued.TotalCount() == 0 {
+		return
+	}
+	if o.Times[Service] == nil {
+		o.Times[Service] = newHistogram(Service, o.rough)
+	}
+	o.Times[Service].Merge(queued)
+	runtime.Gosched()
+}
+
 // Reset empties o and keeps its histograms.
 func (o *Op) Reset() {
 	o.Counts, o.Clamped, o.First, o.Last = [NumOutcomes]int64{}, 0, 0, 0
@@ -166,13 +180,14 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end time.D
 	switch out {
 	case OK:
 		o.ended(end)
-		o.record(Service, end-start)
+		service := Service
+		if queued {
+			service = Queued // which Tick adds to Service
+		}
+		o.record(service, end-start)
 		if w.open {
 			o.record(Response, end-due)
 			o.record(Lag, start-due)
-		}
-		if queued {
-			o.recordAgain(Queued, end-start)
 		}
 	case Failed:
 		o.record(FailedAfter, end-start)
@@ -264,6 +279,7 @@ func (r *Recorder) Tick() []Op {
 		}
 	}
 	for i := range r.interval {
+		r.interval[i].addQueued()
 		r.total[i].Add(&r.interval[i])
 	}
 	return r.interval

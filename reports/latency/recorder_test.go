@@ -36,6 +36,26 @@ func TestClosedLoopHasServiceOnly(t *testing.T) {
 	}
 }
 
+// An operation that found all workers busy is one of Service, and one of Queued.
+func TestQueuedIsPartOfService(t *testing.T) {
+	r := NewRecorder(2, 1, true)
+	for i := range 3 {
+		r.Worker(0).Record(0, OK, i == 0, 0, 0, time.Duration(i+1)*time.Millisecond)
+		r.Worker(0).Record(1, OK, true, 0, 0, time.Millisecond)
+		for _, op := range r.Tick() {
+			if n := op.Times[Service].TotalCount(); n != 1 {
+				t.Errorf("%d service times in a tick, want 1", n)
+			}
+		}
+	}
+	for i, want := range []int64{1, 3} {
+		op := r.Total(i)
+		if all, queued := op.Times[Service].TotalCount(), op.Times[Queued].TotalCount(); all != 3 || queued != want {
+			t.Errorf("operation %d: %d service times, %d of them queued, want 3 and %d", i, all, queued, want)
+		}
+	}
+}
+
 func TestOnlyOKEntersLatency(t *testing.T) {
 	r := NewRecorder(1, 1, true)
 	w := r.Worker(0)

@@ -134,6 +134,21 @@ func Free(o *latency.Op) *hdr.Histogram {
 	return without(all, queued)
 }
 
+// ByWait are the distributions of the service times of operations that found a free worker,
+// and of those that found all workers busy.
+func ByWait(ops []*latency.Op) (free, queued *hdr.Histogram) {
+	free, queued = wide(), wide()
+	for _, o := range ops {
+		if h := Free(o); h != nil {
+			free.Merge(h)
+		}
+		if h := o.Times[latency.Queued]; h != nil {
+			queued.Merge(h)
+		}
+	}
+	return free, queued
+}
+
 // without is a distribution less a part of it.
 func without(all, part *hdr.Histogram) *hdr.Histogram {
 	counts, less := all.Export(), part.Export().Counts

@@ -84,8 +84,8 @@ func (p *phase) evidence() reports.Evidence {
 		hiccups, delays := p.hiccups.report(), p.delays()
 		e.Hiccups, e.Delays = &hiccups, &delays
 	}
-	if min(s.serviceFree.total(), s.serviceQueued.total()) >= enoughToCompare {
-		e.ServiceFree, e.ServiceQueued = int64(s.serviceFree.quantile(0.25)), int64(s.serviceQueued.quantile(0.5))
+	if free, queued := summary.ByWait(p.recorded()); min(free.TotalCount(), queued.TotalCount()) >= enoughToCompare {
+		e.ServiceFree, e.ServiceQueued = free.ValueAtQuantile(25), queued.ValueAtQuantile(50)
 	}
 	if p.seconds > 0 {
 		e.Occupancy = s.busy.Seconds() / (p.seconds * float64(max(1, p.pool.most)))

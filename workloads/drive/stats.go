@@ -12,15 +12,14 @@ import (
 
 // stats are what one worker, or all of them, counted besides latencies.
 type stats struct {
-	tally                                    // of all streams: a worker counts by stream
-	streams                    []tally       // by number; a phase without streams has one
-	crowded                    int64         // of queued; see noteCrowded
-	droppedByClient            int64         // see reports.Delays
-	largeWaits                 int64         // see reports.Evidence
-	busy                       time.Duration // in calls
-	own, service               time.Duration // see reports.Evidence
-	serviceFree, serviceQueued coarse
-	ops                        []opStats // by slot
+	tally                         // of all streams: a worker counts by stream
+	streams         []tally       // by number; a phase without streams has one
+	crowded         int64         // of queued; see noteCrowded
+	droppedByClient int64         // see reports.Delays
+	largeWaits      int64         // see reports.Evidence
+	busy            time.Duration // in calls
+	own, service    time.Duration // see reports.Evidence
+	ops             []opStats     // by slot
 }
 
 // tally is what is counted of one stream, or of all.
@@ -99,7 +98,6 @@ func (w *worker) noteTiming(slot int, due, start, end time.Duration) {
 		if start-due > lateness {
 			t.late++
 		}
-		s.serviceFree.add(end - start)
 		w.crowd = 0
 		w.crowding(slot, end-start)
 		return
@@ -111,7 +109,6 @@ func (w *worker) noteTiming(slot int, due, start, end time.Duration) {
 			t.queued++
 			w.noteCrowded()
 		}
-		s.serviceQueued.add(end - start)
 		w.crowding(slot, end-start)
 	}
 }
@@ -164,8 +161,6 @@ func (s *stats) add(b *stats) {
 	s.busy += b.busy
 	s.own += b.own
 	s.service += b.service
-	s.serviceFree.merge(&b.serviceFree)
-	s.serviceQueued.merge(&b.serviceQueued)
 	if s.ops == nil {
 		s.ops = make([]opStats, len(b.ops))
 	}

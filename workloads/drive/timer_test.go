@@ -64,17 +64,3 @@ func BenchmarkTimerLateness(b *testing.B) {
 	b.ReportMetric(float64(late[len(late)/2].Microseconds()), "p50-late-µs")
 	b.ReportMetric(float64(late[len(late)*99/100].Microseconds()), "p99-late-µs")
 }
-
-func TestCoarseQuantile(t *testing.T) {
-	var c coarse
-	for n := range 1001 {
-		c.add(time.Duration(n) * time.Microsecond)
-	}
-	if m := c.quantile(0.5); m < 437*time.Microsecond || m > 500*time.Microsecond {
-		t.Errorf("median of 0 … 1 ms = %v, want 500 µs or up to an eighth less", m)
-	}
-	var none coarse
-	if none.quantile(0.5) != 0 {
-		t.Errorf("median of nothing = %v", none.quantile(0.5))
-	}
-}

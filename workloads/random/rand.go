@@ -12,9 +12,16 @@ type Rand struct{ pcg rand.PCG }
 
 // Seed starts the draws of n. Draws for different purposes at the same n have different
 // streams.
-func (r *Rand) Seed(seed, stream, n uint64) {
-	r.pcg.Seed(mix(seed^mix(stream)), mix(n))
-}
+func (r *Rand) Seed(seed, stream, n uint64) { NewSource(seed, stream).Seed(r, n) }
+
+// Source seeds the draws of one stream.
+type Source uint64
+
+// NewSource returns the source of a seed and a stream.
+func NewSource(seed, stream uint64) Source { return Source(mix(seed ^ mix(stream))) }
+
+// Seed starts the draws of n.
+func (s Source) Seed(r *Rand, n uint64) { r.pcg.Seed(uint64(s), mix(n)) }
 
 // Derive makes a seed of a seed and a number. Number 0 gives the seed itself.
 func Derive(seed, n uint64) uint64 {
