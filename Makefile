@@ -21,7 +21,7 @@ test: ## run all tests, what is concurrent under the race detector too, with rea
 
 .PHONY: test-fast
 test-fast: ## run the tests that need no server, without the race detector (under 2 minutes)
-	MAILBENCH_TEST_ENGINES= MAILBENCH_TEST_CASSANDRA= MAILBENCH_TEST_CASSANDRA3= MAILBENCH_TEST_HBASE= MAILBENCH_REQUIRE_ENGINES= \
+	MAILBENCH_TEST_ENGINES= MAILBENCH_TEST_CASSANDRA= MAILBENCH_TEST_CASSANDRA3= MAILBENCH_TEST_HBASE= MAILBENCH_TEST_HBASE2= MAILBENCH_REQUIRE_ENGINES= \
 		$(GO) test -timeout 5m -skip 'Alone$$|Theory' ./...
 
 .PHONY: lint

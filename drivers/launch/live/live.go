@@ -4,6 +4,7 @@
 //	MAILBENCH_TEST_CASSANDRA   host:port of one node
 //	MAILBENCH_TEST_HBASE       host:port of ZooKeeper
 //	MAILBENCH_TEST_CASSANDRA3  the folder of three nodes, as given to engine up --dir
+//	MAILBENCH_TEST_HBASE2      the folder of two region servers
 //
 // With MAILBENCH_TEST_ENGINES=1 tests may start engines of their own. A test
 // whose engine is missing is skipped, or fails if MAILBENCH_REQUIRE_ENGINES is set.
@@ -35,11 +36,22 @@ func Contact(t testing.TB, engine string) string {
 // or else the test's own. A test may kill nodes and start them again.
 func Cassandra3(t testing.TB) *launch.Instance {
 	t.Helper()
-	dir := os.Getenv("MAILBENCH_TEST_CASSANDRA3")
+	return shared(t, "MAILBENCH_TEST_CASSANDRA3", "cassandra", 3)
+}
+
+// HBase2 returns two region servers like Cassandra3.
+func HBase2(t testing.TB) *launch.Instance {
+	t.Helper()
+	return shared(t, "MAILBENCH_TEST_HBASE2", "hbase", 2)
+}
+
+func shared(t testing.TB, variable, engine string, nodes int) *launch.Instance {
+	t.Helper()
+	dir := os.Getenv(variable)
 	if dir == "" {
-		return Cluster(t, "cassandra", 3)
+		return Cluster(t, engine, nodes)
 	}
-	in, err := launch.Up(t.Context(), launch.Config{Engine: "cassandra", Nodes: 3, Dir: dir})
+	in, err := launch.Up(t.Context(), launch.Config{Engine: engine, Nodes: nodes, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
