@@ -1,12 +1,15 @@
 package schemas
 
 import (
+	"bytes"
 	"fmt"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -162,7 +165,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		s, err := Parse("f.yaml", src)
 		if err != nil {
-			lines := strings.Count(string(src), "\n") + strings.Count(string(src), "\r") + 2
+			lines := lineBreaks(src) + 2
 			for _, e := range err.(Errors) {
 				if e.Pos.File != "" {
 					continue // in the base of a variant
@@ -214,4 +217,26 @@ func valid(t *testing.T) *Schema {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// lineBreaks counts the breaks between the lines of a YAML text: five characters are one,
+// and the text may be in UTF-16.
+func lineBreaks(src []byte) (n int) {
+	text := []rune(string(src))
+	if bytes.HasPrefix(src, []byte("\xfe\xff")) || bytes.HasPrefix(src, []byte("\xff\xfe")) {
+		units := make([]uint16, len(src)/2)
+		for i := range units {
+			units[i] = uint16(src[2*i])<<8 | uint16(src[2*i+1])
+			if src[0] == 0xff { // the lower byte comes first
+				units[i] = bits.ReverseBytes16(units[i])
+			}
+		}
+		text = utf16.Decode(units)
+	}
+	for _, r := range text {
+		if strings.ContainsRune("\n\r\u0085\u2028\u2029", r) {
+			n++
+		}
+	}
+	return n
 }
