@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +38,26 @@ func TestHBaseRegionServerDies(t *testing.T) {
 		remove:   map[string]func(*victim, int64){"james": func(v *victim, n int64) { removeRows(t, in, v.messageTable(), n) }},
 	}
 	f.strike(t, models)
+	bringBack(t, in)
+}
+
+// bringBack starts the one node that is down, as a user would, and no other.
+func bringBack(t *testing.T, in *launch.Instance) {
+	t.Helper()
+	mailbench := func(args ...string) string {
+		out, err := exec.CommandContext(t.Context(), "mailbench", append(args, "--dir", in.Dir())...).CombinedOutput()
+		return fmt.Sprint(string(out), err)
+	}
+	if out := mailbench("engine", "status", "hbase"); !strings.Contains(out, "1 of 4 nodes of hbase are down") {
+		t.Errorf("status after a region server died: %s", out)
+	}
+	out := mailbench("engine", "up", "hbase", "--regionservers", "2")
+	if n := strings.Count(out, "starting hbase "); n != 1 || !strings.Contains(out, "starting hbase regionserver") {
+		t.Errorf("up started %d nodes: %s", n, out)
+	}
+	if status := mailbench("engine", "status", "hbase"); !strings.HasSuffix(status, "<nil>") {
+		t.Errorf("status after up: %s", status)
+	}
 }
 
 // messageTables is where the models' messages lie.
