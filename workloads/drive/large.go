@@ -8,30 +8,37 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// bound waits until an operation may hold so many bytes of large messages.
-func (w *worker) bound(ctx context.Context, size int64) (free func(), err error) {
+// bound waits until an operation may hold so many bytes of large messages. It returns how
+// many of them are to be released.
+func (w *worker) bound(ctx context.Context, size int64) (held int64, err error) {
 	large := &w.target.Large
 	n := min(size, large.Most)
 	if n <= target.LargeMessage {
-		return nothing, nil
+		return 0, nil
 	}
 	if !large.TryAcquire(n) {
 		w.stats.largeWaits++
 		if err := large.Acquire(ctx, n); err != nil {
-			return nil, err
+			return 0, err
 		}
 	}
-	return func() { large.Release(n) }, nil
+	return n, nil
+}
+
+func (w *worker) release(held int64) {
+	if held > 0 {
+		w.target.Large.Release(held)
+	}
 }
 
 // reserve waits until the message that is to be delivered, read or moved may be in memory.
 // That comes before the clock is read, so it is the client's own time and no service time.
-func (w *worker) reserve(ctx context.Context) (free func(), err error) {
+func (w *worker) reserve(ctx context.Context) (held int64, err error) {
 	if w.op.Op == workloads.Deliver {
 		return w.bound(ctx, w.holds().Deliver)
 	}
 	if !w.live.SomeLarge() {
-		return nothing, nil
+		return 0, nil
 	}
 	t, n := &w.task, int64(0)
 	switch w.op.Op {
@@ -66,5 +73,3 @@ func (w *worker) holds() models.Holding {
 	}
 	return models.Holding{}
 }
-
-func nothing() {}

@@ -57,11 +57,11 @@ func TestLargeWaits(t *testing.T) {
 		w.live.Add(f.FolderSet, h, nil, w.holds())
 		w.op.Op, w.task.handle, w.task.many = c.op, h, []models.Handle{h, h}
 		w.task.from, w.task.account = f, &target.Account{Folders: []target.Folder{f}}
-		free, err := w.reserve(t.Context())
+		held, err := w.reserve(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		free()
+		w.release(held)
 		large := w.target.Large
 		if !large.TryAcquire(large.Most) { // of others
 			t.Fatalf("%+v was not given back", c)

@@ -78,23 +78,23 @@ func (p *phase) miss(cause error) error {
 func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 	// Parsing and decoding is a part of what is bounded, if the size is known before.
 	if m, ok := w.mail.(messages.Measurer); ok {
-		free, err := w.bound(opCtx, m.Size(w.op.Message))
+		held, err := w.bound(opCtx, m.Size(w.op.Message))
 		if err != nil {
 			return nil, err
 		}
 		_, err = w.chooseRecipients()
-		free()
+		w.release(held)
 		if err != nil {
 			return nil, err
 		}
 	} else if _, err := w.chooseRecipients(); err != nil {
 		return nil, err
 	}
-	free, err := w.reserve(opCtx)
+	held, err := w.reserve(opCtx)
 	if err != nil {
 		return nil, err
 	}
-	defer free()
+	defer w.release(held)
 	for try := range loadTries {
 		if try > 0 {
 			sleep(ctx, 50*time.Millisecond<<try)

@@ -167,25 +167,25 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 			return errors.Join(err, w.finish(o, latency.Dropped))
 		}
 	}
-	free, err := w.reserve(ctx)
+	held, err := w.reserve(ctx)
 	if err != nil { // the phase ends
 		tally.due--
 		return w.finish(o, latency.Dropped)
 	}
-	defer free()
+	defer w.release(held)
 	_, err = w.carryOut(opCtx, o, due)
 	return err
 }
 
 // interrupted: making a message of a mail file was broken off because the phase ends.
 func interrupted(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && errors.Is(err, context.Canceled)
+	return err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
 // carryOut carries the operation out, between the only two readings of the clock.
 // The error is the ledger's.
 func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration) (ending, error) {
-	w.meter.Take()
+	w.meter.Cost = drivers.Cost{}
 	w.ran = w.ran[:0]
 	w.ahead = w.target.Acknowledged.Records()
 	if w.op.Timeout > 0 {
