@@ -125,7 +125,7 @@ func TestGuiltyClientSearchAlone(t *testing.T) {
 		{Name: "starved by other processes", Rate: 1000, Hogs: 8},
 		{Name: "half a processor by quota", Rate: 100_000, Quota: 0.5},
 		{Name: "beyond its capacity on one processor", Rate: 1e6, Procs: 1, Length: 500 * ms},
-		{Name: "too few workers for the store", Rate: 200, Workers: 4, Store: store{Takes: 20 * ms}},
+		{Name: "too few workers for the store", Rate: 1000, Length: 500 * ms, Workers: 4, Store: store{Takes: 20 * ms}},
 	} {
 		t.Run(s.Name, func(t *testing.T) {
 			if s.Stop > 0 || s.Workers > 0 {
