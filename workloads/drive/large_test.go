@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
@@ -18,6 +21,82 @@ type holder struct {
 }
 
 func (h holder) Holds(*mail.Message) models.Holding { return h.held }
+
+type holderBound struct{ holder }
+
+func (b holderBound) Mailbox(drivers.Session) models.Mailbox { return b.holder }
+
+func (holder) Deliver(context.Context, *mail.Message, []*models.Folder, []models.Handle) error {
+	return nil
+}
+
+// madeMail counts its messages, all of which are empty.
+type madeMail struct {
+	messages.Source
+	made int
+}
+
+func (m *madeMail) Reader() messages.Reader { return m }
+
+func (m *madeMail) Message(uint64, time.Time, *mail.Message) error {
+	m.made++
+	return nil
+}
+
+func (*madeMail) From(uint64) (string, error) { return "", nil }
+
+// TestBrokenOffIsNotDue: a delivery that the end of the phase breaks off while it waits for
+// memory was never offered to the store. It is not due, in its stream either.
+func TestBrokenOffIsNotDue(t *testing.T) {
+	stream := func(name string) workloads.Phase {
+		return workloads.Phase{
+			Kind: workloads.Measure, Name: name, Arrivals: workloads.Constant,
+			Rate: workloads.RateOf(1e6), Mix: workloads.Mix{workloads.Deliver: 1},
+		}
+	}
+	phase := stream("measure")
+	phase.Operations, phase.Streams = 1000, []workloads.Phase{stream("a"), stream("b")}
+	at, of := testTarget(t, holderBound{holder{held: models.Holding{Deliver: 2 * target.LargeMessage}}})
+	made := &madeMail{}
+	at.Mail, at.Large = made, target.NewBudget(32<<20)
+	p := newPhase(at, Spec{Phase: phase, Stream: of(&phase), Workers: 1, MaxLag: time.Hour})
+	now := time.Second // all due times are past
+	p.clock.virtual = &now
+	p.hiccups = watchHiccups(&p.clock)
+	defer p.hiccups.close()
+	w, err := newWorker(p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.close()
+	w.last = now
+
+	for range 4 {
+		w.next(t, t.Context())
+	}
+	if !at.Large.TryAcquire(at.Large.Most) { // others take all of it
+		t.Fatal("a delivery gave nothing back")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for range 3 {
+		w.next(t, ended)
+	}
+	p.stats.add(&w.stats)
+	p.used = processUsage().since(processUsage())
+	p.recorder.Tick()
+	m := p.measurement()
+	if made.made != 7 || m.Evidence.LargeWaits != 3 {
+		t.Fatalf("%d messages made, %d waits; want 7 and 3", made.made, m.Evidence.LargeWaits)
+	}
+	sum := int64(0)
+	for _, s := range m.Streams {
+		sum += s.Offered.Due
+	}
+	if o := m.Ops["deliver"]; m.Offered.Due != 4 || sum != 4 || o.Count != 4 || o.Dropped != 0 {
+		t.Errorf("%d due, %d in its streams, %d delivered, %d dropped; want 4, 4, 4, 0", m.Offered.Due, sum, o.Count, o.Dropped)
+	}
+}
 
 // TestLargeWaits: an operation that holds much of a message waits while too many such are
 // under way, and no other operation does.
