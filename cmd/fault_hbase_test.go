@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,8 @@ func TestHBaseRegionServerDies(t *testing.T) {
 	bringBack(t, in)
 }
 
-// bringBack starts the one node that is down, as a user would, and no other.
+// bringBack starts the one node that is down, as a user would, and no other. Its log, not
+// another node's, then tells of two starts.
 func bringBack(t *testing.T, in *launch.Instance) {
 	t.Helper()
 	mailbench := func(args ...string) string {
@@ -52,8 +54,13 @@ func bringBack(t *testing.T, in *launch.Instance) {
 		t.Errorf("status after a region server died: %s", out)
 	}
 	out := mailbench("engine", "up", "hbase", "--regionservers", "2")
-	if n := strings.Count(out, "starting hbase "); n != 1 || !strings.Contains(out, "starting hbase regionserver") {
-		t.Errorf("up started %d nodes: %s", n, out)
+	started := regexp.MustCompile(`starting hbase (\w+) on [^:]+:(\d+)`).FindAllStringSubmatch(out, -1)
+	if len(started) != 1 || !strings.HasPrefix(started[0][1], "regionserver") {
+		t.Fatalf("up started %q: %s", started, out)
+	}
+	name, serving := started[0][1], "HRegionServer: Serving as localhost,"+started[0][2]+","
+	if log := mailbench("engine", "logs", "hbase", "--node", name); strings.Count(log, serving) != 2 {
+		t.Errorf("the log of %s has %q %d times, expected 2; it ends with %s", name, serving, strings.Count(log, serving), log[max(0, len(log)-500):])
 	}
 	if status := mailbench("engine", "status", "hbase"); !strings.HasSuffix(status, "<nil>") {
 		t.Errorf("status after up: %s", status)

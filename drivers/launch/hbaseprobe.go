@@ -23,6 +23,10 @@ const (
 	probeKey    = "k"
 )
 
+// askAtMost is how long a master that is not ready is asked. gohbase doubles its pauses, up
+// to seconds in which the master has long been ready; the next probe asks at once.
+const askAtMost = 3 * time.Second
+
 // probe creates a table, writes to it, reads the row and drops the table. The master
 // reports that it is initialized long before that works.
 func (hbase) probe(ctx context.Context, _ *Instance, nodes []Node) error {
@@ -40,7 +44,12 @@ func (hbase) probe(ctx context.Context, _ *Instance, nodes []Node) error {
 	admin := gohbase.NewAdminClient(quorum, quiet, gohbase.RegionDialer(open.dial))
 	client := gohbase.NewClient(quorum, quiet, gohbase.RpcQueueSize(1))
 	defer client.Close()
-	if err := servesRegions(ctx, admin, nodes); err != nil {
+	ready, cancel := context.WithTimeout(ctx, askAtMost)
+	defer cancel()
+	if err := servesRegions(ready, admin, nodes); err != nil {
+		return err
+	}
+	if _, err := probeThere(ready, admin); err != nil {
 		return err
 	}
 	if err := dropProbe(ctx, admin); err != nil { // left by a process that was killed
@@ -137,13 +146,18 @@ func writeProbe(ctx context.Context, client gohbase.Client) error {
 	return nil
 }
 
-func dropProbe(ctx context.Context, admin gohbase.AdminClient) error {
+func probeThere(ctx context.Context, admin gohbase.AdminClient) (bool, error) {
 	list, err := hrpc.NewListTableNames(ctx, hrpc.ListRegex(probeTable))
 	if err != nil {
-		return err
+		return false, err
 	}
 	found, err := admin.ListTableNames(list)
-	if err != nil || len(found) == 0 {
+	return len(found) > 0, err
+}
+
+func dropProbe(ctx context.Context, admin gohbase.AdminClient) error {
+	there, err := probeThere(ctx, admin)
+	if err != nil || !there {
 		return err
 	}
 	if err := admin.DisableTable(hrpc.NewDisableTable(ctx, []byte(probeTable))); err != nil {
