@@ -231,10 +231,9 @@ func (p *Plan) ofFolder(n uint64, o *Operation) bool {
 // draw draws what else the operation needs.
 func (p *Plan) draw(o *Operation) {
 	r, h := &o.rand, o.how
-	folders := p.census.FolderCount(o.User)
 	switch o.Op {
 	case List:
-		if o.Deep = r.Chance(h.deep); h.depth > 0 {
+		if o.Deep = h.deep > 0 && r.Chance(h.deep); h.depth > 0 {
 			o.Deep, o.Skip = false, (h.depth-1)*o.Page
 		}
 	case Flag, Label, Subscribe:
@@ -242,8 +241,10 @@ func (p *Plan) draw(o *Operation) {
 	case SearchSender:
 		o.Message = uint64(r.IntN(max(1, p.census.all)))
 	}
-	if folders > 1 && (o.Op == Move || o.Op == Label) {
-		o.To = (o.Folder + 1 + r.IntN(folders-1)) % folders
+	if o.Op == Move || o.Op == Label {
+		if folders := p.census.FolderCount(o.User); folders > 1 {
+			o.To = (o.Folder + 1 + r.IntN(folders-1)) % folders
+		}
 	}
 	if o.Op == Flag {
 		o.Flag = h.flags[0]

@@ -51,11 +51,16 @@ type limit struct {
 }
 
 func (l *limit) next(due time.Duration) (time.Duration, bool) {
-	if l.operations > 0 && l.n >= l.operations || l.duration > 0 && due >= l.duration {
+	if l.ended(l.n, due) {
 		return 0, false
 	}
 	l.n++
 	return due, true
+}
+
+// ended reports whether operation n, due then, is behind the end.
+func (l *limit) ended(n uint64, due time.Duration) bool {
+	return l.operations > 0 && n >= l.operations || l.duration > 0 && due >= l.duration
 }
 
 // constant is operation n at n/rate, computed anew for each: nothing adds up.
@@ -66,15 +71,35 @@ type constant struct {
 
 // Next implements Schedule.
 func (c *constant) Next() (time.Duration, bool) {
-	hi, lo := bits.Mul64(c.n, uint64(c.rate.Per))
+	due, ok := c.at(c.n)
+	if ok {
+		c.n++
+	}
+	return due, ok
+}
+
+// at returns when operation n is due.
+func (c *constant) at(n uint64) (time.Duration, bool) {
+	hi, lo := bits.Mul64(n, uint64(c.rate.Per))
 	if hi >= c.rate.Count { // the due time would not fit in 64 bits
 		return 0, false
 	}
 	due, _ := bits.Div64(hi, lo, c.rate.Count)
-	if due > math.MaxInt64 {
+	if due > math.MaxInt64 || c.ended(n, time.Duration(due)) {
 		return 0, false
 	}
-	return c.next(time.Duration(due))
+	return time.Duration(due), true
+}
+
+// last returns how many of so many operations there are, and when the last of them is due.
+func (c *constant) last(claimed uint64) (operations uint64, due time.Duration) {
+	if c.operations > 0 {
+		claimed = min(claimed, c.operations)
+	}
+	if claimed > 0 {
+		due, _ = c.at(claimed - 1)
+	}
+	return claimed, due
 }
 
 // poisson is a Poisson process: the gaps between operations are exponentially

@@ -7,6 +7,7 @@ import (
 	"hash"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mailbench/mailbench/workloads/random"
@@ -44,17 +45,22 @@ func (w *Workload) Stream(p *Phase, c *Census) Stream {
 		one.Trial, one.Lacks = p.Trial, p.Lacks
 		s.parts = append(s.parts, w.part(&one, c))
 	}
+	if len(s.parts) == 1 && s.parts[0].session == nil {
+		s.even, _ = s.parts[0].schedule.(*constant)
+	}
 	return c.shard.of(s, c.Users())
 }
 
 // merged is the streams of a phase, in the order in which their operations are due. Only
 // the claim of a number and its due time is made under the lock; the operation is a pure
-// function of its number.
+// function of its number. At a constant rate the due time is, too, and needs no lock.
 type merged struct {
 	phase Phase
 	open  bool
 	parts []part
+	even  *constant // the schedule where there is one stream, of a mix at a constant rate
 
+	claimed atomic.Uint64 // of even, also behind its end
 	mu      sync.Mutex
 	next    uint64
 	last    time.Duration // due time of the operation claimed last
@@ -85,6 +91,13 @@ func (w *Workload) part(p *Phase, c *Census) part {
 
 // Next implements Stream.
 func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bool) {
+	if s.even != nil {
+		number := s.claimed.Add(1) - 1
+		if due, ok = s.even.at(number); ok {
+			s.parts[0].Plan.Next(number, o)
+		}
+		return due, ok
+	}
 	if !s.open {
 		return 0, s.closed(now, o)
 	}
@@ -253,13 +266,17 @@ func (s *merged) Open() bool { return s.open }
 func (s *merged) Span() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.open || s.next == 0 {
+	next, last := s.next, s.last
+	if s.even != nil {
+		next, last = s.even.last(s.claimed.Load())
+	}
+	if !s.open || next == 0 {
 		return 0
 	}
 	if s.phase.Duration > 0 {
 		return s.phase.Duration
 	}
-	return s.last + time.Duration(float64(time.Second)/s.phase.Rate.PerSecond())
+	return last + time.Duration(float64(time.Second)/s.phase.Rate.PerSecond())
 }
 
 // Digested is how many operations of a phase its digest is made from, at most.

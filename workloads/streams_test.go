@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -183,6 +184,41 @@ func TestSessions(t *testing.T) {
 	}
 	if !slices.Equal(one, two) || len(one) < 5 || !strings.HasPrefix(one[0], "login") {
 		t.Errorf("session 17 is\n%v and\n%v", one, two)
+	}
+}
+
+// Workers that take the operations of a constant rate at the same time get each once, when the
+// schedule says, and the span ends with the last of them however often was asked.
+func TestConstantRateIsShared(t *testing.T) {
+	const operations, workers = 300_000, 4
+	w := read(t, several)
+	p := Phase{Kind: Measure, Arrivals: Constant, Rate: RateOf(3), Operations: operations, Mix: Mix{List: 1}}
+	s, schedule := w.Stream(&p, censusOf(t, w)), p.Schedule(w.Seed)
+	if s.Span() != 0 {
+		t.Errorf("a span of %v before the first operation", s.Span())
+	}
+	due := make([]time.Duration, operations)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			var o Operation
+			for {
+				at, ok := s.Next(0, &o)
+				if !ok {
+					return
+				}
+				due[o.N] += at + 1
+			}
+		})
+	}
+	wg.Wait()
+	for n, got := range due {
+		if want, ok := schedule.Next(); !ok || got != want+1 {
+			t.Fatalf("operation %d is due at %v, want %v once", n, got-1, want)
+		}
+	}
+	if got, want := s.Span().Seconds(), operations/3.0; math.Abs(got-want) > 1e-6 {
+		t.Errorf("the span is %g s, want %g", got, want)
 	}
 }
 
