@@ -73,31 +73,6 @@ type Op struct {
 	rough bool // one of so many that all its histograms are rough
 }
 
-func (o *Op) record(k Kind, d time.Duration) {
-	h := o.Times[k]
-	if h == nil {
-		h = newHistogram(k, o.rough)
-		o.Times[k] = h
-	}
-	switch {
-	case d > Highest:
-		d = Highest
-		o.Clamped++
-	case d < 0: // an operation that starts before it is due is on time
-		d = 0
-	}
-	// The range covers every value left.
-	_ = h.RecordValue(int64(d))
-}
-
-// recordAgain records a time of an operation that is in another histogram, and counted
-// as clamped if it is.
-func (o *Op) recordAgain(k Kind, d time.Duration) {
-	clamped := o.Clamped
-	o.record(k, d)
-	o.Clamped = clamped
-}
-
 // ended notes when an operation that was ok ended.
 func (o *Op) ended(at time.Duration) {
 	if o.Last == 0 || at < o.First {
@@ -107,10 +82,14 @@ func (o *Op) ended(at time.Duration) {
 }
 
 func newHistogram(k Kind, rough bool) *hdr.Histogram {
+	return hdr.New(1, int64(Highest), digitsOf(k, rough))
+}
+
+func digitsOf(k Kind, rough bool) int {
 	if rough || k == Lag || k == FailedAfter || k == UnknownAfter {
-		return hdr.New(1, int64(Highest), digitsRough)
+		return digitsRough
 	}
-	return hdr.New(1, int64(Highest), digits)
+	return digits
 }
 
 // Add adds b to o. It yields the processor between histograms: a merge takes about
@@ -166,7 +145,7 @@ func (o *Op) Reset() {
 // workers record at a time.
 type Worker struct {
 	mu   sync.Mutex
-	ops  []Op
+	ops  []recorded
 	open bool
 	_    [64]byte // keeps the locks of two workers out of one cache line
 }
@@ -231,7 +210,7 @@ const (
 // Recorder collects what the workers of one phase record.
 type Recorder struct {
 	workers  []*Worker
-	spare    []Op // swapped with the ops of one worker after the other
+	spare    []recorded // swapped with the ops of one worker after the other
 	interval []Op
 	total    []Op
 }
@@ -244,8 +223,8 @@ func NewRecorder(ops, workers int, open bool) *Recorder {
 	if rough {
 		each = roughBytes
 	}
-	set := func() []Op {
-		all := make([]Op, ops)
+	set := func() []recorded {
+		all := make([]recorded, ops)
 		for i := range all {
 			all[i].rough = rough
 		}
@@ -274,8 +253,7 @@ func (r *Recorder) Tick() []Op {
 		w.ops, r.spare = r.spare, w.ops
 		w.mu.Unlock()
 		for i := range r.spare {
-			r.interval[i].Add(&r.spare[i])
-			r.spare[i].Reset()
+			r.spare[i].moveTo(&r.interval[i])
 		}
 	}
 	for i := range r.interval {

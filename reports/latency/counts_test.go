@@ -1,0 +1,60 @@
+package latency
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Counts have the buckets of the histogram that they are moved to, and lose nothing.
+func TestCountsAreTheHistograms(t *testing.T) {
+	for _, digits := range []int{digits, digitsRough} {
+		c, want := newCounts(digits), hdr.New(1, int64(Highest), digits)
+		add := func(v int64) {
+			if v = min(max(v, 0), int64(Highest)); want.RecordValue(v) != nil {
+				t.Fatalf("%d is out of range", v)
+			}
+			c.add(uint64(v))
+		}
+		for shift := range 38 { // about each change of a bucket's width
+			for d := range int64(9) {
+				add(1<<shift + d - 4)
+			}
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		for range 100_000 {
+			add(r.Int64N(1 << r.IntN(38)))
+		}
+		got := hdr.New(1, int64(Highest), digits)
+		c.moveTo(got)
+		if !got.Equals(want) {
+			t.Errorf("%d digits: the histograms differ", digits)
+		}
+		if c.moveTo(got); c.total != 0 || !got.Equals(want) {
+			t.Errorf("%d digits: counts were moved twice", digits)
+		}
+		if n := len(want.Export().Counts); len(c.of) > n || n-len(c.of) > 1<<(c.bits+1) {
+			t.Errorf("%d digits: %d buckets, the histogram has %d", digits, len(c.of), n)
+		}
+	}
+}
+
+// What was recorded is moved once. A time beyond the range is clamped, and counted once though it is
+// in two histograms.
+func TestRecordedIsEmptiedByATick(t *testing.T) {
+	var r recorded
+	var o Op
+	r.record(Service, 5*time.Second)
+	r.record(Service, 2*Highest)
+	r.recordAgain(Delayed, 2*Highest)
+	r.record(Lag, -1)
+	r.Counts[OK] = 2
+	for range 2 {
+		r.moveTo(&o)
+		if o.Counts[OK] != 2 || o.Clamped != 1 || o.Times[Service].TotalCount() != 2 || o.Times[Delayed].TotalCount() != 1 || o.Times[Lag].Max() != 0 {
+			t.Errorf("recorded %+v", o)
+		}
+	}
+}
