@@ -122,17 +122,16 @@ func (h *hiccups) note(due, woke, stopped time.Duration) {
 // nothing, since the store goes on. A hiccup that the meter has not noticed yet, since it
 // wakes after the caller, counts too.
 func (h *hiccups) before(start, end time.Duration) time.Duration {
-	due := time.Duration(h.beat.Load()) + nap
-	if h.end.Load() <= int64(max(start, end-afterHiccup)) && end-due < leastHiccup {
+	if int64(end-nap-leastHiccup) < h.beat.Load() && h.end.Load() <= int64(max(start, end-afterHiccup)) {
 		return 0
 	}
-	return h.longest(start, end, due)
+	return h.longest(start, end)
 }
 
-func (h *hiccups) longest(start, end, due time.Duration) (d time.Duration) {
+func (h *hiccups) longest(start, end time.Duration) (d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if end-due >= leastHiccup {
+	if due := time.Duration(h.beat.Load()) + nap; end-due >= leastHiccup {
 		d = end - max(start, due)
 	}
 	for i := h.count - 1; i >= max(0, h.count-hiccupsKept); i-- {

@@ -99,7 +99,7 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 		if try > 0 {
 			sleep(ctx, 50*time.Millisecond<<try)
 		}
-		end, err := w.carryOut(opCtx, &operations[workloads.Deliver], 0)
+		end, err := w.carryOut(opCtx, &operations[workloads.Deliver], 0, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -73,9 +73,14 @@ var operations = [workloads.NumOps]operation{
 // outcome tells the ends of an operation apart. A call that is cancelled because
 // the phase is stopped has an unknown outcome.
 func outcome(err error) latency.Outcome {
-	switch {
-	case err == nil:
+	if err == nil {
 		return latency.OK
+	}
+	return trouble(err)
+}
+
+func trouble(err error) latency.Outcome {
+	switch {
 	case errors.Is(err, models.ErrNotFound):
 		return latency.NotFound
 	case errors.Is(err, drivers.ErrTooLarge):

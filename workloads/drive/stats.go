@@ -88,32 +88,34 @@ func deviation(n, sum, squares float64) float64 {
 }
 
 // noteTiming counts an operation of the slot that was carried out as on time, late or
-// queued.
-func (w *worker) noteTiming(slot int, due, start, end time.Duration) {
-	s, t, lateness := &w.stats, w.tally(), w.phase.Lateness
+// queued. Queued: it found all workers busy.
+func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration) {
+	s, t, service := &w.stats, w.tally(), end-start
 	t.started++
 	t.lastStart = start
-	s.busy += end - start
-	if w.timer != nil && due > w.last { // a worker was free
-		if start-due > lateness {
-			t.late++
-		}
-		w.crowd = 0
-		w.crowding(slot, end-start)
+	s.busy += service
+	if queued || w.timer == nil {
+		s.own += start - w.last
+		s.service += service
+	}
+	if w.timer == nil {
 		return
 	}
-	s.own += start - w.last
-	s.service += end - start
-	if w.timer != nil {
-		if start-due > lateness {
-			t.queued++
-			w.noteCrowded()
+	late := start-due > w.phase.Lateness
+	switch {
+	case !queued:
+		w.crowd = 0
+		if late {
+			t.late++
 		}
-		w.crowding(slot, end-start)
+	case late:
+		t.queued++
+		w.noteCrowded()
 	}
+	w.crowding(slot, service)
 }
 
-// countFailure counts one failed operation by its error. Operations of unknown
+// countFailure counts one operation that was not ok by its error. Operations of unknown
 // outcome have already waited for their timeout, so only others make a client rest.
 func (w *worker) countFailure(s *opStats, e ending) {
 	if e.outcome == latency.Failed {
@@ -121,9 +123,7 @@ func (w *worker) countFailure(s *opStats, e ending) {
 	} else {
 		w.failures = 0
 	}
-	if e.outcome != latency.OK {
-		s.errors.add(e.cause.Error(), 1)
-	}
+	s.errors.add(e.cause.Error(), 1)
 }
 
 // listed sees one line of a listing.

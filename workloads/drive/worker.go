@@ -146,11 +146,11 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	}
 	o := &operations[w.op.Op]
 	ok, err := o.choose(w)
-	if interrupted(ctx, err) {
-		tally.due--
-		return nil
-	}
 	if err != nil {
+		if interrupted(ctx, err) {
+			tally.due--
+			return nil
+		}
 		return err
 	}
 	if !ok {
@@ -172,27 +172,35 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		tally.due--
 		return w.finish(o, latency.Dropped)
 	}
-	defer w.release(held)
-	_, err = w.carryOut(opCtx, o, due)
+	_, err = w.carryOut(opCtx, o, due, held)
 	return err
 }
 
 // interrupted: making a message of a mail file was broken off because the phase ends.
 func interrupted(ctx context.Context, err error) bool {
-	return err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled)
+	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
-// carryOut carries the operation out, between the only two readings of the clock.
-// The error is the ledger's.
-func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration) (ending, error) {
-	w.meter.Cost = drivers.Cost{}
-	w.ran = w.ran[:0]
-	w.ahead = w.target.Acknowledged.Records()
+// carryOut carries the operation out, which holds so many bytes of large messages. The
+// error is the ledger's.
+func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration, held int64) (ending, error) {
+	if held == 0 && w.op.Timeout == 0 { // nothing to undo at the end
+		return w.timed(opCtx, o, due)
+	}
+	defer w.release(held)
 	if w.op.Timeout > 0 {
 		var cancel context.CancelFunc
 		opCtx, cancel = context.WithTimeout(opCtx, w.op.Timeout)
 		defer cancel()
 	}
+	return w.timed(opCtx, o, due)
+}
+
+// timed makes the call, between the only two readings of the clock, and records it.
+func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (ending, error) {
+	w.meter.Cost = drivers.Cost{}
+	w.ran = w.ran[:0]
+	w.ahead = w.target.Acknowledged.Records()
 	start := w.phase.clock.now()
 	err := o.run(opCtx, w)
 	end := w.phase.clock.now()
@@ -207,18 +215,21 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 	e, s := ending{outcome(err), err}, &w.stats.ops[slot]
 	ideal := w.undelayed(due, start, end)
 	queued := w.timer != nil && due <= w.last
-	if err != nil && errors.Is(err, models.ErrNotOffered) {
+	switch {
+	case err == nil:
+		w.recorder.Record(slot, latency.OK, queued, due, start, end)
+		w.noteTiming(slot, queued, due, start, end)
+		w.failures = 0
+		s.cost.Add(w.meter.Cost)
+		s.patterns.addAll(w.ran)
+		s.squares.add(&w.meter.Cost)
+		w.noteDelay(slot, end-due, ideal)
+	case errors.Is(err, models.ErrNotOffered):
 		s.notOffered = true
-	} else {
+	default:
 		w.recorder.Record(slot, e.outcome, queued, due, start, end)
-		w.noteTiming(slot, due, start, end)
+		w.noteTiming(slot, queued, due, start, end)
 		w.countFailure(s, e)
-		if e.outcome == latency.OK {
-			s.cost.Add(w.meter.Cost)
-			s.patterns.addAll(w.ran)
-			s.squares.add(&w.meter.Cost)
-			w.noteDelay(slot, end-due, ideal)
-		}
 	}
 	if keep := keepBody; cap(w.opened.Body) > keep || w.extra && cap(w.opened.Body) > keep/16 {
 		w.opened.Body = nil
