@@ -3,6 +3,7 @@ package messages
 import (
 	"encoding/base64"
 	"sort"
+	"sync"
 	"time"
 	"unicode/utf8"
 	"unsafe"
@@ -25,7 +26,7 @@ type Generator struct {
 	seed    uint64
 	senders random.Chooser
 	people  int
-	pools   *pools
+	pools   func() *pools // made when a reader is asked for: a run that is refused reads nothing
 }
 
 var _ Source = (*Generator)(nil)
@@ -38,7 +39,7 @@ func NewGenerator(w *workloads.Workload) *Generator {
 		seed:    w.Seed,
 		people:  people,
 		senders: random.Keys{Theta: random.DefaultTheta}.Chooser(people),
-		pools:   poolsOf(w.Seed),
+		pools:   sync.OnceValue(func() *pools { return poolsOf(w.Seed) }),
 	}
 }
 
@@ -52,14 +53,15 @@ func (g *Generator) Info() mail.Info { return mail.Info{} }
 func (g *Generator) Close() error { return nil }
 
 // Reader implements Source.
-func (g *Generator) Reader() Reader { return &writer{g: g} }
+func (g *Generator) Reader() Reader { return &writer{g: g, pools: g.pools()} }
 
 // writer makes generated messages, one at a time.
 type writer struct {
-	g   *Generator
-	r   random.Rand
-	m   *mail.Message
-	buf []byte // headers, and other bytes of the raw message that are not from a pool
+	g     *Generator
+	pools *pools
+	r     random.Rand
+	m     *mail.Message
+	buf   []byte // headers, and other bytes of the raw message that are not from a pool
 	// decoded holds decoded names and the subject. Strings point into it and into
 	// buf: when either grows, it moves to a new array and the strings keep the old.
 	decoded []byte
@@ -189,7 +191,7 @@ func (w *writer) flush(from int) { w.raw.add(w.buf[from:len(w.buf):len(w.buf)]) 
 func (w *writer) text(size int) {
 	w.put("Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n")
 	content := w.rope()
-	pool := &w.g.pools.text
+	pool := &w.pools.text
 	at := pool.start[w.r.IntN(len(pool.start)-1)]
 	// If the end would cut a letter of several bytes, dots take its place.
 	last := (at + size) % len(pool.text)
@@ -211,7 +213,7 @@ var dots = []byte("...") // a cut letter has 3 bytes before its end at most
 // html writes the HTML part: whole lines of the pool, about size bytes of them.
 func (w *writer) html(size int) {
 	w.put("Content-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
-	pool, quoted := &w.g.pools.html, &w.g.pools.quoted
+	pool, quoted := &w.pools.html, &w.pools.quoted
 	n := len(pool.start) - 1
 	i := w.r.IntN(n)
 	content, raw := w.rope(), w.rope()
@@ -254,7 +256,7 @@ func (w *writer) attachment(i, size int) {
 	w.buf = append(w.buf, "\r\n\r\n"...)
 	w.flush(from)
 
-	p := w.g.pools
+	p := w.pools
 	content, raw := w.rope(), w.rope()
 	line := w.r.IntN(len(p.binary) / base64Line)
 	whole := size / base64Line

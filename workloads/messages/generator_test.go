@@ -272,7 +272,7 @@ func BenchmarkGenerate(b *testing.B) {
 func BenchmarkNewGenerator(b *testing.B) {
 	w := testWorkload(b)
 	for b.Loop() {
-		NewGenerator(w)
+		NewGenerator(w).Reader()
 	}
 }
 

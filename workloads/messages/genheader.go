@@ -107,7 +107,7 @@ const maxShown = 100
 
 // subject appends a subject; three in ten are answers or forwards.
 func (w *writer) subject(b []byte) []byte {
-	s := w.g.pools.subjects[w.r.IntN(len(w.g.pools.subjects))]
+	s := w.pools.subjects[w.r.IntN(len(w.pools.subjects))]
 	prefix := [...]string{"Re: ", "Re: ", "Fwd: ", "", "", "", "", "", "", ""}[w.r.IntN(10)]
 	at := len(w.decoded)
 	w.decoded = append(append(w.decoded, prefix...), s...)

@@ -2,7 +2,9 @@ package messages
 
 import (
 	"encoding/base64"
-	"fmt"
+	"encoding/binary"
+	"slices"
+	"strconv"
 	"sync"
 	"unicode/utf8"
 
@@ -48,7 +50,7 @@ func newLines(size, length int) lines {
 
 func (l *lines) end() { l.start = append(l.start, len(l.text)) }
 
-// latest are the pools made last. They take 50 ms of a processor to make, and one run
+// latest are the pools made last. They take 30 ms of a processor to make, and one run
 // needs them several times.
 var latest struct {
 	sync.Mutex
@@ -97,10 +99,7 @@ func newPools(seed uint64) *pools {
 		p.quoted.end()
 	}
 	for i := 0; i+8 <= len(p.binary); i += 8 {
-		v := r.Uint64()
-		for j := range 8 {
-			p.binary[i+j] = byte(v >> (8 * j))
-		}
+		binary.LittleEndian.PutUint64(p.binary[i:], r.Uint64())
 	}
 	for i := 0; i < len(p.binary); i += base64Line {
 		p.base64 = base64.StdEncoding.AppendEncode(p.base64, p.binary[i:i+base64Line])
@@ -120,28 +119,36 @@ var htmlTags = []string{
 // real languages do. Their number and the likeness of their letters decide how
 // well text compresses: about 2:1 with flate, as real mail does (PEERS: ElasticInbox).
 type vocabulary struct {
-	words [vocabularySize]string
+	words [vocabularySize]word
 	often random.Ranks
 }
 
 const vocabularySize = 20_000
 
+// word has its length in its last byte: words of one size are copied fast. The longest
+// are four syllables of three letters and an é.
+type word [wordSize]byte
+
+const wordSize = 16
+
+func (w *word) text() []byte { return w[:w[wordSize-1]] }
+
 func newVocabulary(r *random.Rand) *vocabulary {
 	v := &vocabulary{often: random.NewRanks(random.NewZipf(0.75, vocabularySize))}
 	const vowels, consonants = "eaoiu", "tnshrdlcmfpgwybvk"
-	letters := random.NewZipf(0.5, len(consonants))
+	letters := random.NewRanks(random.NewZipf(0.5, len(consonants)))
 	for i := range v.words {
-		var w []byte
+		w := v.words[i][:0]
 		for range 1 + r.IntN(3+i*2/vocabularySize) {
 			w = append(w, consonants[letters.Rank(r)-1], vowels[r.IntN(len(vowels))])
 			if r.Chance(0.4) {
 				w = append(w, consonants[letters.Rank(r)-1])
 			}
 		}
-		v.words[i] = string(w)
 		if r.Chance(0.02) {
-			v.words[i] += "é"
+			w = append(w, "é"...)
 		}
+		v.words[i][wordSize-1] = byte(len(w))
 	}
 	return v
 }
@@ -149,22 +156,27 @@ func newVocabulary(r *random.Rand) *vocabulary {
 // line appends words up to the width and a line break.
 func (v *vocabulary) line(dst []byte, r *random.Rand, width int) []byte {
 	at := len(dst)
+	dst = slices.Grow(dst, width+2*wordSize)
 	for {
-		w := v.words[v.often.Rank(r)-1]
-		if len(dst)-at+1+len(w) > width {
+		w := &v.words[v.often.Rank(r)-1]
+		n := len(dst)
+		if n-at+1+int(w[wordSize-1]) > width {
 			return append(dst, "\r\n"...)
 		}
-		if len(dst) > at {
+		if n > at {
 			dst = append(dst, ' ')
+			n++
 		}
-		dst = append(dst, w...)
+		*(*word)(dst[n : n+wordSize]) = *w
+		dst = dst[:n+int(w[wordSize-1])]
 		switch n := r.IntN(40); {
 		case n < 3:
 			dst = append(dst, '.')
 		case n < 5:
 			dst = append(dst, ',')
 		case n == 5:
-			dst = fmt.Appendf(dst, " %d", r.IntN(10_000))
+			dst = append(dst, ' ')
+			dst = strconv.AppendInt(dst, int64(r.IntN(10_000)), 10)
 		}
 	}
 }
@@ -179,7 +191,7 @@ func (v *vocabulary) subjects(r *random.Rand) []string {
 			if i > 0 {
 				s += " "
 			}
-			s += v.words[v.often.Rank(r)-1]
+			s += string(v.words[v.often.Rank(r)-1].text())
 		}
 		switch {
 		case isASCII(s) && len(plain) < n*7/8:
@@ -205,6 +217,9 @@ const hexDigits = "0123456789ABCDEF"
 // appendQuoted appends a line that ends in CRLF in quoted-printable. Lines are
 // broken softly at 75 characters.
 func appendQuoted(dst, line []byte) []byte {
+	if asItIs(line[:len(line)-2]) {
+		return append(dst, line...)
+	}
 	column := 0
 	for i, c := range line {
 		rest := line[i:]
@@ -228,4 +243,14 @@ func appendQuoted(dst, line []byte) []byte {
 		column += width
 	}
 	return dst
+}
+
+// asItIs reports whether quoted-printable leaves a line without its end as it is.
+func asItIs(line []byte) bool {
+	for _, c := range line {
+		if c < ' ' || c > 126 || c == '=' {
+			return false
+		}
+	}
+	return len(line) <= 75 && (len(line) == 0 || line[len(line)-1] != ' ')
 }
