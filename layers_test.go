@@ -52,7 +52,7 @@ var layers = []struct {
 	{"reports/judge", []string{"reports", "reports/units"}, nil},
 	{"reports/search", []string{"reports", "reports/judge", "reports/units"}, nil},
 	{"workloads/crash", nil, nil},
-	{"workloads/meet", []string{"schemas", "drivers", "workloads"}, []string{"drivers/*"}},
+	{"workloads/meet", []string{"schemas", "drivers", "workloads", "workloads/crash"}, []string{"drivers/*"}},
 	{"workloads/ledger", []string{"drivers/private", "drivers", "models", "models/mail", "reports", "workloads/crash"}, []string{"workloads"}},
 	{
 		"workloads/target",

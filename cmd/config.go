@@ -44,6 +44,7 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if c.Shard, c.Start, err = f.shard.parse(); err != nil {
 		return nil, err
 	}
+	c.ShardSilence = f.shard.timeout
 	if c.Shard.Divides() && c.FindMax != nil {
 		return nil, usagef("--find-max searches with one load generator: leave it out, or leave --shard out")
 	}

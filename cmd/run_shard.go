@@ -9,15 +9,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/meet"
 )
 
 // shardFlags are the flags of a run that is a part of another.
 type shardFlags struct {
 	shard, start string
+	timeout      time.Duration
 }
 
 const (
 	mostShards = 1000
+	// shortestTimeout is more than a garbage collection or a busy processor takes.
+	shortestTimeout = 5 * time.Second
 	// jobShard stands for the number of a pod in a Kubernetes Indexed Job, which Kubernetes
 	// writes into jobVariable, from 0.
 	jobShard    = "job"
@@ -28,6 +32,7 @@ func (f *shardFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.shard, "shard", "",
 		"carry out part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the\nnumber of a pod in a Kubernetes Indexed Job")
 	flags.StringVar(&f.start, "start", "", "`TIME` at which all shards begin, the same for all, such as 2026-05-01T12:00:00Z")
+	flags.DurationVar(&f.timeout, "shard-timeout", meet.UsualSilence, "give up when another shard gives no sign of life for that `DURATION`")
 }
 
 // parse reads the flags.
@@ -35,8 +40,13 @@ func (f *shardFlags) parse() (shard workloads.Shard, start time.Time, err error)
 	if f.shard == "" {
 		if f.start != "" {
 			err = usagef("--start belongs to --shard: add that, or leave it out")
+		} else if f.timeout != meet.UsualSilence {
+			err = usagef("--shard-timeout belongs to --shard: add that, or leave it out")
 		}
 		return shard, start, err
+	}
+	if f.timeout < shortestTimeout {
+		return shard, start, usagef("--shard-timeout %v: expected %v or more", f.timeout, shortestTimeout)
 	}
 	index, of, _ := strings.Cut(f.shard, "/")
 	if index == jobShard {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 	"time"
@@ -70,6 +71,51 @@ phases:
 	}
 	if ended != 60 {
 		t.Errorf("the shards carried out %d operations; expected 60", ended)
+	}
+	if len(r.Left) > 0 {
+		t.Errorf("left on the engine: %q", r.Left)
+	}
+}
+
+// A shard that is killed says nothing. The other waits for it, but not for ever: what it
+// measured is there, with who was silent and since when, and nothing stays on the engine.
+func TestShardKilledLive(t *testing.T) {
+	contact := live.Contact(t, "cassandra")
+	t.Parallel()
+	workload := filepath.Join(t.TempDir(), "killed.yaml")
+	if err := os.WriteFile(workload, []byte(`
+version: 1
+name: killed
+mail: {body: 1KB}
+population: {users: 4, folders: 1, messages: 2}
+phases:
+  - load: {}
+  - measure: {name: first, duration: 2s, rate: 20/s, mix: {list: 1}}
+  - measure: {name: second, duration: 2s, rate: 20/s, mix: {list: 1}}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now().UTC().Format(time.RFC3339Nano)
+	args := func(shard string) []string {
+		return []string{
+			workload, "-m", "conversation", "-e", "cassandra", "--contact", contact, "--no-floor",
+			"--shard", shard, "--start", start, "--shard-timeout", "15s",
+		}
+	}
+	first, second := runBeside(t, args("1/2")...), runBeside(t, args("2/2")...)
+	second.await("its load", func() bool { return second.done("load") })
+	if err := second.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	r := first.end(exitFailed)
+	failed := r.Cells[len(r.Cells)-1]
+	said := regexp.MustCompile(`shard 2 gave no sign of life for \S+, the last at (\S+) by its clock`).FindStringSubmatch(failed.Error)
+	if said == nil || r.Cells[0].Phase != "load" || r.Cells[0].Error != "" {
+		t.Fatalf("the load ended with %q, and %s with %q", r.Cells[0].Error, failed.Phase, failed.Error)
+	}
+	if at, err := time.Parse(time.RFC3339, said[1]); err != nil || at.After(killed) || killed.Sub(at) > time.Minute {
+		t.Errorf("the last sign at %v (%v); it was killed at %v", at, err, killed)
 	}
 	if len(r.Left) > 0 {
 		t.Errorf("left on the engine: %q", r.Left)

@@ -3,7 +3,7 @@
 // keeps their marks: one small table, in a namespace of its own that every shard knows from
 // the run's identity. The first shard makes the namespace and drops it.
 //
-// Shards meet between phases and never while one is measured.
+// Shards meet between phases, and never look for each other while one is measured.
 package meet
 
 import (
@@ -35,7 +35,7 @@ const (
 	failedPoint = "failed"
 )
 
-// ErrGone says that another shard cannot go on.
+// ErrGone says that another shard cannot go on, or says nothing any more.
 var ErrGone = errors.New("another shard cannot go on")
 
 // Shards is a shard among the others of its run.
@@ -45,14 +45,23 @@ type Shards struct {
 	Waits func(what string)
 
 	part      string // of the run, which the points belong to
+	silence   time.Duration
 	store     drivers.Store
 	session   drivers.Session
 	come, see drivers.Statement
+	pulse     *pulse // nil: this shard gives no sign of life
+	signs     []sign // of each shard
 }
 
 // Join opens the store of marks; the first shard makes it. Open opens a store in a namespace.
-func Join(ctx context.Context, shard workloads.Shard, open func(ctx context.Context) (drivers.Store, error), waits func(string)) (*Shards, error) {
-	s := &Shards{Shard: shard, Waits: waits}
+// Silence is how long another shard may say nothing; 0: UsualSilence.
+func Join(
+	ctx context.Context, shard workloads.Shard, silence time.Duration, open func(ctx context.Context) (drivers.Store, error), waits func(string),
+) (*Shards, error) {
+	if silence == 0 {
+		silence = UsualSilence
+	}
+	s := &Shards{Shard: shard, Waits: waits, silence: silence, signs: make([]sign, shard.Of)}
 	schema, err := schemas.Parse("marks.yaml", schemaText)
 	if err != nil {
 		return nil, err
@@ -92,8 +101,10 @@ func (s *Shards) join(ctx context.Context, schema *schemas.Schema) error {
 	if err := prepared.Fill(map[string]*drivers.Statement{"come": &s.come, "see": &s.see}); err != nil {
 		return err
 	}
-	s.session, err = s.store.Session()
-	return err
+	if s.session, err = s.store.Session(); err != nil {
+		return err
+	}
+	return s.live()
 }
 
 // made reports whether the table of marks is there and whole.
@@ -112,7 +123,11 @@ func (s *Shards) made(ctx context.Context, schema *schemas.Schema) bool {
 
 // untilMade waits until the first shard has made the table.
 func (s *Shards) untilMade(ctx context.Context, schema *schemas.Schema) error {
+	began := time.Now()
 	for !s.made(ctx, schema) {
+		if time.Since(began) > lateMost*s.silence {
+			return s.late(1)
+		}
 		s.tell("waits for shard 1 to begin")
 		if err := pause(ctx, every); err != nil {
 			return err
@@ -189,11 +204,13 @@ func (s *Shards) First(ctx context.Context, point, says string, do func() error)
 }
 
 // Done says that the shard needs nothing more of what the point names. The first shard
-// waits until all others have said so, or cannot.
+// waits until all others have said so, or cannot. The error is ErrGone if one never will:
+// the others need it no more, then.
 func (s *Shards) Done(ctx context.Context, point string) error {
 	if err := s.mark(ctx, point, 0, ""); err != nil || s.Shard.Index > 1 {
 		return err
 	}
+	var gone []error
 	for i := 2; i <= s.Shard.Of; i++ {
 		for {
 			_, _, done, err := s.look(ctx, point, i)
@@ -209,13 +226,19 @@ func (s *Shards) Done(ctx context.Context, point string) error {
 			if done {
 				break
 			}
+			if err := s.heard(ctx, i); errors.Is(err, ErrGone) {
+				gone = append(gone, err)
+				break
+			} else if err != nil {
+				return err
+			}
 			s.tell(fmt.Sprintf("waits for shard %d", i))
 			if err := pause(ctx, every); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return errors.Join(gone...)
 }
 
 // Fail tells the others that this shard cannot go on.
@@ -236,27 +259,36 @@ func (s *Shards) wait(ctx context.Context) error {
 		if failed {
 			return fmt.Errorf("%w: shard %d: %s", ErrGone, i, why)
 		}
+		if err := s.heard(ctx, i); err != nil {
+			return err
+		}
 	}
 	return pause(ctx, every)
 }
 
 // mark notes that this shard has come to a point.
 func (s *Shards) mark(ctx context.Context, point string, at int64, says string) error {
-	values := map[string]drivers.Value{
-		"point": drivers.Text(s.part + point), "shard": drivers.Int(int32(s.Shard.Index)), "at": drivers.Bigint(at), "says": drivers.Text(says),
-	}
 	// The others wait for it, also if this shard is interrupted.
 	return drivers.Within(context.WithoutCancel(ctx), markAtMost, func(ctx context.Context) error {
-		return retry(ctx, func() error {
-			_, err := s.session.Write(ctx, s.come, arguments(s.come, values))
-			return err
-		})
+		return retry(ctx, func() error { return s.write(ctx, s.session, s.part+point, at, says) })
 	})
 }
 
-// look reads what a shard has noted at a point.
+func (s *Shards) write(ctx context.Context, session drivers.Session, point string, at int64, says string) error {
+	values := map[string]drivers.Value{
+		"point": drivers.Text(point), "shard": drivers.Int(int32(s.Shard.Index)), "at": drivers.Bigint(at), "says": drivers.Text(says),
+	}
+	_, err := session.Write(ctx, s.come, arguments(s.come, values))
+	return err
+}
+
+// look reads what a shard has noted at a point of this part of the run.
 func (s *Shards) look(ctx context.Context, point string, shard int) (at int64, says string, ok bool, err error) {
-	values := map[string]drivers.Value{"point": drivers.Text(s.part + point), "shard": drivers.Int(int32(shard))}
+	return s.read(ctx, s.part+point, shard)
+}
+
+func (s *Shards) read(ctx context.Context, point string, shard int) (at int64, says string, ok bool, err error) {
+	values := map[string]drivers.Value{"point": drivers.Text(point), "shard": drivers.Int(int32(shard))}
 	err = retry(ctx, func() error {
 		return s.session.Read(ctx, s.see, arguments(s.see, values), func(row []drivers.Value) error {
 			ok, at, says = true, row[0].Int64(), row[1].Str()
@@ -308,9 +340,9 @@ func (s *Shards) Drop(ctx context.Context) error { return drivers.Drop(ctx, s.st
 
 // Close closes the store of marks.
 func (s *Shards) Close() error {
-	var err error
+	err := s.die()
 	if s.session != nil {
-		err = s.session.Close()
+		err = errors.Join(err, s.session.Close())
 	}
 	return errors.Join(err, s.store.Close())
 }

@@ -30,7 +30,7 @@ func eachShard(t *testing.T, of int, do func(s *Shards) error) {
 	for i := range of {
 		wg.Go(func() {
 			open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
-			s, err := Join(t.Context(), workloads.Shard{Index: i + 1, Of: of}, open, nil)
+			s, err := Join(t.Context(), workloads.Shard{Index: i + 1, Of: of}, 0, open, nil)
 			if err != nil {
 				t.Errorf("shard %d: %v", i+1, err)
 				return
@@ -120,10 +120,12 @@ func TestLeftMarks(t *testing.T) {
 	defer store.Close()
 	open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
 	first := workloads.Shard{Index: 1, Of: 2}
-	if _, err := Join(t.Context(), first, open, nil); err != nil {
+	s, err := Join(t.Context(), first, 0, open, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), first, open, nil); err == nil || !strings.Contains(err.Error(), "choose another --start") {
+	defer s.Close()
+	if _, err := Join(t.Context(), first, 0, open, nil); err == nil || !strings.Contains(err.Error(), "choose another --start") {
 		t.Errorf("joined a run that was there: %v", err)
 	}
 }

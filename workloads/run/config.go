@@ -53,6 +53,8 @@ type Config struct {
 	// belong to.
 	Shard workloads.Shard
 	Start time.Time
+	// ShardSilence is how long another shard may give no sign of life; 0: a minute.
+	ShardSilence time.Duration
 
 	// FindMax, if set, makes each measured phase a search for its highest rate.
 	FindMax *FindMax

@@ -81,7 +81,7 @@ func (r *runner) meet(ctx context.Context) error {
 			return target.Reach(ctx, e, c.Workload, drivers.Options{Namespace: c.namespace("shards")})
 		}
 		waits := func(what string) { r.progress(what, drive.Progress{Fraction: -1}) }
-		s, err := meet.Join(ctx, c.Shard, open, waits)
+		s, err := meet.Join(ctx, c.Shard, c.ShardSilence, open, waits)
 		if err != nil {
 			return errors.Join(err, r.closeShards())
 		}
@@ -94,15 +94,24 @@ func (r *runner) meet(ctx context.Context) error {
 func (r *runner) part(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(r.shards)) {
 		s := r.shards[name]
-		s.Begin("run")
-		err := s.Done(ctx, "done")
-		if r.config.Shard.Index == 1 && (err == nil || ctx.Err() != nil) {
+		err := s.Leave(ctx)
+		if errors.Is(err, meet.ErrGone) {
+			r.note(err.Error())
+			err = nil
+		}
+		clean := fmt.Sprintf("%q does it", "mailbench engine clean "+name+" "+r.config.namespace("shards"))
+		if s.FirstGone() {
+			r.result.Left = append(r.result.Left, fmt.Sprintf("shard 1 is gone, which would have dropped the marks of shards on %s; %s", name, clean))
+		}
+		if r.config.Shard.Index > 1 {
+			continue
+		}
+		if err == nil || ctx.Err() != nil {
 			err = s.Drop(context.WithoutCancel(ctx))
 		}
-		if err != nil && r.config.Shard.Index == 1 {
-			namespace := r.config.namespace("shards")
-			r.result.Left = append(r.result.Left, fmt.Sprintf("the marks of shards in namespace %s of %s could not be dropped (%v); %q does it",
-				namespace, name, err, "mailbench engine clean "+name+" "+namespace))
+		if err != nil {
+			r.result.Left = append(r.result.Left, fmt.Sprintf("the marks of shards in namespace %s of %s could not be dropped (%v); %s",
+				r.config.namespace("shards"), name, err, clean))
 		}
 	}
 	if err := r.closeShards(); err != nil {

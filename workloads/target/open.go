@@ -16,6 +16,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/meet"
 )
 
 // applyAtMost is how long an engine may take to make all tables of a schema. An
@@ -172,9 +173,13 @@ func (t *Target) Close(ctx context.Context) error {
 // done; an interrupted one does not wait for them.
 func (t *Target) leave(ctx context.Context) {
 	if t.Shards != nil {
-		if err := t.Shards.Done(ctx, "done"); err != nil && ctx.Err() == nil {
+		if err := t.Shards.Done(ctx, "done"); err != nil && !errors.Is(err, meet.ErrGone) && ctx.Err() == nil {
 			t.left = fmt.Sprintf("not all shards are known to be done: %v; namespace %s is left on %s, and %q drops it",
 				err, t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
+			return
+		}
+		if t.Shards.FirstGone() {
+			t.left = fmt.Sprintf("shard 1 is gone, which would have dropped namespace %s of %s; %q does it", t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
 			return
 		}
 		if t.Shards.Shard.Index > 1 {

@@ -1,0 +1,133 @@
+package meet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/workloads/crash"
+)
+
+// A shard that is killed, or stands still, says nothing. So each shard gives a sign of life
+// from the time that it joins until it leaves the run, while phases are measured too: one
+// small row, written again and again. Only a shard that waits looks for the others' signs.
+
+const (
+	// UsualSilence is how long another shard may be silent, unless the run says otherwise.
+	UsualSilence = time.Minute
+	// signsIn is how many signs a shard gives in the time that it may be silent.
+	signsIn = 12
+	// lateMost is how many times as long a shard may take to come as it may be silent.
+	lateMost = 15
+
+	alivePoint = "alive"
+	ended      = "ended"
+)
+
+// sign is the last that is known of another shard.
+type sign struct {
+	at     int64     // of the sign, by that shard's clock in µs; 0: none yet
+	since  time.Time // when this shard first saw it
+	looked time.Time // when this shard looked last
+	gone   error     // not nil: it was given up
+}
+
+// pulse gives this shard's signs of life.
+type pulse struct {
+	session drivers.Session
+	stop    context.CancelFunc
+	done    sync.WaitGroup
+}
+
+// live begins to give signs of life.
+func (s *Shards) live() error {
+	session, err := s.store.Session()
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	p := &pulse{session: session, stop: stop}
+	every := s.silence / signsIn
+	p.done.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			// One that fails is a sign less. The others decide how many may be missing.
+			_ = drivers.Within(ctx, every, func(ctx context.Context) error {
+				return crash.Guard(func() error { return s.write(ctx, session, alivePoint, time.Now().UnixMicro(), "") })
+			})
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
+		}
+	})
+	s.pulse = p
+	return nil
+}
+
+// die ends the signs of life.
+func (s *Shards) die() error {
+	if s.pulse == nil {
+		return nil
+	}
+	p := s.pulse
+	s.pulse = nil
+	p.stop()
+	p.done.Wait()
+	return p.session.Close()
+}
+
+// heard returns an error if a shard has left the run, or was silent for too long. Only the
+// time counts in which this shard looked for signs: not a phase that it measured, nor a
+// time in which it stood still itself.
+func (s *Shards) heard(ctx context.Context, shard int) error {
+	l := &s.signs[shard-1]
+	if time.Since(l.looked) < s.silence/signsIn/2 {
+		return l.gone
+	}
+	at, says, ok, err := s.read(ctx, alivePoint, shard)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	switch {
+	case ok && says == ended:
+		l.gone = fmt.Errorf("%w: shard %d has ended", ErrGone, shard)
+	case ok && at != l.at, l.since.IsZero():
+		l.at, l.since, l.gone = at, now, nil
+	case l.gone == nil && l.at != 0 && now.Sub(l.looked) > s.silence/2:
+		l.since = now
+	}
+	l.looked = now
+	switch silent := now.Sub(l.since).Round(time.Second / 10); {
+	case l.gone != nil:
+	case l.at != 0 && silent >= s.silence:
+		l.gone = fmt.Errorf("%w: shard %d gave no sign of life for %v, the last at %s by its clock: it was killed, stands still or does not reach the engine "+
+			"(--shard-timeout %v)", ErrGone, shard, silent, time.UnixMicro(l.at).UTC().Format(time.RFC3339), s.silence)
+	case l.at == 0 && silent >= lateMost*s.silence:
+		l.gone = s.late(shard)
+	}
+	return l.gone
+}
+
+func (s *Shards) late(shard int) error {
+	return fmt.Errorf("%w: shard %d has not come within %v, which is %d times --shard-timeout", ErrGone, shard, lateMost*s.silence, lateMost)
+}
+
+// Leave ends this shard's part in the run. The first shard waits until the others have
+// left too; the error is ErrGone if one of them never will.
+func (s *Shards) Leave(ctx context.Context) error {
+	err := s.die()
+	s.part = ""
+	err = errors.Join(err, s.mark(ctx, alivePoint, time.Now().UnixMicro(), ended))
+	s.Begin("run")
+	return errors.Join(err, s.Done(ctx, "done"))
+}
+
+// FirstGone reports whether the first shard, which drops what the shards have made on the
+// engine, was given up.
+func (s *Shards) FirstGone() bool { return s.signs[0].gone != nil }
