@@ -46,7 +46,7 @@ func TestContainer(t *testing.T) {
 		t.Fatal(contain(readImage(t)))
 	}
 	if os.Geteuid() != 0 {
-		t.Skip("only root may make network namespaces")
+		t.Fatal("only root may make network namespaces: sudo make netns-check")
 	}
 	jars, err := launch.Jars(t.Context(), "hbase", func(step string) { t.Log(step) })
 	if err != nil {
