@@ -46,9 +46,7 @@ func hangAndDie(t *testing.T, in *launch.Instance, name string) outage {
 	time.Sleep(hang) // it is the fault that takes so long
 	kill9(t, in, name)
 	o.ended = time.Now()
-	if err := in.Start(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
+	bringBack(t, in, "cassandra", "Starting listening for CQL clients on /HOST:PORT ", "--nodes", "3")
 	return o
 }
 

@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"os/exec"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -39,32 +35,7 @@ func TestHBaseRegionServerDies(t *testing.T) {
 		remove:   map[string]func(*victim, int64){"james": func(v *victim, n int64) { removeRows(t, in, v.messageTable(), n) }},
 	}
 	f.strike(t, models)
-	bringBack(t, in)
-}
-
-// bringBack starts the one node that is down, as a user would, and no other. Its log, not
-// another node's, then tells of two starts.
-func bringBack(t *testing.T, in *launch.Instance) {
-	t.Helper()
-	mailbench := func(args ...string) string {
-		out, err := exec.CommandContext(t.Context(), "mailbench", append(args, "--dir", in.Dir())...).CombinedOutput()
-		return fmt.Sprint(string(out), err)
-	}
-	if out := mailbench("engine", "status", "hbase"); !strings.Contains(out, "1 of 4 nodes of hbase are down") {
-		t.Errorf("status after a region server died: %s", out)
-	}
-	out := mailbench("engine", "up", "hbase", "--regionservers", "2")
-	started := regexp.MustCompile(`starting hbase (\w+) on [^:]+:(\d+)`).FindAllStringSubmatch(out, -1)
-	if len(started) != 1 || !strings.HasPrefix(started[0][1], "regionserver") {
-		t.Fatalf("up started %q: %s", started, out)
-	}
-	name, serving := started[0][1], "HRegionServer: Serving as localhost,"+started[0][2]+","
-	if log := mailbench("engine", "logs", "hbase", "--node", name); strings.Count(log, serving) != 2 {
-		t.Errorf("the log of %s has %q %d times, expected 2; it ends with %s", name, serving, strings.Count(log, serving), log[max(0, len(log)-500):])
-	}
-	if status := mailbench("engine", "status", "hbase"); !strings.HasSuffix(status, "<nil>") {
-		t.Errorf("status after up: %s", status)
-	}
+	bringBack(t, in, "hbase", "HRegionServer: Serving as localhost,PORT,", "--regionservers", "2")
 }
 
 // messageTables is where the models' messages lie.

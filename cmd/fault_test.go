@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,13 +63,11 @@ type fault struct {
 // what they say of it.
 func (f *fault) strike(t *testing.T, models []string) {
 	for pair := range slices.Chunk(models, 2) {
-		for _, n := range f.cluster.Nodes() {
-			if !n.Running() { // since the pair before
-				if err := f.cluster.Start(t.Context(), n.Name); err != nil {
-					t.Fatal(err)
-				}
-			}
+		in, err := launch.Up(t.Context(), launch.Config{Engine: f.engine, Dir: f.cluster.Dir()}) // what the pair before killed
+		if err != nil {
+			t.Fatal(err)
 		}
+		*f.cluster = *in
 		var victims []*victim
 		for _, m := range pair {
 			victims = append(victims, f.attack(t, m))
@@ -176,5 +175,44 @@ func kill9(t *testing.T, in *launch.Instance, name string) {
 	if c, err := net.Dial("tcp", n.Address); err == nil {
 		c.Close()
 		t.Fatalf("%s still answers", name)
+	}
+}
+
+// bringBack starts the one node that is down, as a user would, and no other. Its log, not
+// another node's, then tells of one start more: it says that it serves on its HOST and PORT.
+func bringBack(t *testing.T, in *launch.Instance, engine, serving string, flags ...string) {
+	t.Helper()
+	mailbench := func(command string, args ...string) string {
+		args = append([]string{"engine", command, engine, "--dir", in.Dir()}, args...)
+		out, err := exec.CommandContext(t.Context(), "mailbench", args...).CombinedOutput()
+		return fmt.Sprint(string(out), err)
+	}
+	down := slices.DeleteFunc(in.Nodes(), launch.Node.Running)
+	if len(down) != 1 {
+		t.Fatalf("%d nodes are down: %v", len(down), down)
+	}
+	name := down[0].Name
+	host, port, err := net.SplitHostPort(down[0].Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving = strings.NewReplacer("HOST", host, "PORT", port).Replace(serving)
+	starts := func() int { return strings.Count(mailbench("logs", "--node", name), serving) }
+	before := starts()
+	if before == 0 {
+		t.Errorf("the log of %s has no %q", name, serving)
+	}
+	if out := mailbench("status"); !strings.Contains(out, fmt.Sprintf("1 of %d nodes of %s are down", len(in.Nodes()), engine)) {
+		t.Errorf("status after %s died: %s", name, out)
+	}
+	out := mailbench("up", flags...)
+	if n := strings.Count(out, "starting "+engine+" "); n != 1 || !strings.Contains(out, "starting "+engine+" "+name+" ") {
+		t.Fatalf("up started %d nodes: %s", n, out)
+	}
+	if n := starts(); n != before+1 {
+		t.Errorf("the log of %s has %q %d times, expected %d", name, serving, n, before+1)
+	}
+	if out := mailbench("status"); !strings.HasSuffix(out, "<nil>") {
+		t.Errorf("status after up: %s", out)
 	}
 }
