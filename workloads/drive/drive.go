@@ -184,9 +184,7 @@ func (p *phase) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.clock, err = startClock(); err != nil {
-		return err
-	}
+	p.clock = startClock()
 	p.began = p.clock.base
 	p.hiccups = watchHiccups(&p.clock)
 	defer p.hiccups.close()

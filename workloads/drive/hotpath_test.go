@@ -78,10 +78,7 @@ func hotWorker(tb testing.TB) *worker {
 func hotWorkerOf(tb testing.TB, phase workloads.Phase) *worker {
 	t, stream := testTarget(tb, idleBound{})
 	p := newPhase(t, Spec{Phase: phase, Stream: stream(&phase), Workers: 1, MaxLag: 1000 * time.Hour})
-	var err error
-	if p.clock, err = startClock(); err != nil {
-		tb.Fatal(err)
-	}
+	p.clock = startClock()
 	p.hiccups = watchHiccups(&p.clock)
 	tb.Cleanup(p.hiccups.close)
 	hot, err := newWorker(p, 0)

@@ -1,0 +1,1 @@
+// Go functions without a body need an assembly file in their package.
