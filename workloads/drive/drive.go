@@ -202,7 +202,7 @@ func (p *phase) run(ctx context.Context) (err error) {
 		g.Go(func() error { return crash.Guard(func() error { return w.work(gctx, opCtx) }) })
 	}
 	if p.Stream.Open() && p.first() < p.Workers {
-		g.Go(func() error { return p.grow(gctx, opCtx, g) })
+		g.Go(func() error { return crash.Guard(func() error { return p.grow(gctx, opCtx, g) }) })
 	}
 	ended := make(chan struct{})
 	var workErr error

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/reports/summary"
+	"github.com/mailbench/mailbench/workloads/crash"
 )
 
 const (
@@ -113,7 +114,7 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 			w.extra = true
 			w.last = p.clock.now()
 			w.free = w.last
-			g.Go(func() error { return w.work(ctx, opCtx) })
+			g.Go(func() error { return crash.Guard(func() error { return w.work(ctx, opCtx) }) })
 		}
 		if err != nil {
 			p.pool.full = true

@@ -1,0 +1,57 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/crash"
+)
+
+// brittleBound makes mailboxes that wait until more of them are called than the phase began
+// with workers. The first call beyond these panics.
+type brittleBound struct {
+	calls *atomic.Int64
+	more  chan struct{}
+}
+
+func (b brittleBound) Mailbox(drivers.Session) models.Mailbox { return brittleMailbox{brittleBound: b} }
+
+type brittleMailbox struct {
+	brittleBound
+	idleMailbox
+}
+
+func (m brittleMailbox) List(ctx context.Context, _ *models.Folder, _ models.Handle, _ int, _ func(*models.Entry) error) error {
+	if m.calls.Add(1) == FirstWorkers+1 {
+		close(m.more)
+		panic("no such column")
+	}
+	select {
+	case <-m.more:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A panic of a worker that joined a phase later costs the phase, and not the process.
+func TestPanicOfAnAddedWorker(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	at, stream := testTarget(t, brittleBound{new(atomic.Int64), make(chan struct{})})
+	phase := workloads.Phase{
+		Kind: workloads.Measure, Name: "measure", Operations: 1000, Arrivals: workloads.Constant,
+		Rate: workloads.RateOf(10_000), Mix: workloads.Mix{workloads.List: 1},
+	}
+	_, err := Drive(ctx, at, Spec{Phase: phase, Stream: stream(&phase), Workers: 2 * FirstWorkers, MaxLag: time.Hour})
+	var panicked *crash.Error
+	if !errors.As(err, &panicked) || panicked.Value != "no such column" {
+		t.Errorf("error %v, want that of the panic", err)
+	}
+}
