@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mailbench/mailbench/drivers/private"
 )
 
 // jarsOf returns the folder of the engine's jars, and their pom. A changed pom or list
@@ -42,6 +44,10 @@ func jars(ctx context.Context, e engine, progress func(string)) (string, error) 
 	dir, pom, err := jarsOf(e)
 	if err != nil {
 		return "", err
+	}
+	// Whoever may write there could put other jars in their place once they are checked.
+	if err := private.Make(filepath.Dir(filepath.Dir(dir))); err != nil {
+		return "", fmt.Errorf("folder for jars: %w", err)
 	}
 	unlock, err := lock(ctx, filepath.Dir(dir), func() { progress("waiting for another mailbench that fetches jars") })
 	if err != nil {
