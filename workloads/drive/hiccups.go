@@ -117,18 +117,16 @@ func (h *hiccups) note(due, woke, stopped time.Duration) {
 	h.end.Store(int64(woke))
 }
 
+// near reports whether before may be more than 0 for an operation. It takes no lock.
+func (h *hiccups) near(start, end time.Duration) bool {
+	return int64(end-nap-leastHiccup) >= h.beat.Load() || h.end.Load() > int64(max(start, end-afterHiccup))
+}
+
 // before is for how long the process could not run when an operation that started at
 // start ended: its answer may have come in all that time. Hiccups within a call change
 // nothing, since the store goes on. A hiccup that the meter has not noticed yet, since it
 // wakes after the caller, counts too.
-func (h *hiccups) before(start, end time.Duration) time.Duration {
-	if int64(end-nap-leastHiccup) < h.beat.Load() && h.end.Load() <= int64(max(start, end-afterHiccup)) {
-		return 0
-	}
-	return h.longest(start, end)
-}
-
-func (h *hiccups) longest(start, end time.Duration) (d time.Duration) {
+func (h *hiccups) before(start, end time.Duration) (d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if due := time.Duration(h.beat.Load()) + nap; end-due >= leastHiccup {

@@ -13,7 +13,10 @@ const leastDelay = 500 * time.Microsecond
 // both courses. Late timers, a stopped process and the time that workers take to make
 // operations are only in the real one.
 func (w *worker) undelayed(due, start, end time.Duration) time.Duration {
-	service := end - start - w.phase.hiccups.before(start, end)
+	service := end - start
+	if h := w.phase.hiccups; h.near(start, end) {
+		service -= h.before(start, end)
+	}
 	if w.timer == nil {
 		return service
 	}

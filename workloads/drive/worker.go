@@ -172,7 +172,11 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		tally.due--
 		return w.finish(o, latency.Dropped)
 	}
-	_, err = w.carryOut(opCtx, o, due, held)
+	if held == 0 && w.op.Timeout == 0 { // nothing to undo at the end
+		_, err = w.timed(opCtx, o, due)
+	} else {
+		_, err = w.carryOut(opCtx, o, due, held)
+	}
 	return err
 }
 
@@ -184,9 +188,6 @@ func interrupted(ctx context.Context, err error) bool {
 // carryOut carries the operation out, which holds so many bytes of large messages. The
 // error is the ledger's.
 func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration, held int64) (ending, error) {
-	if held == 0 && w.op.Timeout == 0 { // nothing to undo at the end
-		return w.timed(opCtx, o, due)
-	}
 	defer w.release(held)
 	if w.op.Timeout > 0 {
 		var cancel context.CancelFunc
