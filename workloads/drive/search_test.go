@@ -76,6 +76,24 @@ func TestSearchAgreesWithTheory(t *testing.T) {
 	}
 }
 
+// In virtual time a search whose workers are too few for a store without a limit says that
+// the client is the limit.
+func TestSearchWithTooFewWorkers(t *testing.T) {
+	s := &reports.Search{From: 500, Max: 1e6, Precision: 0.05, Objectives: keepsUp(100 * ms)}
+	f := find(s, func(rate float64, number int) *reports.Cell {
+		phase := workloads.Phase{
+			Kind: workloads.Measure, Number: number, Arrivals: workloads.Poisson, Rate: workloads.RateOf(rate),
+			Duration: 4 * second, Mix: workloads.Mix{workloads.List: 1},
+		}
+		p := simulate(t, phase, 4, 2*second, stalls(math.MaxInt64, 0, ms), span{})
+		return p.cell(phase)
+	})
+	t.Logf("%d steps: %s", len(s.Steps), f.Text)
+	if f.Limit != reports.LimitClient {
+		t.Errorf("%+v", f)
+	}
+}
+
 // cell is the cell of a phase that was simulated.
 func (p *phase) cell(what workloads.Phase) *reports.Cell {
 	p.span = p.Stream.Span()
@@ -125,10 +143,9 @@ func TestGuiltyClientSearchAlone(t *testing.T) {
 		{Name: "starved by other processes", Rate: 1000, Hogs: 8},
 		{Name: "half a processor by quota", Rate: 100_000, Quota: 0.5},
 		{Name: "beyond its capacity on one processor", Rate: 1e6, Procs: 1, Length: 500 * ms},
-		{Name: "too few workers for the store", Rate: 1000, Length: 500 * ms, Workers: 4, Store: store{Takes: 20 * ms}},
 	} {
 		t.Run(s.Name, func(t *testing.T) {
-			if s.Stop > 0 || s.Workers > 0 {
+			if s.Stop > 0 {
 				t.Parallel()
 			}
 			s.FindMax, s.MaxLag = true, 500*ms

@@ -106,6 +106,7 @@ func TestClientPausesInVirtualTime(t *testing.T) {
 // delays operations too: the test waits for a quiet one. It fails if three runs are wrong
 // in which nothing else took processors, or so wrong that no noise explains it.
 func TestStallInRealTimeAlone(t *testing.T) {
+	t.Parallel()
 	s := situation{Rate: 1000, Length: 5 * second, Workers: 64, Store: store{Freeze: second}} // most find no free worker
 	wrong := 0
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -223,15 +224,18 @@ func simulate(
 	p.hiccups = &hiccups{clock: &p.clock, interval: hdr.New(1, 10, 1), all: hdr.New(1, 10, 1)}
 	p.hiccups.beat.Store(math.MaxInt64 / 2)
 	var queue byLast
-	for i := range workers {
-		w, err := newWorker(p, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer w.close()
-		queue = append(queue, w)
+	queue, err := p.add(workers)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for n := 0; ; n++ {
+	for _, w := range queue {
+		defer w.close()
+	}
+	for n := 1; ; n++ {
+		if n >= 64 && n&(n-1) == 0 { // a run does it each second
+			p.recorder.Tick()
+			p.learn()
+		}
 		w := queue[0] // the one that is free first takes the next operation
 		if w.last >= pause.from && w.last < pause.to {
 			w.last = pause.to
