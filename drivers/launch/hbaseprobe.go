@@ -23,9 +23,18 @@ const (
 	probeKey    = "k"
 )
 
-// askAtMost is how long a master that is not ready is asked. gohbase doubles its pauses, up
-// to seconds in which the master has long been ready; the next probe asks at once.
-const askAtMost = 3 * time.Second
+// askAtMost is how long a master that may not be ready is asked. gohbase doubles its pauses,
+// up to seconds in which the master has long been ready; the next probe asks at once. On a
+// busy machine, where an answer may take as long, a node that is older is given longer.
+func askAtMost(nodes []Node) time.Duration {
+	youngest := time.Time{}
+	for _, n := range nodes {
+		if n.Process.Started.After(youngest) {
+			youngest = n.Process.Started
+		}
+	}
+	return max(3*time.Second, time.Since(youngest)/4)
+}
 
 // probe creates a table, writes to it, reads the row and drops the table. The master
 // reports that it is initialized long before that works.
@@ -44,7 +53,7 @@ func (hbase) probe(ctx context.Context, _ *Instance, nodes []Node) error {
 	admin := gohbase.NewAdminClient(quorum, quiet, gohbase.RegionDialer(open.dial))
 	client := gohbase.NewClient(quorum, quiet, gohbase.RpcQueueSize(1))
 	defer client.Close()
-	ready, cancel := context.WithTimeout(ctx, askAtMost)
+	ready, cancel := context.WithTimeout(ctx, askAtMost(nodes))
 	defer cancel()
 	if err := servesRegions(ready, admin, nodes); err != nil {
 		return err
