@@ -80,7 +80,11 @@ func (r *runner) meet(ctx context.Context) error {
 		open := func(ctx context.Context) (drivers.Store, error) {
 			return target.Reach(ctx, e, c.Workload, drivers.Options{Namespace: c.namespace("shards")})
 		}
-		waits := func(what string) { r.progress(what, drive.Progress{Fraction: -1}) }
+		long := longWaits{now: time.Now, note: r.note}
+		waits := func(what string) {
+			r.progress(what, drive.Progress{Fraction: -1})
+			long.tell(what)
+		}
 		s, err := meet.Join(ctx, c.Shard, c.ShardSilence, open, waits)
 		if err != nil {
 			return errors.Join(err, r.closeShards())
