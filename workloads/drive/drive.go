@@ -184,7 +184,9 @@ func (p *phase) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p.clock = startClock()
+	if p.clock, err = startClock(); err != nil {
+		return err
+	}
 	p.began = p.clock.base
 	p.hiccups = watchHiccups(&p.clock)
 	defer p.hiccups.close()

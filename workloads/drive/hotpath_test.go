@@ -78,7 +78,10 @@ func hotWorker(tb testing.TB) *worker {
 func hotWorkerOf(tb testing.TB, phase workloads.Phase) *worker {
 	t, stream := testTarget(tb, idleBound{})
 	p := newPhase(t, Spec{Phase: phase, Stream: stream(&phase), Workers: 1, MaxLag: 1000 * time.Hour})
-	p.clock = startClock()
+	var err error
+	if p.clock, err = startClock(); err != nil {
+		tb.Fatal(err)
+	}
 	p.hiccups = watchHiccups(&p.clock)
 	tb.Cleanup(p.hiccups.close)
 	hot, err := newWorker(p, 0)

@@ -10,7 +10,7 @@ type clock struct {
 	virtual *time.Duration // if set, the time: tests set it
 }
 
-func startClock() clock { return clock{base: time.Now()} }
+func startClock() (clock, error) { return clock{base: time.Now()}, nil }
 
 func (c *clock) now() time.Duration {
 	if c.virtual != nil {

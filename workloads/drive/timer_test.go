@@ -9,7 +9,10 @@ import (
 // startTimer starts a clock and a timer for a test.
 func startTimer(t testing.TB) (*clock, *timer) {
 	t.Helper()
-	c := startClock()
+	c, err := startClock()
+	if err != nil {
+		t.Fatal(err)
+	}
 	timer, err := newTimer()
 	if err != nil {
 		t.Fatal(err)

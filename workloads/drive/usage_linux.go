@@ -59,6 +59,12 @@ func queuedForCPU() time.Duration {
 	return time.Duration(ns)
 }
 
+// doze stops the calling thread for that long.
+func doze(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
+	_ = unix.Nanosleep(&ts, nil) // a signal only shortens it
+}
+
 // machineBusy is the time that all processors were busy, or taken by the
 // hypervisor, since the machine was started; 0 if it is not told. Steal is the
 // hypervisor's part. The unit is 10 ms: proc_stat(5).

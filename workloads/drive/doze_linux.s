@@ -1,1 +1,0 @@
-// Go functions without a body need an assembly file in their package.
