@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
@@ -36,11 +37,6 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		return st.Named(plan.ErrNotBatch)
 	}
 	s.begin()
-	size := 0
-	for i := range parts {
-		size += bytesOf(parts[i].Args)
-	}
-	s.makeRoom(size)
 	for i := range parts {
 		part, err := plan.Part(st.parts, &parts[i])
 		if err == nil && part.table.guarded.Load() {
@@ -60,6 +56,14 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 			s.batch, s.over = plain, s.db
 		}()
 	}
+	size := 0
+	for i := range parts {
+		size += bytesOf(parts[i].Args)
+	}
+	if err := s.makeRoom(ctx, size); err != nil {
+		s.held = s.held[:0]
+		return st.Named(err)
+	}
 	s.lock()
 	for i := range parts {
 		if err := s.apply(st.parts[parts[i].Part], parts[i].Args); err != nil {
@@ -78,13 +82,43 @@ func (s *session) begin() {
 }
 
 // makeRoom makes the batch hold so many bytes of values. Pebble doubles a batch that is
-// too small: it would take 32 MB for 17 MB, and keep them until they are flushed.
-//
-// A batch that was made so is never closed: Pebble would use it again for small writes, and
-// allocate as much for each.
-func (s *session) makeRoom(size int) {
+// too small: it would take 32 MB for 17 MB, and keep them until they are flushed. A batch
+// that Pebble does not copy into a memtable waits until there is no other.
+func (s *session) makeRoom(ctx context.Context, size int) error {
+	if size >= largeBatch {
+		if err := s.flushLarge(ctx); err != nil {
+			return fmt.Errorf("wait until memtables are flushed: %w", err)
+		}
+	}
 	if size > keepBatch {
-		s.small, s.batch = s.batch, s.db.NewBatch(pebble.WithInitialSizeBytes(size+size/64+4<<10), pebble.WithMaxRetainedSizeBytes(keepBatch))
+		s.roomy = true
+		return s.batch.SetRepr(make([]byte, batchrepr.HeaderLen, size+size/64+4<<10))
+	}
+	return nil
+}
+
+// largeBatch is the size in bytes from which on Pebble queues a batch as it is, to be flushed.
+const largeBatch = memTableSize / 2
+
+// flushLarge waits until no other session writes a large batch, and what was written is
+// flushed. Pebble lets its queue grow by one batch beyond its bound, and has five copies of the
+// batch that it flushes.
+func (s *session) flushLarge(ctx context.Context) error {
+	select {
+	case s.store.large <- struct{}{}:
+		s.large = true
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	flushed, err := s.db.AsyncFlush()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-flushed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -149,9 +183,6 @@ func (s *session) commit() error {
 		if err == nil {
 			err = s.batch.SyncWait()
 		}
-	}
-	if s.batch.Len() > keepBatch {
-		s.discard()
 	}
 	if fault := s.store.fault(); fault != nil {
 		err = fault

@@ -18,7 +18,8 @@ type session struct {
 	batch *pebble.Batch // reused by every write
 	over  pebble.Reader // what writes look for keys in: db, or an indexed batch
 	bulk  bool
-	small *pebble.Batch // the session's own, while batch is one for a large write
+	roomy bool // the batch has room for large values
+	large bool // it is too large for a memtable
 	// tolerant: what cannot be decoded is yielded as broken.
 	tolerant bool
 	work     *work // what calls did, of a traced session; else nil
@@ -105,8 +106,13 @@ func (s *session) leave() {
 			s.forget()
 		}
 	}
-	if s.small != nil {
-		s.batch, s.small = s.small, nil // the large one is written or given up
+	if s.roomy {
+		s.roomy = false
+		s.discard()
+	}
+	if s.large {
+		s.large = false
+		<-s.store.large
 	}
 	s.store.calls.Leave()
 }

@@ -43,6 +43,7 @@ type Store struct {
 
 	seed     maphash.Seed
 	stripes  [stripes]stripe
+	large    chan struct{} // one session at a time writes a large batch
 	elements atomic.Uint64 // the last number given to an element of a list
 }
 
@@ -105,7 +106,7 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 	}
 	s := &Store{
 		dir: o.Dir, cacheBytes: o.CacheBytes, compressed: compression, durability: o.Durability, readOnly: o.ReadOnly, lock: l, maxBatch: maxBatchBytes, readBefore: readBytes(),
-		seed: maphash.MakeSeed(), guarded: make(map[uint16]*atomic.Bool),
+		seed: maphash.MakeSeed(), large: make(chan struct{}, 1), guarded: make(map[uint16]*atomic.Bool),
 	}
 	if s.cacheBytes == 0 {
 		s.cacheBytes = defaultCache

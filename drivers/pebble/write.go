@@ -22,7 +22,9 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 		return drivers.Result{}, st.Named(plan.ErrNotWrite)
 	}
 	s.begin()
-	s.makeRoom(bytesOf(args))
+	if err := s.makeRoom(ctx, bytesOf(args)); err != nil {
+		return drivers.Result{}, st.Named(err)
+	}
 	if st.table.guarded.Load() {
 		if err := s.hold(st, args); err != nil {
 			return drivers.Result{}, st.Named(err)
