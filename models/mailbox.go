@@ -198,23 +198,3 @@ type Poster interface {
 type Recounter interface {
 	Recount(ctx context.Context, a *Account) error
 }
-
-// Holder says how much memory its calls take. A caller with many mailboxes makes a few
-// calls on large messages at a time.
-type Holder interface {
-	// Holds returns what the calls on a message will hold, from its sizes alone.
-	Holds(m *mail.Message) Holding
-}
-
-// Holding is how many bytes of a message the calls on it hold at once: what the model reads
-// or encodes, and the copy that an engine makes to write it or to answer. A model that
-// puts a message into one row holds all of it, one that streams a few chunks.
-type Holding struct {
-	Deliver, Open, Attachment, Move int64
-	// Row is what any other call holds that reads the message's row, a listing too: an
-	// engine may keep a row in one piece.
-	Row int64
-}
-
-// Reading is the most that a call holds on a message that is there already.
-func (h *Holding) Reading() int64 { return max(h.Open, h.Attachment, h.Move, h.Row) }

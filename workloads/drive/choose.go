@@ -212,12 +212,13 @@ func (w *worker) makeMessage(n uint64, date time.Time) (err error) {
 }
 
 func (w *worker) delivered(out latency.Outcome) error {
-	t := &w.task
+	t, held := &w.task, w.holds()
 	switch out {
 	case latency.OK:
 		for i, f := range t.sets {
 			w.record(ledger.Record{
-				Event: ledger.Delivered, Place: f.Place, N: w.op.Message, Handle: t.handles[i], Digest: t.digest, Ahead: w.ahead,
+				Event: ledger.Delivered, Held: models.Pack(held), Place: f.Place, N: w.op.Message,
+				Handle: t.handles[i], Digest: t.digest, Ahead: w.ahead,
 			})
 		}
 	case latency.Unknown:
@@ -230,7 +231,6 @@ func (w *worker) delivered(out latency.Outcome) error {
 	if err := w.flush(); err != nil || out != latency.OK {
 		return err
 	}
-	held := w.holds()
 	for i, f := range t.sets {
 		w.live.Add(f, t.handles[i], &w.message, held)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/target"
 )
 
 // bound waits until an operation may hold so many bytes of large messages. It returns how
@@ -13,7 +12,7 @@ import (
 func (w *worker) bound(ctx context.Context, size int64) (held int64, err error) {
 	large := &w.target.Large
 	n := min(size, large.Most)
-	if n <= target.LargeMessage {
+	if n <= models.LargeMessage {
 		return 0, nil
 	}
 	if !large.TryAcquire(n) {

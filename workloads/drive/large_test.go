@@ -56,7 +56,7 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 	}
 	phase := stream("measure")
 	phase.Operations, phase.Streams = 1000, []workloads.Phase{stream("a"), stream("b")}
-	at, of := testTarget(t, holderBound{holder{held: models.Holding{Deliver: 2 * target.LargeMessage}}})
+	at, of := testTarget(t, holderBound{holder{held: models.Holding{Deliver: 2 * models.LargeMessage}}})
 	made := &madeMail{}
 	at.Mail, at.Large = made, target.NewBudget(32<<20)
 	p := newPhase(at, Spec{Phase: phase, Stream: of(&phase), Workers: 1, MaxLag: time.Hour})
@@ -101,7 +101,7 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 // TestLargeWaits: an operation that holds much of a message waits while too many such are
 // under way, and no other operation does.
 func TestLargeWaits(t *testing.T) {
-	const most, least = target.LargeMessage, target.LargeMessage + 1
+	const most, least = models.LargeMessage, models.LargeMessage + 1
 	of := func(d, o, a, m int64) holder {
 		return holder{held: models.Holding{Deliver: d, Open: o, Attachment: a, Move: m}}
 	}

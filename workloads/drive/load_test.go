@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads/target"
 )
@@ -28,7 +29,7 @@ func (c *countingMail) Message(n uint64, date time.Time, m *mail.Message) error 
 // many large ones are under way.
 func TestLoadWaitsBeforeItDecodes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.mbox")
-	if err := os.WriteFile(path, []byte("From a\n\n"+strings.Repeat("x", 2*target.LargeMessage)+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("From a\n\n"+strings.Repeat("x", 2*models.LargeMessage)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f, err := mail.Open(t.Context(), path, t.TempDir(), 1<<40)

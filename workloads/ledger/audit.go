@@ -26,6 +26,9 @@ type Auditor struct {
 	History *History
 	Address func(account int) string         // of an account by its number
 	Folder  func(account, folder int) string // name of a folder
+	// Hold waits until so many bytes of a large message may be in memory, and returns what
+	// gives them back.
+	Hold func(ctx context.Context, bytes int64) (release func(), err error)
 	// Remote says that the engine is reached over a network. The audit then tries
 	// again what it cannot read, and does not call it wrong. Operations of unknown
 	// outcome may be half done.
@@ -178,10 +181,15 @@ func (w *auditWorker) account(ctx context.Context, entries []int32) error {
 func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int32) error {
 	w.listed = make(map[models.Handle]bool, len(entries))
 	if f != nil {
-		if err := w.ask(ctx, func() error {
+		release, err := w.Hold(ctx, w.largestRow(entries))
+		if err != nil {
+			return err
+		}
+		err = w.ask(ctx, func() error {
 			clear(w.listed)
 			return w.list(ctx, f)
-		}); err != nil {
+		})
+		if release(); err != nil {
 			return err
 		}
 	}
@@ -189,6 +197,14 @@ func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int
 		return w.read(ctx, f, entries)
 	}
 	return w.divide(ctx, f, entries)
+}
+
+// largestRow is the most bytes that a call holds of a row of these messages.
+func (w *auditWorker) largestRow(entries []int32) (most int64) {
+	for _, i := range entries {
+		most = max(most, w.History.Entries[i].Held.Holding().Row)
+	}
+	return most
 }
 
 // largeFolder is how many messages of a folder one worker checks by itself.
@@ -226,12 +242,17 @@ func (w *auditWorker) read(ctx context.Context, f *models.Folder, entries []int3
 			w.judge(e, false, false, false)
 			continue
 		}
+		held := e.Held.Holding()
+		release, err := w.Hold(ctx, held.Reading())
+		if err != nil {
+			return err
+		}
 		var sum uint64
-		err := w.ask(ctx, func() (err error) {
+		err = w.ask(ctx, func() (err error) {
 			sum, err = w.digester.Stored(ctx, w.mb, f, e.Handle)
 			return err
 		})
-		if ctx.Err() != nil {
+		if release(); ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if w.Remote && unanswered(err) {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mailbench/mailbench/models"
 )
 
 // goldenRecords are what testdata/ledger.golden holds: each event once, and no
@@ -57,5 +59,30 @@ func TestGolden(t *testing.T) {
 	}
 	if !bytes.Equal(written, golden) {
 		t.Errorf("written:\n%x\nwant:\n%x", written, golden)
+	}
+}
+
+// TestHeld: what calls on a message hold comes back from its ledger, also after a move.
+func TestHeld(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "ledger")
+	var b []byte
+	for _, r := range []Record{
+		{Event: Delivered, Held: 0x65, N: 1, Handle: models.Handle{1}},
+		{Event: Left, N: 2, Handle: models.Handle{1}},
+		{Event: Arrived, Place: Place{Folder: 1}, N: 2, Handle: models.Handle{2}},
+	} {
+		b = r.Append(b)
+	}
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := ReadHistory(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range h.Entries {
+		if e.Held != 0x65 {
+			t.Errorf("%+v, want what the delivery holds", e)
+		}
 	}
 }

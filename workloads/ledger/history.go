@@ -50,7 +50,8 @@ type Entry struct {
 	at, ahead uint32 // its record's number, from 0, and its records ahead
 	from      int32  // 1 + the entry that it was before it moved here; 0: none
 	State     State
-	Labelled  bool // a second folder may show it
+	Labelled  bool          // a second folder may show it
+	Held      models.Packed // as in its Record; 0 in ledgers that do not tell
 }
 
 // State is what must be true of a message.
@@ -94,13 +95,14 @@ func (h *History) apply(r *Record) {
 		return
 	case Delivered:
 		h.Delivered++
-		h.add(Entry{Key: k, N: r.N, Digest: r.Digest, at: at, ahead: r.Ahead})
+		h.add(Entry{Key: k, N: r.N, Digest: r.Digest, Held: r.Held, at: at, ahead: r.Ahead})
 		return
 	case Arrived:
 		if lastOf < 0 {
 			return // the message that was moved has no entry
 		}
-		h.add(Entry{Key: k, N: r.N, Digest: h.Entries[lastOf].Digest, at: at, ahead: r.Ahead, from: lastOf + 1})
+		was := &h.Entries[lastOf]
+		h.add(Entry{Key: k, N: r.N, Digest: was.Digest, Held: was.Held, at: at, ahead: r.Ahead, from: lastOf + 1})
 		return
 	case Shown:
 		if last.Event == Labelled && last.N == r.N && lastOf >= 0 {

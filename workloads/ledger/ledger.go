@@ -68,6 +68,7 @@ type Place struct {
 // Record is one entry of a ledger.
 type Record struct {
 	Event  Event
+	Held   models.Packed // what calls on the message hold; deliveries only
 	Place  Place
 	N      uint64 // of the operation that delivered or changed the message
 	Handle models.Handle
@@ -77,7 +78,7 @@ type Record struct {
 	Ahead uint32
 }
 
-// recordSize is event 1, zero 1, folder 2, account 4, n 8, handle 32, digest 8,
+// recordSize is event 1, held 1, folder 2, account 4, n 8, handle 32, digest 8,
 // ahead 4, CRC-32C 4, all little endian.
 const recordSize = 64
 
@@ -86,7 +87,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Append appends the record's encoding to b.
 func (r *Record) Append(b []byte) []byte {
 	at := len(b)
-	b = append(b, byte(r.Event), 0)
+	b = append(b, byte(r.Event), byte(r.Held))
 	b = binary.LittleEndian.AppendUint16(b, r.Place.Folder)
 	b = binary.LittleEndian.AppendUint32(b, r.Place.Account)
 	b = binary.LittleEndian.AppendUint64(b, r.N)
@@ -106,6 +107,7 @@ func (r *Record) parse(b []byte) bool {
 	le := binary.LittleEndian
 	*r = Record{
 		Event:  Event(b[0]),
+		Held:   models.Packed(b[1]),
 		Place:  Place{Account: le.Uint32(b[4:]), Folder: le.Uint16(b[2:])},
 		N:      le.Uint64(b[8:]),
 		Handle: models.Handle(b[16:48]),

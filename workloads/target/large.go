@@ -1,8 +1,11 @@
 package target
 
 import (
+	"context"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 
@@ -10,9 +13,6 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 )
-
-// LargeMessage is how many bytes an operation holds without asking for a part of the budget.
-const LargeMessage = 1 << 20
 
 // Budget bounds the bytes of large messages that operations hold at a time. An operation
 // that needs more than Most takes all of it.
@@ -23,6 +23,41 @@ type Budget struct {
 
 // NewBudget returns a budget of so many bytes.
 func NewBudget(most int64) Budget { return Budget{semaphore.NewWeighted(most), most} }
+
+// Hold waits until so many bytes may be in memory, and returns what gives them back.
+func (b *Budget) Hold(ctx context.Context, n int64) (release func(), err error) {
+	if n = min(n, b.Most); n <= models.LargeMessage {
+		return func() {}, nil
+	}
+	if err := b.Acquire(ctx, n); err != nil {
+		return nil, err
+	}
+	return func() { b.Release(n) }, nil
+}
+
+// Release gives back so many bytes of the budget.
+func (b *Budget) Release(n int64) {
+	if n >= collectFrom && b.Most == largeLeast {
+		collect()
+	}
+	b.Weighted.Release(n)
+}
+
+// collectFrom is what an operation holds in bytes from which on it leaves no garbage behind.
+const collectFrom = 8 << 20
+
+// collect runs the garbage collector if there may be a few large messages to collect. The
+// collector has a limit to keep, but it works beside those that make more garbage: with two
+// processors for twenty threads it comes too late, and the next large operation adds to what
+// this one has left. Where much lives anyway, a collection costs more than it gives.
+func collect() {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"}}
+	metrics.Read(s)
+	objects, live, scanned := s[0].Value.Uint64(), s[1].Value.Uint64(), s[2].Value.Uint64()
+	if objects > live+2*collectFrom && scanned < 64<<20 {
+		runtime.GC()
+	}
+}
 
 // largeLeast is the budget unless the user allows more memory: with it, 32 clients with any
 // mail take less than 300 MB.
@@ -47,7 +82,7 @@ type large struct {
 // add remembers a message if a call on it holds much. Two folders may have messages of the
 // same handle: what the larger one holds counts.
 func (l *large) add(h models.Handle, held models.Holding) {
-	if held.Reading() <= LargeMessage {
+	if held.Reading() <= models.LargeMessage {
 		return
 	}
 	l.mu.Lock()
@@ -66,7 +101,7 @@ func (l *large) add(h models.Handle, held models.Holding) {
 func (f *FolderSet) LargestRow() int64 { return f.largestRow.Load() }
 
 func (f *FolderSet) noteRow(n int64) {
-	for n > LargeMessage {
+	for n > models.LargeMessage {
 		if old := f.largestRow.Load(); n <= old || f.largestRow.CompareAndSwap(old, n) {
 			return
 		}
@@ -77,7 +112,7 @@ func (f *FolderSet) noteRow(n int64) {
 func (l *Live) SomeLarge() bool { return l.large.some.Load() }
 
 // Holding returns what calls on a message hold: nothing if that is little, or not known
-// since an earlier run delivered the message.
+// since a mailbench delivered the message whose ledger does not tell.
 func (l *Live) Holding(h models.Handle) models.Holding {
 	if !l.SomeLarge() {
 		return models.Holding{}

@@ -19,7 +19,8 @@ func (t *Target) reload(ctx context.Context, h *ledger.History) error {
 			return t.foreign(e.Place)
 		}
 		if e.State == ledger.Live && !e.Labelled {
-			t.Live.Accounts[e.Place.Account].Folders[e.Place.Folder].Add(e.Handle)
+			f := t.Live.Accounts[e.Place.Account].Folders[e.Place.Folder]
+			t.Live.Add(f.FolderSet, e.Handle, nil, e.Held.Holding())
 		}
 	}
 	if t.Live.keepAttached {
@@ -67,7 +68,13 @@ func (t *Target) learnAttachments(ctx context.Context) error {
 			for rank := range min(attachedMost, f.Len()) {
 				h, _ := f.Read(rank)
 				f.Release(h)
-				if err := mb.Open(ctx, f.Ref, h, &o); errors.Is(err, drivers.ErrTooLarge) {
+				release, err := t.Large.Hold(ctx, t.Live.Holding(h).Open)
+				if err != nil {
+					return err
+				}
+				err = mb.Open(ctx, f.Ref, h, &o)
+				o.Body = models.Reuse(o.Body)
+				if release(); errors.Is(err, drivers.ErrTooLarge) {
 					continue // its text body is; another message tells as much
 				} else if err != nil {
 					return fmt.Errorf("open a message of the data set: %w", err)

@@ -139,7 +139,7 @@ func (t *Target) Audit(ctx context.Context, later bool) (*reports.Audit, error) 
 		return nil, err
 	}
 	a := ledger.Auditor{
-		Store: t.Store, Bound: t.Bound, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote,
+		Store: t.Store, Bound: t.Bound, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote, Hold: t.Large.Hold,
 		Later:   later || t.Dataset.Interrupted,
 		Address: workloads.Address, Folder: func(_, f int) string { return workloads.FolderName(f) },
 	}
