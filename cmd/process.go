@@ -29,9 +29,9 @@ func places(own, processors int, quota float64) int {
 // runtime take precedence.
 //
 // The memory limit makes the garbage collector work harder before the process
-// grows past it: a 25 MB body in one row passes through several buffers of that
+// grows past it: a 16 MB body in one row passes through several buffers of that
 // size in the engine. With it, and with what workloads/drive lets operations hold of
-// large messages, a run with such bodies stays near 300 MB.
+// large messages, a run with such bodies stays below 300 MB.
 func tune() {
 	tuneMalloc()
 	if os.Getenv("GOMEMLIMIT") == "" {
