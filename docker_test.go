@@ -33,8 +33,11 @@ func TestCompose(t *testing.T) {
 			continue
 		}
 		version, _, _ := strings.Cut(launched(t, engine), "-")
-		if want := ":" + version; !strings.HasSuffix(s.Image, want) {
+		if image, _, _ := strings.Cut(s.Image, "@"); !strings.HasSuffix(image, ":"+version) {
 			t.Errorf("%s: image %s; mailbench engine up starts version %s", engine, s.Image, version)
+		}
+		if s.Build.Dockerfile == "" && !pinned.MatchString(s.Image) {
+			t.Errorf("%s: image %s is not pinned by digest", engine, s.Image)
 		}
 		if len(s.Ports) == 0 || len(s.Healthcheck.Test) < 2 {
 			t.Errorf("%s: ports %q and health check %q; expected both", engine, s.Ports, s.Healthcheck.Test)
@@ -78,6 +81,9 @@ func TestComposeHBase(t *testing.T) {
 	}
 }
 
+// pinned is an image with version and digest.
+var pinned = regexp.MustCompile(`^[a-z-]+:[0-9][^@]*@sha256:[0-9a-f]{64}$`)
+
 // checkDockerfile tests that base images are pinned and copied files are there.
 func checkDockerfile(t *testing.T, name string) {
 	t.Helper()
@@ -85,8 +91,8 @@ func checkDockerfile(t *testing.T, name string) {
 		words := strings.Fields(line)
 		switch {
 		case len(words) > 1 && words[0] == "FROM" && words[1] != "scratch":
-			if _, tag, _ := strings.Cut(words[1], ":"); !strings.ContainsAny(tag, "0123456789") {
-				t.Errorf("%s: base image %s is not pinned", name, words[1])
+			if !pinned.MatchString(words[1]) {
+				t.Errorf("%s: base image %s is not pinned by version and digest", name, words[1])
 			}
 		case len(words) > 2 && words[0] == "COPY" && !strings.HasPrefix(words[1], "--from"):
 			for _, source := range words[1 : len(words)-1] {
