@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/mailbench/mailbench/models"
 )
 
 // mostMemory is the promise of SECURITY.md.
@@ -35,18 +33,18 @@ func hostileMail(text, attachment int, line string) []byte {
 
 // TestMemory: 32 clients that load, deliver, open, move and list large mail, audit it, and begin
 // again with what is there, take less than 300 MB, the embedded engine and all. The largest
-// mail is what just fits into one row. MAILBENCH_MEMORY=all tries all models, mail and mixes one
+// mail is what just fits into one row: what is not UTF-8 grows by a third there. MAILBENCH_MEMORY=all tries all models, mail and mixes one
 // by one, in minutes.
 func TestMemory(t *testing.T) {
 	const junk = "\xff\xfe\xe4 abcdefgh \xff abcdefgh \xfe abcdefgh \xe4 abcdefgh \xff abcdefgh \xfe abcdefgh\n"
-	const most = models.MaxRow - 64<<10
+	const most = 10<<20 - 64<<10 // the embedded engine's largest row
 	plain := strings.Repeat("fox ", 18) + "\n"
 	mails := []struct {
 		name string
 		mbox func() []byte
 	}{
-		{"most of junk as text", func() []byte { return hostileMail(most, 100, junk) }},
-		{"most of junk attached", func() []byte { return hostileMail(100, most, junk) }},
+		{"most of junk as text", func() []byte { return hostileMail(most/4*3, 100, junk) }},
+		{"most of junk attached", func() []byte { return hostileMail(100, most/4*3, junk) }},
 		{"most of text and attachment", func() []byte { return hostileMail(most/2, most/2, plain) }},
 		{"31 MB of junk", func() []byte { return hostileMail(100, 31_000_000, junk) }},
 	}

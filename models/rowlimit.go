@@ -10,7 +10,7 @@ import (
 // MaxRow is the most bytes of a message that a model puts into one row, also where the
 // engine takes more. It is what Cassandra takes in one write by default (half of
 // commitlog_segment_size, cassandra.yaml). A client holds such a row in memory, and an encoded
-// copy of it; an engine in the same process has five more while it flushes the row.
+// copy of it.
 const MaxRow = 16 << 20
 
 // RowLimit is how much of a message fits into one row.

@@ -192,7 +192,11 @@ func (s *session) setCell(t schemas.Type, value *drivers.Value) error {
 	if value.Kind() != t.Elem.Kind {
 		return fmt.Errorf("a %s value was given as an element of a %s", value.Kind(), t)
 	}
-	op := s.batch.SetDeferred(len(s.cellKey), scalarLen(value))
+	size := scalarLen(value)
+	if size > maxRow {
+		return tooLarge("cell", size)
+	}
+	op := s.batch.SetDeferred(len(s.cellKey), size)
 	copy(op.Key, s.cellKey)
 	appendScalar(op.Value[:0], value)
 	return op.Finish()

@@ -60,7 +60,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	for i := range parts {
 		size += bytesOf(parts[i].Args)
 	}
-	if err := s.makeRoom(ctx, size); err != nil {
+	if err := s.makeRoom(size); err != nil {
 		s.held = s.held[:0]
 		return st.Named(err)
 	}
@@ -82,44 +82,13 @@ func (s *session) begin() {
 }
 
 // makeRoom makes the batch hold so many bytes of values. Pebble doubles a batch that is
-// too small: it would take 32 MB for 17 MB, and keep them until they are flushed. A batch
-// that Pebble does not copy into a memtable waits until there is no other.
-func (s *session) makeRoom(ctx context.Context, size int) error {
-	if size >= largeBatch {
-		if err := s.flushLarge(ctx); err != nil {
-			return fmt.Errorf("wait until memtables are flushed: %w", err)
-		}
-	}
+// too small: it would take 32 MB for 17 MB, and keep them until they are flushed.
+func (s *session) makeRoom(size int) error {
 	if size > keepBatch {
 		s.roomy = true
 		return s.batch.SetRepr(make([]byte, batchrepr.HeaderLen, size+size/64+4<<10))
 	}
 	return nil
-}
-
-// largeBatch is the size in bytes from which on Pebble queues a batch as it is, to be flushed.
-const largeBatch = memTableSize / 2
-
-// flushLarge waits until no other session writes a large batch, and what was written is
-// flushed. Pebble lets its queue grow by one batch beyond its bound, and has five copies of the
-// batch that it flushes.
-func (s *session) flushLarge(ctx context.Context) error {
-	select {
-	case s.store.large <- struct{}{}:
-		s.large = true
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	flushed, err := s.db.AsyncFlush()
-	if err != nil {
-		return err
-	}
-	select {
-	case <-flushed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func bytesOf(args []drivers.Value) (n int) {

@@ -19,7 +19,6 @@ type session struct {
 	over  pebble.Reader // what writes look for keys in: db, or an indexed batch
 	bulk  bool
 	roomy bool // the batch has room for large values
-	large bool // it is too large for a memtable
 	// tolerant: what cannot be decoded is yielded as broken.
 	tolerant bool
 	work     *work // what calls did, of a traced session; else nil
@@ -109,10 +108,6 @@ func (s *session) leave() {
 	if s.roomy {
 		s.roomy = false
 		s.discard()
-	}
-	if s.large {
-		s.large = false
-		<-s.store.large
 	}
 	s.store.calls.Leave()
 }

@@ -22,6 +22,11 @@ import (
 // this stays clear of it with the keys that follow a row in its batch.
 const maxBatchBytes = 2 << 30
 
+// maxRow is how many bytes a row has at most, its collections aside, and an element of one. It
+// is what HBase takes by default. Pebble takes more, but while it flushes, reads and compacts
+// them it has ten copies of a row, and it shares its memory with the load generator.
+const maxRow = 10 << 20
+
 // Store is an open embedded engine.
 type Store struct {
 	dir        string
@@ -43,7 +48,6 @@ type Store struct {
 
 	seed     maphash.Seed
 	stripes  [stripes]stripe
-	large    chan struct{} // one session at a time writes a large batch
 	elements atomic.Uint64 // the last number given to an element of a list
 }
 
@@ -106,7 +110,7 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 	}
 	s := &Store{
 		dir: o.Dir, cacheBytes: o.CacheBytes, compressed: compression, durability: o.Durability, readOnly: o.ReadOnly, lock: l, maxBatch: maxBatchBytes, readBefore: readBytes(),
-		seed: maphash.MakeSeed(), large: make(chan struct{}, 1), guarded: make(map[uint16]*atomic.Bool),
+		seed: maphash.MakeSeed(), guarded: make(map[uint16]*atomic.Bool),
 	}
 	if s.cacheBytes == 0 {
 		s.cacheBytes = defaultCache
@@ -180,6 +184,8 @@ func (s *Store) Capabilities() drivers.Capabilities {
 		Atomic:        schemas.AtomicAll,
 		ReturnsNew:    true,
 		MaxBatchBytes: s.maxBatch,
+		MaxCellBytes:  maxRow,
+		MaxRowBytes:   maxRow,
 		InProcess:     true,
 	}
 }

@@ -22,7 +22,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 		return drivers.Result{}, st.Named(plan.ErrNotWrite)
 	}
 	s.begin()
-	if err := s.makeRoom(ctx, bytesOf(args)); err != nil {
+	if err := s.makeRoom(bytesOf(args)); err != nil {
 		return drivers.Result{}, st.Named(err)
 	}
 	if st.table.guarded.Load() {
@@ -185,6 +185,9 @@ func (s *session) writeRow(st *statement, args []drivers.Value, op uint64) error
 			size += entryLen(tag, v)
 		}
 	}
+	if size > maxRow {
+		return tooLarge("row", size)
+	}
 	if n := int64(s.batch.Len()) + int64(size); n > s.store.maxBatch {
 		return fmt.Errorf("one atomic write of %d bytes, at most %d fit: %w", n, s.store.maxBatch, drivers.ErrTooLarge)
 	}
@@ -205,6 +208,10 @@ func (s *session) writeRow(st *statement, args []drivers.Value, op uint64) error
 		}
 	}
 	return kv.Finish()
+}
+
+func tooLarge(what string, size int) error {
+	return fmt.Errorf("a %s of %d bytes, at most %d fit: %w", what, size, maxRow, drivers.ErrTooLarge)
 }
 
 // rewriteBelow is the size in bytes of a row up to which a write that has read
