@@ -25,6 +25,7 @@ var layers = []struct {
 	tests   []string
 }{
 	{"drivers/private", nil, nil},
+	{"drivers/crash", nil, nil},
 	{"schemas/strict", nil, nil},
 	{"schemas/lint", []string{"schemas", "schemas/strict"}, []string{"drivers", "drivers/*", "drivers/launch/live"}},
 	{"schemas/forecast", []string{"schemas"}, nil},
@@ -33,13 +34,13 @@ var layers = []struct {
 	{"drivers/launch/live", []string{"drivers/launch"}, nil},
 	{"drivers/launch", []string{"drivers/private"}, []string{"drivers/launch/live"}},
 	{"drivers/keys", []string{"schemas", "drivers"}, nil},
-	{"drivers/plan", []string{"schemas", "drivers"}, nil},
+	{"drivers/plan", []string{"schemas", "drivers", "drivers/crash"}, nil},
 	{"drivers/render", []string{"schemas"}, nil},
 	{"drivers", []string{"schemas", "schemas/forecast"}, []string{"drivers/*"}},
 	{"drivers/drivertest/paired", []string{"schemas", "drivers"}, []string{"drivers/*"}},
-	{"drivers/validate", []string{"schemas", "drivers"}, []string{"drivers/pebble"}},
+	{"drivers/validate", []string{"schemas", "drivers", "drivers/crash"}, []string{"drivers/pebble"}},
 	{"drivers/engines", []string{"drivers", "drivers/*"}, nil},
-	{"drivers/*", []string{"drivers/private", "schemas", "schemas/forecast", "drivers", "drivers/keys", "drivers/plan", "drivers/render"}, []string{"drivers/*", "drivers/*/*"}},
+	{"drivers/*", []string{"drivers/private", "schemas", "schemas/forecast", "drivers", "drivers/crash", "drivers/keys", "drivers/plan", "drivers/render"}, []string{"drivers/*", "drivers/*/*"}},
 	{"models/mail", nil, nil},
 	{"models", []string{"schemas", "drivers", "models/mail"}, nil},
 	{"models/modeltest", []string{"schemas", "drivers", "models", "models/mail", "drivers/*", "drivers/launch/live"}, []string{"models/*"}},
@@ -51,20 +52,19 @@ var layers = []struct {
 	{"reports/merge", []string{"reports", "reports/judge", "reports/latency", "reports/summary"}, nil},
 	{"reports/judge", []string{"reports", "reports/units"}, nil},
 	{"reports/search", []string{"reports", "reports/judge", "reports/units"}, nil},
-	{"workloads/crash", nil, nil},
-	{"workloads/meet", []string{"schemas", "drivers", "workloads", "workloads/crash"}, []string{"drivers/*"}},
-	{"workloads/ledger", []string{"drivers/private", "drivers", "models", "models/mail", "reports", "workloads/crash"}, []string{"workloads"}},
+	{"workloads/meet", []string{"schemas", "drivers", "workloads", "drivers/crash"}, []string{"drivers/*"}},
+	{"workloads/ledger", []string{"drivers/private", "drivers", "models", "models/mail", "reports", "drivers/crash"}, []string{"workloads"}},
 	{
 		"workloads/target",
 		[]string{
-			"drivers/private", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/crash", "workloads/ledger", "workloads/meet", "workloads/messages", "reports",
+			"drivers/private", "schemas", "drivers", "models", "models/mail", "workloads", "drivers/crash", "workloads/ledger", "workloads/meet", "workloads/messages", "reports",
 		},
 		nil,
 	},
 	{
 		"workloads/drive",
 		[]string{
-			"schemas", "drivers", "models", "models/mail", "workloads", "workloads/crash", "workloads/ledger", "workloads/messages",
+			"schemas", "drivers", "models", "models/mail", "workloads", "drivers/crash", "workloads/ledger", "workloads/messages",
 			"workloads/target",
 			"reports", "reports/*",
 		},
@@ -79,7 +79,7 @@ var layers = []struct {
 	{"reports", []string{"reports/growth", "reports/latency", "reports/scratch", "reports/units", "schemas"}, []string{"reports/judge"}},
 	{
 		"workloads/run",
-		[]string{"drivers/private", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/*", "reports", "reports/*"},
+		[]string{"drivers/private", "drivers/crash", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/*", "reports", "reports/*"},
 		[]string{"models/*", "drivers/*"},
 	},
 	{

@@ -13,8 +13,8 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/workloads/crash"
 )
 
 // Main runs the command line of this process and ends the process with its exit

@@ -71,7 +71,9 @@ func (s *session) parallelBatch(ctx context.Context, st *statement, parts []driv
 		if !p.setsTimestamp() {
 			at = 0
 		}
-		go func() { sl.done <- sl.write(ctx, p, parts[i].Args, at) }()
+		go func() {
+			sl.done <- plan.GuardWrite(func() error { return sl.write(ctx, p, parts[i].Args, at) })
+		}()
 	}
 	begun, applied := 0, 0
 	for ; begun < len(slots); begun++ {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 )
 
 // group is the rows of one element of a list: rows[from:to].
@@ -91,8 +92,10 @@ func (s *session) readPartitions(
 	begin := func(i int) {
 		sl := slots[i%len(slots)]
 		go func() {
-			c := sl.call(st.queries[0])
-			sl.done <- sl.collect(ctx, st, c, &inputs{args: args, element: list[i]})
+			sl.done <- crash.Guard(func() error {
+				c := sl.call(st.queries[0])
+				return sl.collect(ctx, st, c, &inputs{args: args, element: list[i]})
+			})
 		}()
 	}
 	begun := 0

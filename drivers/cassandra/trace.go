@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 )
 
 var (
@@ -65,9 +66,11 @@ func (t *tracedSession) Work(ctx context.Context) ([]drivers.Work, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(tracesAtOnce)
 	for i, ids := range t.traces {
-		g.Go(func() (err error) {
-			all[i], err = t.store.workOf(ctx, ids)
-			return err
+		g.Go(func() error {
+			return crash.Guard(func() (err error) {
+				all[i], err = t.store.workOf(ctx, ids)
+				return err
+			})
 		})
 	}
 	if err := g.Wait(); err != nil {

@@ -191,7 +191,7 @@ func (s *session) separateBatch(ctx context.Context, st *statement, parts []driv
 				if at >= len(steps) {
 					return
 				}
-				if errs[i] = s.run(ctx, sl, &steps[at]); errs[i] == nil {
+				if errs[i] = plan.GuardWrite(func() error { return s.run(ctx, sl, &steps[at]) }); errs[i] == nil {
 					done.Add(1)
 				} else {
 					next.Store(int64(len(steps))) // the others begin nothing more

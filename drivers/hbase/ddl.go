@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -74,11 +75,13 @@ func (s *Store) create(ctx context.Context, l *layout) error {
 	var g errgroup.Group
 	for _, r := range missing {
 		g.Go(func() error {
-			err := s.createTable(ctx, l, r, splitKeys(r.schema.Partition[0].Type.Kind, s.settings.regions))
-			if isClass(err, "TableExistsException") {
-				return s.await(ctx, r.name) // another client creates it
-			}
-			return err
+			return crash.Guard(func() error {
+				err := s.createTable(ctx, l, r, splitKeys(r.schema.Partition[0].Type.Kind, s.settings.regions))
+				if isClass(err, "TableExistsException") {
+					return s.await(ctx, r.name) // another client creates it
+				}
+				return err
+			})
 		})
 	}
 	if err := g.Wait(); err != nil {

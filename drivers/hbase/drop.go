@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 )
 
 // Drop implements drivers.Admin. Tables without mailbench's mark are not
@@ -44,7 +45,7 @@ func (s *Store) Drop(ctx context.Context) error {
 			continue
 		}
 		g.Go(func() error {
-			if err := s.dropTable(ctx, name); err != nil {
+			if err := crash.Guard(func() error { return s.dropTable(ctx, name) }); err != nil {
 				return fmt.Errorf("drop table %s: %w", name, err)
 			}
 			return nil

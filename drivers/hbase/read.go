@@ -7,6 +7,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -260,7 +261,7 @@ func (r *reading) sendParallel(n int) error {
 		c := sl.request("Get", r.st.table.hbase, g.key)
 		c.asGet(g.key, r.st.view.ask, r.st.view.filter, 0)
 		g.done = c
-		wg.Go(func() { errs[i] = sl.sendBatched(r.ctx) })
+		wg.Go(func() { errs[i] = crash.Guard(func() error { return sl.sendBatched(r.ctx) }) })
 	}
 	wg.Wait()
 	for _, err := range errs {

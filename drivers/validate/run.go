@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -139,7 +140,7 @@ func (c *check) table(ctx context.Context, scan *schemas.Pattern, records *shard
 	left.Store(int64(len(chosen)))
 	g, ctx := errgroup.WithContext(ctx)
 	for range min(c.Workers, len(chosen)) {
-		g.Go(func() error { return c.worker(ctx, scan, records, work, &left) })
+		g.Go(func() error { return crash.Guard(func() error { return c.worker(ctx, scan, records, work, &left) }) })
 	}
 	done := make(chan error, 1)
 	go func() { done <- g.Wait() }()

@@ -12,10 +12,10 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/target"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/reports/summary"
-	"github.com/mailbench/mailbench/workloads/crash"
 )
 
 const (

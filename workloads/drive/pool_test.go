@@ -3,14 +3,15 @@ package drive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/crash"
 )
 
 // brittleBound makes mailboxes that wait until more of them are called than the phase began
@@ -52,6 +53,31 @@ func TestPanicOfAnAddedWorker(t *testing.T) {
 	_, err := Drive(ctx, at, Spec{Phase: phase, Stream: stream(&phase), Workers: 2 * FirstWorkers, MaxLag: time.Hour})
 	var panicked *crash.Error
 	if !errors.As(err, &panicked) || panicked.Value != "no such column" {
+		t.Errorf("error %v, want that of the panic", err)
+	}
+}
+
+// defectiveBound makes mailboxes whose driver had a panic in a goroutine of its own.
+type defectiveBound struct{}
+
+type defectiveMailbox struct{ idleMailbox }
+
+func (defectiveBound) Mailbox(drivers.Session) models.Mailbox { return defectiveMailbox{} }
+
+func (defectiveMailbox) List(context.Context, *models.Folder, models.Handle, int, func(*models.Entry) error) error {
+	return fmt.Errorf("list: %w", crash.Guard(func() error { panic("no such slot") }))
+}
+
+// A panic in a goroutine of the driver, which comes as an error, costs the phase too.
+func TestPanicOfADriver(t *testing.T) {
+	at, stream := testTarget(t, defectiveBound{})
+	phase := workloads.Phase{
+		Kind: workloads.Measure, Name: "measure", Operations: 1000, Arrivals: workloads.Constant,
+		Rate: workloads.RateOf(10_000), Mix: workloads.Mix{workloads.List: 1},
+	}
+	_, err := Drive(t.Context(), at, Spec{Phase: phase, Stream: stream(&phase), Workers: 2, MaxLag: time.Hour})
+	var panicked *crash.Error
+	if !errors.As(err, &panicked) || panicked.Value != "no such slot" {
 		t.Errorf("error %v, want that of the panic", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/reports/latency"
@@ -216,6 +217,7 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 	e, s := ending{outcome(err), err}, &w.stats.ops[slot]
 	ideal := w.undelayed(due, start, end)
 	queued := w.timer != nil && due <= w.last
+	var defect error
 	switch {
 	case err == nil:
 		w.recorder.Record(slot, latency.OK, queued, due, start, end)
@@ -231,12 +233,25 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 		w.recorder.Record(slot, e.outcome, queued, due, start, end)
 		w.noteTiming(slot, queued, due, start, end)
 		w.countFailure(s, e)
+		defect = panicked(err)
 	}
 	if keep := keepBody; cap(w.opened.Body) > keep || w.extra && cap(w.opened.Body) > keep/16 {
 		w.opened.Body = nil
 	}
 	w.last = end
-	return e, w.finish(o, e.outcome)
+	if err := w.finish(o, e.outcome); err != nil {
+		return e, err
+	}
+	return e, defect
+}
+
+// panicked returns the panic of a goroutine of the driver, which ends the phase like one of the
+// worker's own.
+func panicked(err error) error {
+	if c := new(crash.Error); errors.As(err, &c) {
+		return c
+	}
+	return nil
 }
 
 func (w *worker) finish(o *operation, out latency.Outcome) error {

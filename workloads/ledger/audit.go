@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/workloads/crash"
 )
 
 // Auditor compares what a store gives back with a ledger of what it

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/workloads/crash"
+	"github.com/mailbench/mailbench/drivers/crash"
 )
 
 // A shard that is killed, or stands still, says nothing. So each shard gives a sign of life

@@ -9,12 +9,12 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/target"
 )

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/random"

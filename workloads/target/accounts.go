@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/ledger"
 )
 

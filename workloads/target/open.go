@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/crash"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/meet"
 )
