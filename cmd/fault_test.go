@@ -63,7 +63,8 @@ type fault struct {
 // what they say of it.
 func (f *fault) strike(t *testing.T, models []string) {
 	for pair := range slices.Chunk(models, 2) {
-		in, err := launch.Up(t.Context(), launch.Config{Engine: f.engine, Dir: f.cluster.Dir()}) // what the pair before killed
+		// What the pair before killed is brought back.
+		in, err := launch.Up(t.Context(), launch.Config{Engine: f.engine, Dir: f.cluster.Dir()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,8 +33,8 @@ func hostileMail(text, attachment int, line string) []byte {
 
 // TestMemory: 32 clients that load, deliver, open, move and list large mail, audit it, and begin
 // again with what is there, take less than 300 MB, the embedded engine and all. The largest
-// mail is what just fits into one row: what is not UTF-8 grows by a third there. MAILBENCH_MEMORY=all tries all models, mail and mixes one
-// by one, in minutes.
+// mail is what just fits into one row: what is not UTF-8 grows by a third there.
+// MAILBENCH_MEMORY=all tries all models, mail and mixes one by one, in minutes.
 func TestMemory(t *testing.T) {
 	t.Parallel() // it is the memory of other processes
 	const junk = "\xff\xfe\xe4 abcdefgh \xff abcdefgh \xfe abcdefgh \xe4 abcdefgh \xff abcdefgh \xfe abcdefgh\n"

@@ -29,7 +29,7 @@ func places(own, processors int, quota float64) int {
 // runtime take precedence.
 //
 // The memory limit makes the garbage collector work harder before the process
-// grows past it: a 16 MB body in one row passes through several buffers of that
+// grows past it: a 10 MB body in one row passes through several buffers of that
 // size in the engine. With it, and with what workloads/drive lets operations hold of
 // large messages, a run with such bodies stays below 300 MB.
 func tune() {

@@ -32,7 +32,8 @@ func (f *shardFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.shard, "shard", "",
 		"carry out part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the\nnumber of a pod in a Kubernetes Indexed Job")
 	flags.StringVar(&f.start, "start", "", "`TIME` at which all shards begin, the same for all, such as 2026-05-01T12:00:00Z")
-	flags.DurationVar(&f.timeout, "shard-timeout", meet.UsualSilence, "give up when another shard gives no sign of life for that `DURATION`")
+	flags.DurationVar(&f.timeout, "shard-timeout", meet.UsualSilence,
+		"give up when another shard gives no sign of life for that `DURATION`")
 }
 
 // parse reads the flags.

@@ -14,7 +14,8 @@ func TestGuardWrite(t *testing.T) {
 	if err := GuardWrite(func() error { panic("x") }); !errors.As(err, &c) || !errors.Is(err, drivers.ErrUnknown) {
 		t.Errorf("a panic is %v", err)
 	}
-	if err := GuardWrite(func() error { return drivers.ErrTooLarge }); !errors.Is(err, drivers.ErrTooLarge) || errors.Is(err, drivers.ErrUnknown) {
+	err := GuardWrite(func() error { return drivers.ErrTooLarge })
+	if !errors.Is(err, drivers.ErrTooLarge) || errors.Is(err, drivers.ErrUnknown) {
 		t.Errorf("a failure is %v", err)
 	}
 }

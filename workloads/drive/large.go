@@ -10,25 +10,14 @@ import (
 // bound waits until an operation may hold so many bytes of large messages. It returns how
 // many of them are to be released.
 func (w *worker) bound(ctx context.Context, size int64) (held int64, err error) {
-	large := &w.target.Large
-	n := min(size, large.Most)
-	if n <= models.LargeMessage {
-		return 0, nil
-	}
-	if !large.TryAcquire(n) {
+	held, waited, err := w.target.Large.Take(ctx, size)
+	if waited {
 		w.stats.largeWaits++
-		if err := large.Acquire(ctx, n); err != nil {
-			return 0, err
-		}
 	}
-	return n, nil
+	return held, err
 }
 
-func (w *worker) release(held int64) {
-	if held > 0 {
-		w.target.Large.Release(held)
-	}
-}
+func (w *worker) release(held int64) { w.target.Large.Release(held) }
 
 // reserve waits until the message that is to be delivered, read or moved may be in memory.
 // That comes before the clock is read, so it is the client's own time and no service time.

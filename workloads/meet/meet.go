@@ -56,7 +56,8 @@ type Shards struct {
 // Join opens the store of marks; the first shard makes it. Open opens a store in a namespace.
 // Silence is how long another shard may say nothing; 0: UsualSilence.
 func Join(
-	ctx context.Context, shard workloads.Shard, silence time.Duration, open func(ctx context.Context) (drivers.Store, error), waits func(string),
+	ctx context.Context, shard workloads.Shard, silence time.Duration,
+	open func(ctx context.Context) (drivers.Store, error), waits func(string),
 ) (*Shards, error) {
 	if silence == 0 {
 		silence = UsualSilence
@@ -276,7 +277,8 @@ func (s *Shards) mark(ctx context.Context, point string, at int64, says string) 
 
 func (s *Shards) write(ctx context.Context, session drivers.Session, point string, at int64, says string) error {
 	values := map[string]drivers.Value{
-		"point": drivers.Text(point), "shard": drivers.Int(int32(s.Shard.Index)), "at": drivers.Bigint(at), "says": drivers.Text(says),
+		"point": drivers.Text(point), "shard": drivers.Int(int32(s.Shard.Index)),
+		"at": drivers.Bigint(at), "says": drivers.Text(says),
 	}
 	_, err := session.Write(ctx, s.come, arguments(s.come, values))
 	return err

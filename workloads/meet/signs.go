@@ -106,8 +106,8 @@ func (s *Shards) heard(ctx context.Context, shard int) error {
 	switch silent := now.Sub(l.since).Round(time.Second / 10); {
 	case l.gone != nil:
 	case l.at != 0 && silent >= s.silence:
-		l.gone = fmt.Errorf("%w: shard %d gave no sign of life for %v, the last at %s by its clock: it was killed, stands still or does not reach the engine "+
-			"(--shard-timeout %v)", ErrGone, shard, silent, time.UnixMicro(l.at).UTC().Format(time.RFC3339), s.silence)
+		l.gone = fmt.Errorf("%w: shard %d gave no sign of life for %v, the last at %s by its clock: "+
+			"it was killed, stands still or does not reach the engine (--shard-timeout %v)", ErrGone, shard, silent, time.UnixMicro(l.at).UTC().Format(time.RFC3339), s.silence)
 	case l.at == 0 && silent >= lateMost*s.silence:
 		l.gone = s.late(shard)
 	}
@@ -115,7 +115,8 @@ func (s *Shards) heard(ctx context.Context, shard int) error {
 }
 
 func (s *Shards) late(shard int) error {
-	return fmt.Errorf("%w: shard %d has not come within %v, which is %d times --shard-timeout", ErrGone, shard, lateMost*s.silence, lateMost)
+	return fmt.Errorf("%w: shard %d has not come within %v, which is %d times --shard-timeout",
+		ErrGone, shard, lateMost*s.silence, lateMost)
 }
 
 // Leave ends this shard's part in the run. The first shard waits until the others have

@@ -105,7 +105,8 @@ func (r *runner) part(ctx context.Context) {
 		}
 		clean := fmt.Sprintf("%q does it", "mailbench engine clean "+name+" "+r.config.namespace("shards"))
 		if s.FirstGone() {
-			r.result.Left = append(r.result.Left, fmt.Sprintf("shard 1 is gone, which would have dropped the marks of shards on %s; %s", name, clean))
+			r.result.Left = append(r.result.Left,
+				fmt.Sprintf("shard 1 is gone, which would have dropped the marks of shards on %s; %s", name, clean))
 		}
 		if r.config.Shard.Index > 1 {
 			continue

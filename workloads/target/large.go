@@ -24,19 +24,32 @@ type Budget struct {
 // NewBudget returns a budget of so many bytes.
 func NewBudget(most int64) Budget { return Budget{semaphore.NewWeighted(most), most} }
 
-// Hold waits until so many bytes may be in memory, and returns what gives them back.
-func (b *Budget) Hold(ctx context.Context, n int64) (release func(), err error) {
+// Take waits until so many bytes may be in memory. It returns how many of them are to be
+// released: none if they are few.
+func (b *Budget) Take(ctx context.Context, n int64) (held int64, waited bool, err error) {
 	if n = min(n, b.Most); n <= models.LargeMessage {
-		return func() {}, nil
+		return 0, false, nil
+	}
+	if b.TryAcquire(n) {
+		return n, false, nil
 	}
 	if err := b.Acquire(ctx, n); err != nil {
-		return nil, err
+		return 0, true, err
 	}
-	return func() { b.Release(n) }, nil
+	return n, true, nil
+}
+
+// Hold waits as Take does, and returns what gives the bytes back.
+func (b *Budget) Hold(ctx context.Context, n int64) (release func(), err error) {
+	held, _, err := b.Take(ctx, n)
+	return func() { b.Release(held) }, err
 }
 
 // Release gives back so many bytes of the budget.
 func (b *Budget) Release(n int64) {
+	if n == 0 {
+		return
+	}
 	if n >= collectFrom && b.Most == largeLeast {
 		collect()
 	}
@@ -51,7 +64,9 @@ const collectFrom = 8 << 20
 // processors for twenty threads it comes too late, and the next large operation adds to what
 // this one has left. Where much lives anyway, a collection costs more than it gives.
 func collect() {
-	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"}}
+	s := []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"},
+	}
 	metrics.Read(s)
 	objects, live, scanned := s[0].Value.Uint64(), s[1].Value.Uint64(), s[2].Value.Uint64()
 	if objects > live+2*collectFrom && scanned < 64<<20 {

@@ -179,7 +179,8 @@ func (t *Target) leave(ctx context.Context) {
 			return
 		}
 		if t.Shards.FirstGone() {
-			t.left = fmt.Sprintf("shard 1 is gone, which would have dropped namespace %s of %s; %q does it", t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
+			t.left = fmt.Sprintf("shard 1 is gone, which would have dropped namespace %s of %s; %q does it",
+				t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
 			return
 		}
 		if t.Shards.Shard.Index > 1 {
