@@ -15,7 +15,7 @@ type Cost struct {
 }
 
 // Add adds d to c.
-func (c *Cost) Add(d Cost) {
+func (c *Cost) Add(d *Cost) {
 	c.Calls += d.Calls
 	c.RowsRead += d.RowsRead
 	c.RowsWritten += d.RowsWritten

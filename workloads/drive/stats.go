@@ -170,7 +170,7 @@ func (s *stats) add(b *stats) {
 }
 
 func (o *opStats) merge(p *opStats) {
-	o.cost.Add(p.cost)
+	o.cost.Add(&p.cost)
 	o.patterns.addAll(p.patterns)
 	o.squares.merge(p.squares)
 	o.missing |= p.missing

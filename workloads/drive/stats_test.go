@@ -15,7 +15,7 @@ func TestDeviationOfCosts(t *testing.T) {
 	for i, bytes := range []int64{2, 4, 4, 4, 5, 5, 7, 9} { // 32/7 is their variance
 		c := drivers.Cost{Calls: 3, RowsRead: bytes, RowsWritten: 1, BytesRead: bytes - 1, BytesWritten: 1}
 		parts[i%2].add(&c)
-		sum.Add(c)
+		sum.Add(&c)
 	}
 	parts[0].merge(parts[1])
 	for name, got := range map[string]float64{

@@ -223,7 +223,7 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 		w.recorder.Record(slot, latency.OK, queued, due, start, end)
 		w.noteTiming(slot, queued, due, start, end)
 		w.failures = 0
-		s.cost.Add(w.meter.Cost)
+		s.cost.Add(&w.meter.Cost)
 		s.patterns.addAll(w.ran)
 		s.squares.add(&w.meter.Cost)
 		w.noteDelay(slot, end-due, ideal)

@@ -97,10 +97,11 @@ func (c *Chooser) Choose(r *Rand) int {
 	case c.table != nil:
 		i, part := bits.Mul64(r.Uint64(), uint64(len(c.table)))
 		s := &c.table[i]
-		if part < s.keep {
-			return int(s.key)
+		key, alias := s.key, s.alias // both, so that no branch is made that nobody could predict
+		if part >= s.keep {
+			key = alias
 		}
-		return int(s.alias)
+		return int(key)
 	case c.keys.Theta == 0:
 		return r.IntN(c.n)
 	}
