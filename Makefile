@@ -32,7 +32,7 @@ lint: cross ## vet for all systems, staticcheck, gofumpt, import layers, go.mod,
 	$(TOOL) staticcheck ./...
 	@echo 'gofumpt -l .'; unformatted=$$($(TOOL) gofumpt -l .); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt does it):"; echo "$$unformatted"; exit 1; fi
-	$(GO) test -run Layers .
+	$(GO) test -run "Layers|LineLength" .
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	bash -n .ci/run .ci/readme .ci/test .ci/bench .ci/fuzz .ci/grow docs/ci/compare.sh

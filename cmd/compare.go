@@ -103,20 +103,25 @@ says so.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringSliceVar(&f.failOver, "fail-over", nil, "fail if one of the `FIGURES` is worse, such as 'list.p99:10%,calls'\n(default: if any is)")
+	flags.StringSliceVar(&f.failOver, "fail-over", nil,
+		"fail if one of the `FIGURES` is worse, such as 'list.p99:10%,calls'\n(default: if any is)")
 	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
 	flags.BoolVar(&f.all, "all", false, "also show figures that are the same or cannot be told")
 	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json or markdown")
 	completeFlags(cmd, map[string][]string{"format": compareFormats})
 	bindJSON(cmd, &f.asJSON)
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
-	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, in turns, and compare that; flags of run may\nfollow it, such as 'quick -m james'")
+	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, in turns, and compare that; flags of "+
+		"run may\nfollow it, such as 'quick -m james'")
 	flags.StringVar(&f.base, baseSide, "", "`COMMAND` of the one build or configuration, with --run")
 	flags.StringVar(&f.new, newSide, "", "`COMMAND` of the other")
 	flags.StringArrayVar(&f.git, "git", nil, "build the base from `COMMIT`, with --run; a second --git builds the other")
-	flags.StringVar(&f.pkg, "package", "", "build `FOLDER`, which has the program (default ./cmd/mailbench, or the module's own)")
-	flags.Var(whole(&f.turns, 1, mostTrials), "trials", fmt.Sprintf("take `N` turns (1 to %d), one trial of each side", mostTrials))
-	flags.StringVarP(&f.output, "output", "o", "", "write the results of all turns below `DIR` (default results/compare-TIME)")
+	flags.StringVar(&f.pkg, "package", "", "build `FOLDER`, which has the program (default ./cmd/mailbench, or the "+
+		"module's own)")
+	flags.Var(whole(&f.turns, 1, mostTrials), "trials",
+		fmt.Sprintf("take `N` turns (1 to %d), one trial of each side", mostTrials))
+	flags.StringVarP(&f.output, "output", "o", "",
+		"write the results of all turns below `DIR` (default results/compare-TIME)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	return cmd
 }

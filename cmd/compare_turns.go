@@ -248,7 +248,8 @@ func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) (err er
 	c := first
 	if len(first.Regressions) > 0 {
 		if !f.quiet {
-			fmt.Fprintf(errs, "%d worse, such as %s; another round must confirm that\n", len(first.Regressions), first.Regressions[0])
+			fmt.Fprintf(errs, "%d worse, such as %s; another round must confirm that\n",
+				len(first.Regressions), first.Regressions[0])
 		}
 		if c, err = f.round(ctx, t, filepath.Join(t.dir, "confirm"), "confirm, "); err != nil {
 			return fmt.Errorf("%w; not confirmed yet: mailbench compare %s %s",

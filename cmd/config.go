@@ -14,7 +14,8 @@ import (
 // config turns the flags into what the runner is told.
 func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config, error) {
 	c := &run.Config{
-		Trials: f.trials, DataDir: f.data, NoFloor: f.noFloor, Workers: f.workers, MaxLag: f.maxLag, CacheBytes: int64(f.cache),
+		Trials: f.trials, DataDir: f.data, NoFloor: f.noFloor, Workers: f.workers,
+		MaxLag: f.maxLag, CacheBytes: int64(f.cache),
 	}
 	var err error
 	if c.Models, err = known.pickModels(f.models); err != nil {
@@ -23,7 +24,8 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if c.Engines, err = known.pickEngines(f.engines); err != nil {
 		return nil, err
 	}
-	if c.Durability, err = parseWord("durability", f.durability, drivers.DurabilityDefault, drivers.Memory, drivers.Process, drivers.Power); err != nil {
+	if c.Durability, err = parseWord("durability", f.durability, drivers.DurabilityDefault, drivers.Memory,
+		drivers.Process, drivers.Power); err != nil {
 		return nil, err
 	}
 	if c.Audit, err = parseWord("audit", f.audit, run.NoAudit, run.AuditAfter, run.AuditOnly); err != nil {

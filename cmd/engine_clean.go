@@ -65,7 +65,8 @@ Nothing without mailbench's mark is touched.`,
 			return clean(cmd, engines[0], w, args[1:], asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&from, "workload", "quick", "`WORKLOAD` or file that says where the engine is and how it is reached")
+	cmd.Flags().StringVar(&from, "workload", "quick",
+		"`WORKLOAD` or file that says where the engine is and how it is reached")
 	f.bind(cmd.Flags())
 	bindJSON(cmd, &asJSON)
 	cmd.Flags().StringVar(&results, "results", resultsDir, "`DIR` to look for unfinished results in")

@@ -48,7 +48,8 @@ func newEngineStatus() *cobra.Command {
 				return err
 			}
 			if down > 0 {
-				return fmt.Errorf("%d of %d nodes of %s are down; %s starts them", down, len(rows), args[0], upCommand(args[0], dir))
+				return fmt.Errorf("%d of %d nodes of %s are down; %s starts them", down, len(rows),
+					args[0], upCommand(args[0], dir))
 			}
 			return nil
 		},

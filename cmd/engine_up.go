@@ -55,10 +55,12 @@ Kerberos, so it has no login for HBase.`,
 	for _, e := range launch.Engines() {
 		n := e.MinNodes
 		f.nodes[e.Name] = &n
-		flags.Var(whole(&n, e.MinNodes, e.MaxNodes), nodesFlag(e), fmt.Sprintf("%s: `N` of %d to %d", e.Nodes, e.MinNodes, e.MaxNodes))
+		flags.Var(whole(&n, e.MinNodes, e.MaxNodes), nodesFlag(e),
+			fmt.Sprintf("%s: `N` of %d to %d", e.Nodes, e.MinNodes, e.MaxNodes))
 		ports = append(ports, fmt.Sprintf("%d for %s", e.Port, e.Name))
 	}
-	flags.StringVar(&f.dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in mailbench's cache)")
+	flags.StringVar(&f.dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in "+
+		"mailbench's cache)")
 	flags.IntVar(&f.port, "port", 0, "first `PORT`; 0 takes free ones (default "+strings.Join(ports, ", ")+")")
 	flags.StringVar(&f.heap, "heap", "", "heap of each process: `SIZE` such as 1GiB (default 512MiB)")
 	flags.BoolVar(&f.auth, "auth", false, "Cassandra on one node: with a login, a restricted role and TLS")
@@ -95,7 +97,8 @@ func (f *upFlags) up(cmd *cobra.Command, engine string) error {
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s%s (%s)\n", in, was, connect(in, engine))
 	if l := in.Login(); l != nil && err == nil {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "login: export MAILBENCH_CASSANDRA_USER=%s MAILBENCH_CASSANDRA_PASSWORD_FILE=%s\n",
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "login: export MAILBENCH_CASSANDRA_USER=%s "+
+			"MAILBENCH_CASSANDRA_PASSWORD_FILE=%s\n",
 			l.User, l.PasswordFile)
 	}
 	return err

@@ -80,7 +80,10 @@ func describe(w io.Writer, e *drivers.Engine) error {
 // settingsOf are the settings of an engine: name, default and what it is.
 func settingsOf(e *drivers.Engine) (rows [][]string) {
 	if e.Remote {
-		rows = append(rows, []string{"contact", "this machine", "its nodes: HOST, HOST:PORT or a list of them; also --contact"})
+		rows = append(rows, []string{
+			"contact", "this machine",
+			"its nodes: HOST, HOST:PORT or a list of them; also --contact",
+		})
 	}
 	for _, s := range e.Settings {
 		rows = append(rows, []string{s.Name, s.Default, s.Doc})

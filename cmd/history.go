@@ -139,7 +139,8 @@ func (f *historyFlags) read(dir string) (*history.History, error) {
 		}
 	}
 	if len(asked) > 0 {
-		return nil, usagef("--metric %s: no run in %s has such a figure of a phase that is ok", strings.Join(f.metrics, ","), dir)
+		return nil, usagef("--metric %s: no run in %s has such a figure of a phase that is ok",
+			strings.Join(f.metrics, ","), dir)
 	}
 	return h, nil
 }

@@ -29,7 +29,8 @@ func (t *historyText) write(h *history.History, asked bool) error {
 	for i := range h.Series {
 		n += len(h.Series[i].Runs)
 	}
-	t.line("", fmt.Sprintf("%s: %s in %d series, %s skipped", h.Folder, plural(n, "run"), len(h.Series), plural(len(h.Skipped), "folder")))
+	t.line("", fmt.Sprintf("%s: %s in %d series, %s skipped", h.Folder, plural(n, "run"), len(h.Series),
+		plural(len(h.Skipped), "folder")))
 	for i := range h.Series {
 		t.series(&h.Series[i], len(h.Series), asked)
 	}

@@ -74,7 +74,10 @@ func (f *workloadFlags) readWorkload(name string, overrides []string) (w *worklo
 func engineWords(engines []drivers.Engine) map[string]workloads.EngineWords {
 	known := map[string]workloads.EngineWords{}
 	for _, e := range engines {
-		known[e.Name] = workloads.EngineWords{Remote: e.Remote, Settings: settingNames(e.Settings), Environment: settingNames(e.Environment)}
+		known[e.Name] = workloads.EngineWords{
+			Remote: e.Remote, Settings: settingNames(e.Settings),
+			Environment: settingNames(e.Environment),
+		}
 	}
 	return known
 }
@@ -109,7 +112,8 @@ func contactOverride(engines []drivers.Engine, addresses []string) ([]string, er
 	given := strings.Join(addresses, ",")
 	switch len(remote) {
 	case 0:
-		return nil, usagef("--contact %s: none of the engines named is reached over the network; name one with --engine", given)
+		return nil, usagef("--contact %s: none of the engines named is reached over the network; name one with --engine",
+			given)
 	case 1:
 		return []string{"engines." + remote[0] + ".contact=[" + strings.Join(quoted, ", ") + "]"}, nil
 	}

@@ -98,7 +98,10 @@ type (
 
 // listInstance says what engine up has started, or found running.
 func listInstance(in *launch.Instance, engine string) listedInstance {
-	one := listedInstance{Engine: engine, Dir: in.Dir(), Contact: in.Contact(), WasUp: len(in.Started) == 0, Nodes: []listedNode{}}
+	one := listedInstance{
+		Engine: engine, Dir: in.Dir(), Contact: in.Contact(),
+		WasUp: len(in.Started) == 0, Nodes: []listedNode{},
+	}
 	if l := in.Login(); l != nil {
 		one.User, one.PasswordFile = l.User, l.PasswordFile
 	}
@@ -118,7 +121,10 @@ func listNode(n launch.Node) listedNode {
 }
 
 func listEngine(e *drivers.Engine) listedEngine {
-	one := listedEngine{Name: e.Name, Doc: e.Doc, Remote: e.Remote, Settings: []listedSetting{}, Environment: []listedSetting{}}
+	one := listedEngine{
+		Name: e.Name, Doc: e.Doc, Remote: e.Remote, Settings: []listedSetting{},
+		Environment: []listedSetting{},
+	}
 	for _, s := range settingsOf(e) {
 		one.Settings = append(one.Settings, listedSetting{s[0], s[1], s[2]})
 	}

@@ -101,7 +101,8 @@ func tellLeft(w io.Writer) {
 	if len(there) > 1 {
 		folders = fmt.Sprintf("%d folders", len(there))
 	}
-	fmt.Fprintf(w, "killed runs left %s with %s; \"mailbench engine clean embedded\" lists and removes them\n", folders, megabytes(bytes))
+	fmt.Fprintf(w, "killed runs left %s with %s; \"mailbench engine clean embedded\" lists and removes them\n",
+		folders, megabytes(bytes))
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

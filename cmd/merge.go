@@ -56,7 +56,8 @@ while the shards' Job goes on.`,
 	f.SortFlags = false
 	f.StringVarP(&output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
 	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders hold results")
-	f.BoolVar(&noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
+	f.BoolVar(&noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what "+
+		"the\nworkload expects")
 	bindRunJSON(f, &asJSON)
 	return c
 }

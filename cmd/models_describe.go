@@ -32,7 +32,10 @@ func (r registry) describeModel(w io.Writer, name string, engines []string, asJS
 	if known, err := r.pickModels([]string{name}); err == nil { // no schema file
 		parameters = known[0].Parameters
 	}
-	d := description{parameters: parameters, w: w, width: min(80, width(w)), schema: s, calls: len(engines) > 0, labels: make(map[*schemas.Pattern]string)}
+	d := description{
+		parameters: parameters, w: w, width: min(80, width(w)), schema: s, calls: len(engines) > 0,
+		labels: make(map[*schemas.Pattern]string),
+	}
 	for _, e := range shown {
 		compile, err := e.Compile(s, drivers.Options{})
 		if err != nil {

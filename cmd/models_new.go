@@ -124,7 +124,8 @@ func source(named string) (version, checkout string, err error) {
 			return "v0.0.0", checkout, nil
 		}
 	}
-	return "", "", usagef("this mailbench (%s) is no released version: name the folder of its source with --checkout", run.Environment(".").Version)
+	return "", "", usagef("this mailbench (%s) is no released version: name the folder of its source with --checkout",
+		run.Environment(".").Version)
 }
 
 // released returns the version that this program was installed from, such as v0.2.0,

@@ -20,7 +20,8 @@ import (
 // models, engines and settings. It returns the run.
 func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*reports.Run, error) {
 	if len(args) > 0 {
-		return nil, usagef("--from %s repeats a run with its own workload: leave %q out, or leave --from out", f.from, args[0])
+		return nil, usagef("--from %s repeats a run with its own workload: leave %q out, or leave --from out",
+			f.from, args[0])
 	}
 	r, err := reports.Open(f.from)
 	if err != nil {
@@ -85,7 +86,9 @@ func (r registry) withSaved(was *reports.Run) (registry, error) {
 		if err != nil {
 			return r, err
 		}
-		v, err := of[0].Variant(func() (*schemas.Schema, error) { return schemas.Parse("schema of "+s.Model, []byte(s.Text)) })
+		v, err := of[0].Variant(func() (*schemas.Schema, error) {
+			return schemas.Parse("schema of "+s.Model, []byte(s.Text))
+		})
 		if err != nil {
 			return r, fmt.Errorf("saved schema of %s: %w", s.Model, err)
 		}
@@ -105,14 +108,16 @@ func tellDifferences(w io.Writer, was *reports.Run, c *run.Config) error {
 					return err
 				}
 				if !same {
-					fmt.Fprintf(w, "mailbench: the schema of %s is not the one of that run; the figures are of another model\n", m.Name)
+					fmt.Fprintf(w, "mailbench: the schema of %s is not the one of that run; the figures are of another model\n",
+						m.Name)
 				}
 			}
 		}
 	}
 	if was.Mail != nil && c.Mail != nil {
 		if info := c.Mail.Info(); info.SHA256 != was.Mail.SHA256 {
-			return usagef("--mail %s is not the file of that run: its SHA-256 is %s, not %s", info.File, info.SHA256, was.Mail.SHA256)
+			return usagef("--mail %s is not the file of that run: its SHA-256 is %s, not %s", info.File,
+				info.SHA256, was.Mail.SHA256)
 		}
 	}
 	return nil

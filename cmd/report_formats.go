@@ -37,7 +37,8 @@ func writeReport(out io.Writer, format, dir, file string, force bool) error {
 		text.Write(b)
 	default:
 		err = map[string]func(io.Writer, *reports.Run) error{
-			"csv": reports.WriteCSV, "growth": reports.WriteGrowthCSV, "markdown": reports.WriteMarkdown, "junit": reports.WriteJUnit, "bench": reports.WriteBench,
+			"csv": reports.WriteCSV, "growth": reports.WriteGrowthCSV, "markdown": reports.WriteMarkdown,
+			"junit": reports.WriteJUnit, "bench": reports.WriteBench,
 		}[format](&text, r)
 	}
 	if err != nil {

@@ -37,7 +37,8 @@ Exit status:
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(flagError(cmd, err))
 	})
-	root.AddCommand(newRun(known), newReport(), newCompare(), newHistory(), newMerge(), newModels(known), newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
+	root.AddCommand(newRun(known), newReport(), newCompare(), newHistory(), newMerge(), newModels(known),
+		newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
 	root.AddCommand(newWorkloadHelp(), newOperationsHelp(), newOutputHelp())
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()

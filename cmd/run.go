@@ -119,7 +119,8 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	f.workloadFlags.bind(flags)
 	flags.StringVar(&f.from, "from", "", "repeat the run whose results are in `DIR`; other flags change what is repeated")
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) instead of generated ones")
-	flags.Var(size(&f.mailLimit, random.KB, mostMail), "mail-limit", "refuse a mail file with more than `SIZE` of messages, unpacked")
+	flags.Var(size(&f.mailLimit, random.KB, mostMail), "mail-limit",
+		"refuse a mail file with more than `SIZE` of messages, unpacked")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
 	flags.Var(whole(&f.trials, 1, mostTrials), "trials",
 		fmt.Sprintf("run each model on each engine `N` times (1 to %d), each time on a fresh store", mostTrials))
@@ -134,17 +135,21 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(size(&f.cache, leastCache, mostCache), "cache",
 		"block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
 	flags.Var(unset{bounded[int]{&f.workers, 1, mostWorkers, "a whole number", strconv.Atoi}}, "workers",
-		fmt.Sprintf("run at most `N` operations at once (1 to %d) in open-loop phases (default: the workload's, or %d with an engine in this process and %d over a network)",
+		fmt.Sprintf("run at most `N` operations at once (1 to %d) in open-loop phases (default: the workload's, or %d with "+
+			"an engine in this process and %d over a network)",
 			mostWorkers, run.DefaultWorkers, run.RemoteWorkers))
 	flags.Var(duration(&f.maxLag, 1, mostLag), "max-lag",
 		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done: operations, bytes, time and disk")
-	flags.StringVar(&f.sweep, "sweep", "", "carry the workload out at each value: `KEY=VALUE,VALUE,…`, such as\npopulation.messages=100,1000,10000, and say how cost grows")
+	flags.StringVar(&f.sweep, "sweep", "", "carry the workload out at each value: `KEY=VALUE,VALUE,…`, such "+
+		"as\npopulation.messages=100,1000,10000, and say how cost grows")
 	f.findMax.bind(flags)
 	f.shard.bind(flags)
 	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost, nor what waiting costs")
-	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what the\nworkload expects")
-	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics\nwhile it goes on; without HOST on loopback only")
+	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses "+
+		"what the\nworkload expects")
+	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics\nwhile it "+
+		"goes on; without HOST on loopback only")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
 	bindRunJSON(flags, &f.asJSON)
 }

@@ -27,11 +27,13 @@ const (
 
 func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
 	f.precision, f.step = 100*run.DefaultPrecision, run.DefaultStep
-	flags.BoolVar(&f.on, "find-max", false, "search for the highest rate at which each measured phase keeps what the\nworkload expects")
+	flags.BoolVar(&f.on, "find-max", false, "search for the highest rate at which each measured phase keeps what "+
+		"the\nworkload expects")
 	flags.StringVar(&f.from, "from-rate", "", "first `RATE` of --find-max, such as 500/s (default: the phase's)")
 	flags.StringVar(&f.max, "max-rate", fmt.Sprintf("%d/s", run.DefaultMaxRate), "`RATE` at which --find-max ends")
 	flags.Var(duration(&f.step, leastStep, mostStep), "step",
-		"least `TIME` of a measurement of --find-max ("+text(leastStep)+" to "+text(mostStep)+"); one of few operations lasts longer")
+		"least `TIME` of a measurement of --find-max ("+text(leastStep)+" to "+text(mostStep)+
+			"); one of few operations lasts longer")
 	flags.Var(number(&f.precision, leastPrecision, mostPrecision), "precision",
 		fmt.Sprintf("`PERCENT` of the rate (%g to %g) to which --find-max narrows it down", leastPrecision, mostPrecision))
 }

@@ -31,7 +31,8 @@ const (
 func (f *shardFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.shard, "shard", "",
 		"carry out part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the\nnumber of a pod in a Kubernetes Indexed Job")
-	flags.StringVar(&f.start, "start", "", "`TIME` at which all shards begin, the same for all, such as 2026-05-01T12:00:00Z")
+	flags.StringVar(&f.start, "start", "", "`TIME` at which all shards begin, the same for all, such as "+
+		"2026-05-01T12:00:00Z")
 	flags.DurationVar(&f.timeout, "shard-timeout", meet.UsualSilence,
 		"give up when another shard gives no sign of life for that `DURATION`")
 }
@@ -53,7 +54,8 @@ func (f *shardFlags) parse() (shard workloads.Shard, start time.Time, err error)
 	if index == jobShard {
 		n, err := strconv.Atoi(os.Getenv(jobVariable))
 		if err != nil || n < 0 {
-			return shard, start, usagef("--shard %s takes its number from %s, which is %q; a Kubernetes Job with completionMode: Indexed sets it",
+			return shard, start, usagef("--shard %s takes its number from %s, which is %q; a Kubernetes Job with "+
+				"completionMode: Indexed sets it",
 				f.shard, jobVariable, os.Getenv(jobVariable))
 		}
 		index = strconv.Itoa(n + 1)
@@ -64,11 +66,13 @@ func (f *shardFlags) parse() (shard workloads.Shard, start time.Time, err error)
 		return shard, start, usagef("--shard %s: expected I/N, from 1/N to N/N, with N up to %d", f.shard, mostShards)
 	}
 	if f.start == "" {
-		return shard, start, usagef("--shard needs --start TIME, the same for all %d shards: for example %s (date -u +%%FT%%TZ)",
-			n, time.Now().UTC().Add(time.Minute).Format(time.RFC3339))
+		return shard, start,
+			usagef("--shard needs --start TIME, the same for all %d shards: for example %s (date -u +%%FT%%TZ)",
+				n, time.Now().UTC().Add(time.Minute).Format(time.RFC3339))
 	}
 	if start, err = time.Parse(time.RFC3339Nano, f.start); err != nil {
-		return shard, start, usagef("--start %s: expected a time such as %s (date -u +%%FT%%TZ)", f.start, time.Now().UTC().Format(time.RFC3339))
+		return shard, start, usagef("--start %s: expected a time such as %s (date -u +%%FT%%TZ)", f.start,
+			time.Now().UTC().Format(time.RFC3339))
 	}
 	return workloads.Shard{Index: i, Of: n}, start, nil
 }

@@ -54,7 +54,8 @@ the workload says how many messages are moved and deleted.`,
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to forecast for (default: the schema's native one, or embedded)")
+	flags.StringVarP(&f.engine, "engine", "e", "",
+		"`ENGINE` to forecast for (default: the schema's native one, or embedded)")
 	flags.StringSliceVar(&f.workloads, "workload", []string{"workday"},
 		"`WORKLOADS` whose mail there is, separated by commas (mailbench workloads lists them)")
 	flags.StringArrayVar(&f.set, "set", nil, "change one value of the workload: `KEY=VALUE`, such as population.users=10")
@@ -119,7 +120,8 @@ func (f *forecastFlags) pickEngine(known registry, s *schemas.Schema) (drivers.E
 		}
 	}
 	if slices.Contains(append(known.inSchemas(), "all"), name) {
-		return drivers.Engine{}, usagef("--engine %s: there is no forecast for it; name one of %s", name, strings.Join(forecastable(known), ", "))
+		return drivers.Engine{}, usagef("--engine %s: there is no forecast for it; name one of %s", name,
+			strings.Join(forecastable(known), ", "))
 	}
 	return drivers.Engine{}, usage(unknown("engine", name, forecastable(known)))
 }

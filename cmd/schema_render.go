@@ -57,7 +57,8 @@ No engine is asked. Settings that matter to tables are the engine's own
 		},
 	}
 	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase, oraclenosql or embedded")
-	cmd.Flags().StringVar(&namespace, "namespace", "", "`NAME` within the names of all that is created: mailbench_NAME_SCHEMA")
+	cmd.Flags().StringVar(&namespace, "namespace", "",
+		"`NAME` within the names of all that is created: mailbench_NAME_SCHEMA")
 	cmd.Flags().StringVar(&from, "workload", "quick", "`WORKLOAD` or file with the engine's settings")
 	f.bindSet(cmd.Flags())
 	return cmd

@@ -153,7 +153,8 @@ func (f *validateFlags) print(cmd *cobra.Command, v *validated) error {
 	}
 	switch {
 	case v.Broken > 0:
-		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: %s", v.Schema, v.Engine, amountOf(v.Broken, "row"))}
+		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: %s", v.Schema,
+			v.Engine, amountOf(v.Broken, "row"))}
 	case v.Audit != nil && v.Audit.broken():
 		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: the model's audit says so", v.Schema, v.Engine)}
 	}
@@ -189,7 +190,9 @@ type modelAudit struct {
 func (a *modelAudit) broken() bool { return a.Dangling+a.Duplicated+a.BrokenBodies+a.CounterDrift > 0 }
 
 // auditOf runs a model's own audit over a store that is open for reading only.
-func auditOf(ctx context.Context, known registry, name string, st drivers.Store, s *schemas.Schema) (*modelAudit, error) {
+func auditOf(
+	ctx context.Context, known registry, name string, st drivers.Store, s *schemas.Schema,
+) (*modelAudit, error) {
 	picked, err := known.pickModels([]string{name})
 	if err != nil {
 		return nil, err

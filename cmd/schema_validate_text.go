@@ -37,12 +37,14 @@ func (v *validated) writeText(w io.Writer) error {
 	if a := v.Audit; a != nil {
 		fmt.Fprintf(w, "\nAudit of the model: %d accounts, %d folders, %d messages, %d deleted; %d unreferenced;\n"+
 			"%d dangling, %d duplicated, %d broken bodies, counters adrift by %d.\n",
-			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated, a.BrokenBodies, a.CounterDrift)
+			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
+			a.BrokenBodies, a.CounterDrift)
 		for _, note := range a.Notes {
 			fmt.Fprintln(w, note)
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n%s on %s: %s broken, %d left over\n", v.Schema, v.Engine, amountOf(v.Broken, "row"), v.Leftover)
+	_, err := fmt.Fprintf(w, "\n%s on %s: %s broken, %d left over\n", v.Schema, v.Engine,
+		amountOf(v.Broken, "row"), v.Leftover)
 	return err
 }
 
@@ -99,7 +101,8 @@ func validateLine(p validate.Progress) string {
 	if p.Table == "" {
 		what = "comparing references and counts"
 	}
-	return fmt.Sprintf("%s: part %d of %d, %d rows, %s, %s", what, p.Part, p.Parts, p.Rows, megabytes(p.Bytes), p.Elapsed.Round(time.Second))
+	return fmt.Sprintf("%s: part %d of %d, %d rows, %s, %s", what, p.Part, p.Parts, p.Rows,
+		megabytes(p.Bytes), p.Elapsed.Round(time.Second))
 }
 
 // lineBar is one line of progress that is written again and again, on a terminal only.

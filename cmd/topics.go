@@ -14,7 +14,8 @@ func newOperationsHelp() *cobra.Command {
 		Use:   "operations",
 		Short: "The mail operations that workloads name",
 		Long: "The mail operations that a workload can name. What each costs in a model is what\n" +
-			"a run measures; \"mailbench models NAME\" shows the access patterns behind them.\n\n" + terms(glossary.Operations()),
+			"a run measures; \"mailbench models NAME\" shows the access patterns behind them.\n\n" +
+			terms(glossary.Operations()),
 	}
 }
 

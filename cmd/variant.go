@@ -56,7 +56,8 @@ func (r registry) variant(file string) (models.Model, error) {
 	base := schemas.BaseOf(s.Name)
 	at := slices.IndexFunc(r.models, func(m models.Model) bool { return m.Name == base })
 	if at < 0 {
-		return models.Model{}, usagef("%s is the schema %s, which no model runs; expected a variant (\"variant of: MODEL\"); \"mailbench models new\" begins a model", file, s.Name)
+		return models.Model{}, usagef("%s is the schema %s, which no model runs; expected a variant (\"variant of: "+
+			"MODEL\"); \"mailbench models new\" begins a model", file, s.Name)
 	}
 	return r.models[at].Variant(func() (*schemas.Schema, error) { return r.schemaFile(file) })
 }

@@ -46,7 +46,8 @@ func verdict(r *reports.Run, noFail bool) error {
 func notFound(r *reports.Run) error {
 	for i := range r.Searches {
 		if s := &r.Searches[i]; s.Found != nil && !s.Found.OK() {
-			return statusError{exitBroken, fmt.Errorf("%s on %s, phase %s: highest rate: %s", s.Model, s.Engine, s.Phase, s.Found.Text)}
+			return statusError{exitBroken, fmt.Errorf("%s on %s, phase %s: highest rate: %s", s.Model, s.Engine,
+				s.Phase, s.Found.Text)}
 		}
 	}
 	return nil
@@ -64,7 +65,8 @@ func broken(r *reports.Run) error {
 					continue
 				}
 				what := map[reports.Attainment]string{reports.Missed: "misses", reports.Unclear: "cannot tell of"}[verdict]
-				errs = append(errs, fmt.Errorf("%s on %s, phase %s, %s %s %s: %s", c.Model, c.Engine, c.Where(), what, a.Objective, a.Bound, a.Text))
+				errs = append(errs, fmt.Errorf("%s on %s, phase %s, %s %s %s: %s", c.Model, c.Engine, c.Where(), what,
+					a.Objective, a.Bound, a.Text))
 			}
 		}
 		switch len(errs) {

@@ -68,8 +68,10 @@ the mail itself is in it: no address, name, subject or text.`,
 			return err
 		},
 	}
-	c.Flags().StringSliceVar(&mbox, "mbox", nil, "measure the mail of `FILE`,…, mbox files, plain or gzip; each is a folder")
-	c.Flags().Var(size(&limit, random.KB, mostMail), "mail-limit", "refuse an mbox file with more than `SIZE` of messages, unpacked")
+	c.Flags().StringSliceVar(&mbox, "mbox", nil,
+		"measure the mail of `FILE`,…, mbox files, plain or gzip; each is a folder")
+	c.Flags().Var(size(&limit, random.KB, mostMail), "mail-limit",
+		"refuse an mbox file with more than `SIZE` of messages, unpacked")
 	c.Flags().StringVar(&maildir, "maildir", "", "measure the mail of `DIR`, a maildir or a folder of one for each user")
 	c.Flags().StringVar(&trace, "trace", "", "measure the operations of `FILE`, one JSON object a line")
 	return c

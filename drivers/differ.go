@@ -24,7 +24,8 @@ func Conflict(differences []schemas.Difference) error {
 		}
 		words = append(words, d.String())
 	}
-	return fmt.Errorf("a different schema of that name is there: %s; use another namespace or data directory, or the schema it was made with",
+	return fmt.Errorf("a different schema of that name is there: %s; use another namespace or data directory, or the "+
+		"schema it was made with",
 		strings.Join(words, "; "))
 }
 

@@ -79,7 +79,8 @@ func (m *RawMessages) OpenBody(ctx context.Context, o *Opened) (int64, error) {
 	}
 	size := m.Reader.Layout.Body.Size
 	if size > MaxRow {
-		return 0, fmt.Errorf("a text body of %d bytes in memory, at most %d fit; read it raw: %w", size, MaxRow, drivers.ErrTooLarge)
+		return 0, fmt.Errorf("a text body of %d bytes in memory, at most %d fit; read it raw: %w", size,
+			MaxRow, drivers.ErrTooLarge)
 	}
 	m.body = slices.Grow(o.Body[:0], int(max(0, size)))
 	n, err := m.Reader.Part(ctx, &m.Reader.Layout.Body, &m.body)

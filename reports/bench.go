@@ -87,7 +87,8 @@ func (b *bench) line(c *Cell, name string, o *Op) {
 		}
 	}
 	if values.Len() > 0 {
-		fmt.Fprintf(b.out, "BenchmarkMail/model=%s/op=%s-%d\t%8d%s\n", benchName(c.Model), benchName(name), b.procs, o.Count, &values)
+		fmt.Fprintf(b.out, "BenchmarkMail/model=%s/op=%s-%d\t%8d%s\n", benchName(c.Model), benchName(name), b.procs,
+			o.Count, &values)
 	}
 }
 

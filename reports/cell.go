@@ -125,8 +125,8 @@ type Evidence struct {
 	Late     int64 `json:"late"`
 	Queued   int64 `json:"queued"`
 	// Crowded counts those of Queued that had too few workers to blame: there were as many
-	// as there may be, and the calls that they waited for took no longer than usual. Cap is how many workers there could have
-	// been; ClientInfo says how many there were. 0: an earlier version did not tell.
+	// as there may be, and the calls that they waited for took no longer than usual. Cap is how many workers there
+	// could have been; ClientInfo says how many there were. 0: an earlier version did not tell.
 	Crowded int64 `json:"crowded,omitempty"`
 	Cap     int   `json:"workers_cap,omitempty"`
 	// LargeWaits counts operations that waited, before they started, for the memory that others on
@@ -216,12 +216,13 @@ type EngineInfo struct {
 
 // ClientInfo is what the load generator used during a phase, and its limits.
 type ClientInfo struct {
-	Workers     int     `json:"workers"`    // the most at a time
-	Processors  int     `json:"processors"` // that the process may use
-	Capacity    float64 `json:"capacity"`   // the least of Processors, GOMAXPROCS and the CPU quota
-	CPUSeconds  float64 `json:"cpu_seconds"`
-	CPUShare    float64 `json:"cpu_share"`    // of Capacity
-	OthersShare float64 `json:"others_share"` // of all processors, by other processes and the hypervisor; negative: not known
+	Workers    int     `json:"workers"`    // the most at a time
+	Processors int     `json:"processors"` // that the process may use
+	Capacity   float64 `json:"capacity"`   // the least of Processors, GOMAXPROCS and the CPU quota
+	CPUSeconds float64 `json:"cpu_seconds"`
+	CPUShare   float64 `json:"cpu_share"` // of Capacity
+	// of all processors, by other processes and the hypervisor; negative: not known
+	OthersShare float64 `json:"others_share"`
 	StealShare  float64 `json:"steal_share"`  // of all processors, by the hypervisor
 	Throttled   int64   `json:"throttled_ns"` // while the CPU quota stopped the process
 	SchedP99    int64   `json:"sched_p99_ns"` // how long goroutines waited for a processor
@@ -229,7 +230,8 @@ type ClientInfo struct {
 	GCSeconds   float64 `json:"gc_cpu_seconds"` // as the runtime estimates it
 	PeakRSS     int64   `json:"peak_rss_bytes"` // of the process so far; 0: not known
 	Limits      Limits  `json:"limits"`
-	Pacing      string  `json:"pacing,omitempty"` // spin: workers spun until operations were due; else they waited for timers
+	// spin: workers spun until operations were due; else they waited for timers
+	Pacing string `json:"pacing,omitempty"`
 }
 
 // Limits are the limits in force for the generator's process.

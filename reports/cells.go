@@ -41,7 +41,8 @@ func (c *Cell) Load() string {
 	case c.kind() == latency.Service:
 		return fmt.Sprintf("closed loop of %d clients; service times (start to end)", c.Clients)
 	}
-	return fmt.Sprintf("open loop, %s/s %s; response times (due to end)", strconv.FormatFloat(c.Rate, 'f', -1, 64), c.Arrivals)
+	return fmt.Sprintf("open loop, %s/s %s; response times (due to end)",
+		strconv.FormatFloat(c.Rate, 'f', -1, 64), c.Arrivals)
 }
 
 // Section holds cells that can be compared: they are of one phase, had the same
@@ -149,7 +150,8 @@ func (s *Section) AchievedRates(n Names) string {
 			}
 		}
 		if len(offered) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s of %s", n.Part(cs[0].Model, cs[0].Engine), units.Amount(median(achieved)), units.Amount(median(offered))))
+			parts = append(parts, fmt.Sprintf("%s %s of %s", n.Part(cs[0].Model, cs[0].Engine), units.Amount(median(achieved)),
+				units.Amount(median(offered))))
 		}
 	}
 	if len(parts) == 0 {

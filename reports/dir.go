@@ -66,7 +66,10 @@ func Create(dir string, page Page) (*Dir, error) {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	_, err = os.Stat(filepath.Dir(path))
-	d := &Dir{page: page, name: filepath.Clean(dir) + partial, path: path, temp: path + partial, parent: errors.Is(err, fs.ErrNotExist)}
+	d := &Dir{
+		page: page, name: filepath.Clean(dir) + partial, path: path, temp: path + partial,
+		parent: errors.Is(err, fs.ErrNotExist),
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
@@ -307,5 +310,6 @@ func otherFormat(format string) error {
 	if version < this {
 		age = "an older"
 	}
-	return fmt.Errorf("was written by %s mailbench: its format is %q, and this one reads %q; use the one that wrote it", age, format, Format)
+	return fmt.Errorf("was written by %s mailbench: its format is %q, and this one reads %q; use the one that wrote it",
+		age, format, Format)
 }

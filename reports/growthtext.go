@@ -49,7 +49,9 @@ type Grown struct {
 func grown(all []Growth) []Grown {
 	var groups []Grown
 	for _, g := range all {
-		at := slices.IndexFunc(groups, func(o Grown) bool { return o.Phase == g.Phase && o.Op == g.Op && o.Figure == g.Figure })
+		at := slices.IndexFunc(groups, func(o Grown) bool {
+			return o.Phase == g.Phase && o.Op == g.Op && o.Figure == g.Figure
+		})
 		if at < 0 {
 			at, groups = len(groups), append(groups, Grown{Phase: g.Phase, Op: g.Op, Figure: g.Figure})
 		}
@@ -178,7 +180,8 @@ func (t *text) points(s *Sweep, table *GrowthTable) {
 		label := string(row.Figure)
 		for i := range row.Models {
 			m := &row.Models[i]
-			line := fmt.Sprintf("%*s%-*s%-*s", indent, "", figureWidth, label, names, units.OneLine(t.names.Part(m.Model, m.Engine)))
+			line := fmt.Sprintf("%*s%-*s%-*s", indent, "", figureWidth, label, names,
+				units.OneLine(t.names.Part(m.Model, m.Engine)))
 			label = ""
 			var words []string
 			for k, p := range s.Points {

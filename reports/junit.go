@@ -136,7 +136,9 @@ func (a *Attained) junit(workload string, c *Cell) junitCase {
 		Class: junitClass(workload, c.Model, c.Engine), Time: "0",
 		Name: c.junitName() + ": " + junitText(a.Objective+" "+a.Bound),
 	}
-	said := junitText(strings.Join(slices.DeleteFunc([]string{a.Shown, a.Text}, func(s string) bool { return s == "" }), ": "))
+	said := junitText(strings.Join(slices.DeleteFunc([]string{a.Shown, a.Text}, func(s string) bool {
+		return s == ""
+	}), ": "))
 	switch a.Verdict {
 	case Met:
 		one.Out = said

@@ -72,7 +72,8 @@ func (m *markdown) list(texts []string) {
 func (m *markdown) head(view *Overview) {
 	r := m.run
 	m.line("### mailbench run %s\n", units.Markdown(r.Workload.Name))
-	m.line("seed %d, %s, %s; %s\n", r.Seed, units.Markdown(r.Started), units.Duration(r.Seconds*1e9), units.Markdown(MachineLine(&r.Environment)))
+	m.line("seed %d, %s, %s; %s\n", r.Seed, units.Markdown(r.Started), units.Duration(r.Seconds*1e9),
+		units.Markdown(MachineLine(&r.Environment)))
 	if line := ShardLine(r); line != "" {
 		m.line("%s\n", units.Markdown(line))
 	}
@@ -131,7 +132,8 @@ func (m *markdown) overview(p *OverviewPart) {
 	if len(p.Rows) == 0 {
 		return
 	}
-	m.line("\n**%s**: best 1.0×, ≈ as good within the noise; %s; durability %s", units.Markdown(p.Phase), units.Markdown(p.Load), units.Markdown(p.Durability))
+	m.line("\n**%s**: best 1.0×, ≈ as good within the noise; %s; durability %s", units.Markdown(p.Phase),
+		units.Markdown(p.Load), units.Markdown(p.Durability))
 	titles := []string{"operation", ""}
 	for i := range p.Columns {
 		titles = append(titles, p.title(i))
@@ -168,7 +170,8 @@ func (m *markdown) section(s *Section) {
 		return // its verdicts are said above
 	}
 	first := s.Cells[0]
-	m.line("\n<details><summary>%s: %s; durability %s</summary>", units.Markdown(first.Where()), units.Markdown(first.Load()), units.Markdown(first.Durability))
+	m.line("\n<details><summary>%s: %s; durability %s</summary>", units.Markdown(first.Where()),
+		units.Markdown(first.Load()), units.Markdown(first.Durability))
 	titles := []string{"operation", "model"}
 	troubled := s.Troubled()
 	if troubled {

@@ -88,6 +88,8 @@ func (f Figure) inCalls(v float64) float64 {
 // generator's own timer: a doubt says so.
 func (c *Cell) timerShows(op string) bool {
 	return slices.ContainsFunc(c.Doubts, func(d Doubt) bool {
-		return d.Code == "client-lag" && (len(d.Ops) == 0 || slices.ContainsFunc(d.Ops, func(o OpCount) bool { return o.Op == op }))
+		return d.Code == "client-lag" && (len(d.Ops) == 0 || slices.ContainsFunc(d.Ops, func(o OpCount) bool {
+			return o.Op == op
+		}))
 	})
 }

@@ -60,7 +60,8 @@ func Floors(r *Run) string {
 			}
 			parts = append(parts, fmt.Sprintf("%s not measured (%s)", who, f.Error))
 		case f.Model == "":
-			parts = append(parts, fmt.Sprintf("harness %s and %s allocations an operation", units.Duration(f.NS), units.Amount(f.Allocs)))
+			parts = append(parts, fmt.Sprintf("harness %s and %s allocations an operation",
+				units.Duration(f.NS), units.Amount(f.Allocs)))
 		default:
 			s, ok := spans[f.Model]
 			if !ok {
@@ -77,7 +78,8 @@ func Floors(r *Run) string {
 	}
 	for _, m := range order {
 		s := spans[m]
-		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", m, units.Duration(s.least.NS), s.least.Op, units.Duration(s.most.NS), s.most.Op))
+		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", m, units.Duration(s.least.NS), s.least.Op,
+			units.Duration(s.most.NS), s.most.Op))
 	}
 	for i := range r.Waiting {
 		parts = append(parts, r.Waiting[i].String())
@@ -92,7 +94,8 @@ func Floors(r *Run) string {
 func (w *Waiting) String() string {
 	lag := Op{Count: w.Operations}
 	return fmt.Sprintf("waiting at %s/s (%s) %s CPU an operation and lag p50 %s, p99 %s",
-		units.Amount(w.Rate), strings.Join(w.Phases, ", "), units.Duration(w.CPU), lag.Percentile(w.Lag.P50, 0.5), lag.Percentile(w.Lag.P99, 0.99))
+		units.Amount(w.Rate), strings.Join(w.Phases, ", "), units.Duration(w.CPU),
+		lag.Percentile(w.Lag.P50, 0.5), lag.Percentile(w.Lag.P99, 0.99))
 }
 
 // FloorOf is the cost of a model's operation without an engine, if it was measured.
@@ -120,7 +123,8 @@ func (a *Audit) Summary() string {
 	if len(parts) == 0 && a.Unread == 0 {
 		parts = append(parts, "nothing lost")
 	}
-	parts = append(parts, fmt.Sprintf("%d of %d deliveries verified", a.Verified, a.Delivered), fmt.Sprintf("%d deleted", a.Deleted))
+	parts = append(parts, fmt.Sprintf("%d of %d deliveries verified", a.Verified, a.Delivered),
+		fmt.Sprintf("%d deleted", a.Deleted))
 	add(a.Unknown, "of unknown outcome")
 	add(a.Unread, "could not be read")
 	add(a.Dangling, "dangling references"+a.excuse())

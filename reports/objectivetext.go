@@ -19,7 +19,9 @@ func (t *text) objectives(r *Run) {
 	var lines []line
 	phases, names, whos := 0, 0, 0
 	several := slices.ContainsFunc(r.Cells, func(c Cell) bool {
-		return len(c.Objectives) > 0 && slices.ContainsFunc(r.Cells, func(o Cell) bool { return len(o.Objectives) > 0 && o.Where() != c.Where() })
+		return len(c.Objectives) > 0 && slices.ContainsFunc(r.Cells, func(o Cell) bool {
+			return len(o.Objectives) > 0 && o.Where() != c.Where()
+		})
 	})
 	for i := range r.Cells {
 		c := &r.Cells[i]

@@ -113,7 +113,10 @@ func newPart(e *explainer, s *Section, n Names) OverviewPart {
 	p := OverviewPart{Phase: first.Where(), Load: first.Load(), Durability: first.Durability}
 	columns := columnsOf(s.Cells)
 	for _, cs := range columns {
-		column := OverviewColumn{Name: n.Part(cs[0].Model, cs[0].Engine), Model: cs[0].Model, Engine: cs[0].Engine, Verdict: OK}
+		column := OverviewColumn{
+			Name: n.Part(cs[0].Model, cs[0].Engine), Model: cs[0].Model,
+			Engine: cs[0].Engine, Verdict: OK,
+		}
 		for _, c := range cs {
 			column.Verdict = worse(column.Verdict, c.Verdict)
 		}

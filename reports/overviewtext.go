@@ -85,7 +85,9 @@ func (t *text) overviewPart(p *OverviewPart) {
 // title is the name of a column, marked if its verdict is not ok and that of another is.
 func (p *OverviewPart) title(i int) string {
 	name := units.OneLine(p.Columns[i].Name)
-	if p.Columns[i].Verdict != OK && slices.ContainsFunc(p.Columns, func(c OverviewColumn) bool { return c.Verdict == OK }) {
+	if p.Columns[i].Verdict != OK && slices.ContainsFunc(p.Columns, func(c OverviewColumn) bool {
+		return c.Verdict == OK
+	}) {
 		name = "!" + name
 	}
 	return name
@@ -201,6 +203,7 @@ func (t *text) legend(p *OverviewPart) {
 		t.wrap("    ", 4, "only "+a.Column+": "+strings.Join(a.Ops, ", "))
 	}
 	if !timed {
-		t.wrap("    ", 4, "no times are compared: the verdicts are not ok, there are too few operations, or the client's own timer is in them")
+		t.wrap("    ", 4, "no times are compared: the verdicts are not ok, there are too few operations, or the client's "+
+			"own timer is in them")
 	}
 }

@@ -104,7 +104,8 @@ func (t *text) steps(s *Search) {
 	}
 	for i := range steps {
 		f := steps[i].Figures()
-		t.line("  %*s%*s%*s%*s%*s  %s", width, f.Rate, width, f.Achieved, width, f.P50, width, f.P99, width, f.Errors, steps[i].Verdict)
+		t.line("  %*s%*s%*s%*s%*s  %s", width, f.Rate, width, f.Achieved, width, f.P50, width, f.P99, width,
+			f.Errors, steps[i].Verdict)
 	}
 }
 
@@ -128,13 +129,15 @@ func (s *Search) Grown() string {
 		deleted += step.Cell.Ops["delete"].Count
 		refilled += step.Refilled
 	}
-	text := fmt.Sprintf("%d measurements; meanwhile %d messages were delivered and %d deleted", len(s.Steps), delivered, deleted)
+	text := fmt.Sprintf("%d measurements; meanwhile %d messages were delivered and %d deleted", len(s.Steps),
+		delivered, deleted)
 	if refilled > 0 {
 		text += fmt.Sprintf(", and %d delivered between steps, so that live ones do not run out", refilled)
 	}
 	before, after := s.Steps[0].Cell.Before, s.Steps[len(s.Steps)-1].Cell.Engines
 	if before != nil && after != nil && before.DiskBytes >= 0 && after.DiskBytes >= 0 {
-		text += fmt.Sprintf("; data on disk went from %s to %s", units.Size(float64(before.DiskBytes)), units.Size(float64(after.DiskBytes)))
+		text += fmt.Sprintf("; data on disk went from %s to %s", units.Size(float64(before.DiskBytes)),
+			units.Size(float64(after.DiskBytes)))
 	}
 	return text
 }

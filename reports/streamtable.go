@@ -65,7 +65,10 @@ func (s *Section) Streams(n Names) (rows []StreamRow) {
 		for _, op := range append([]string{""}, ops...) {
 			for _, cs := range alone {
 				if row, ok := cs.row(op); ok && row.op.Offered() {
-					rows = append(rows, StreamRow{name, op, n.Part(cs[0].Model, cs[0].Engine), row.bad, row.streamFigures(cs, late, op)})
+					rows = append(rows, StreamRow{
+						name, op, n.Part(cs[0].Model, cs[0].Engine), row.bad,
+						row.streamFigures(cs, late, op),
+					})
 				}
 			}
 		}

@@ -150,7 +150,10 @@ func (r *Run) partitions() []Growth {
 		for _, part := range p.Partitions {
 			at := slices.IndexFunc(all, func(g Growth) bool { return g.Model == part.Model && g.Engine == part.Engine })
 			if at < 0 {
-				at, all = len(all), append(all, Growth{Model: part.Model, Engine: part.Engine, Op: PartitionOp, Figure: PartitionSize})
+				at, all = len(all), append(all, Growth{
+					Model: part.Model, Engine: part.Engine,
+					Op: PartitionOp, Figure: PartitionSize,
+				})
 			}
 			none := 0.0
 			all[at].Points = append(all[at].Points, GrowthPoint{Point: p.Value, Size: p.Size, Value: part.Bytes, Error: &none})

@@ -239,7 +239,8 @@ const errorsShown = 2
 // due says what the percentiles of everything that was due are, where they are not
 // those of the operations that were ok.
 func (o *Op) due() string {
-	if o.Due == nil || near(o.Due.P50, o.Response.P50) && near(o.Due.P99, o.Response.P99) && near(o.Due.P999, o.Response.P999) {
+	if o.Due == nil || near(o.Due.P50, o.Response.P50) && near(o.Due.P99, o.Response.P99) &&
+		near(o.Due.P999, o.Response.P999) {
 		return ""
 	}
 	write := func(ns int64) string {

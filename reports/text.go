@@ -120,7 +120,8 @@ func (t *text) labelled(label, words string) {
 const labelWidth = 10
 
 func (t *text) head(r *Run) {
-	t.labelled("run", fmt.Sprintf("%s, seed %d, %s, %s", r.Workload.Name, r.Seed, r.Started, units.Duration(r.Seconds*1e9)))
+	t.labelled("run", fmt.Sprintf("%s, seed %d, %s, %s", r.Workload.Name, r.Seed, r.Started,
+		units.Duration(r.Seconds*1e9)))
 	if r.Interrupted {
 		t.labelled("", "INTERRUPTED: this is what was measured until then")
 	}
@@ -177,7 +178,8 @@ func (t *text) notes(r *Run, all []Section, view *Overview) {
 		t.labelled("±", "figures are medians of the trials; behind a time, how far from it a trial lies at most")
 	}
 	if len(t.dropped) > 0 {
-		t.labelled("no room", fmt.Sprintf("at %d columns the tables leave out %s; from %d on they have all, as run.json and report.html do",
+		t.labelled("no room", fmt.Sprintf("at %d columns the tables leave out %s; from %d on they have all, as run.json "+
+			"and report.html do",
 			t.width, strings.Join(t.dropped, ", "), t.wanted))
 	}
 	if s := Regime(all, t.names); s != "" && r.Sweep == nil { // of each point another one

@@ -52,7 +52,8 @@ func (t *text) timeline(c *Cell) {
 		return
 	}
 	bars, marks, most, each := c.sketch(min(timelineWidth, t.width-6))
-	head := fmt.Sprintf("%s over time: ok/s, a bar for %s, the highest %s", t.names.Of(c), units.Duration(each*1e9), units.Amount(most))
+	head := fmt.Sprintf("%s over time: ok/s, a bar for %s, the highest %s", t.names.Of(c),
+		units.Duration(each*1e9), units.Amount(most))
 	if troubled {
 		head += "; below it ! failed, ? of unknown outcome, * both"
 	}
@@ -81,7 +82,10 @@ func (c *Cell) sketch(width int) (bars, marks string, most, each float64) {
 		for _, t := range c.Timeline {
 			switch middle := t.At + t.Seconds/2; {
 			case from <= middle && middle < to:
-				in.Seconds, in.OK, in.Failed, in.Unknown = in.Seconds+t.Seconds, in.OK+t.OK, in.Failed+t.Failed, in.Unknown+t.Unknown
+				in.Seconds += t.Seconds
+				in.OK += t.OK
+				in.Failed += t.Failed
+				in.Unknown += t.Unknown
 			case t.At <= (from+to)/2 && (from+to)/2 < t.At+t.Seconds:
 				across = t
 			}

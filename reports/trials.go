@@ -209,7 +209,9 @@ func (r *trialRow) remarks() []string {
 func columnsOf(cells []*Cell) []columnCells {
 	var columns []columnCells
 	for _, c := range cells {
-		at := slices.IndexFunc(columns, func(cs columnCells) bool { return cs[0].Model == c.Model && cs[0].Engine == c.Engine })
+		at := slices.IndexFunc(columns, func(cs columnCells) bool {
+			return cs[0].Model == c.Model && cs[0].Engine == c.Engine
+		})
 		if at < 0 {
 			at, columns = len(columns), append(columns, nil)
 		}

@@ -78,7 +78,8 @@ func (r *tableReader) table(e strict.Entry) *Table {
 			r.Fail(st.Key, "%s is nested and cannot have static columns; they belong to the root table %s",
 				where, t.Root().Name)
 		case len(t.Clustering) == 0:
-			r.Fail(st.Key, "%s has no clustering columns, so that a partition is one row; expected plain columns instead of static ones",
+			r.Fail(st.Key,
+				"%s has no clustering columns, so that a partition is one row; expected plain columns instead of static ones",
 				where)
 		}
 	}
@@ -232,8 +233,11 @@ func (r *tableReader) checkCounters(t *Table) {
 		}
 	}
 	if counter != nil && other != nil {
-		r.Errs = append(r.Errs, &Error{File: r.File, Pos: counter.Pos, Msg: "counter " + counter.Name + " in table " + t.Name +
-			" is beside column " + other.Name + "; a table with counters holds nothing but counters and its key"})
+		r.Errs = append(r.Errs, &Error{
+			File: r.File, Pos: counter.Pos,
+			Msg: "counter " + counter.Name + " in table " + t.Name +
+				" is beside column " + other.Name + "; a table with counters holds nothing but counters and its key",
+		})
 	}
 }
 

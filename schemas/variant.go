@@ -69,7 +69,8 @@ func (p *parser) variant(root, of *yaml.Node, find func(name string) (*Schema, e
 		}
 	}
 	if len(p.Errs) == 0 {
-		p.schema.Source = text(merged, fmt.Sprintf("%s: the schema %s with the changes of this variant.", p.schema.Name, base.Name))
+		p.schema.Source = text(merged, fmt.Sprintf("%s: the schema %s with the changes of this variant.",
+			p.schema.Name, base.Name))
 	}
 }
 
@@ -113,7 +114,8 @@ func (p *parser) overlay(base, patch *yaml.Node, where string) *yaml.Node {
 		case e.Name == variantKey:
 		case at < 0 && removed:
 			p.Unknown(e.Key, "key", e.Name, "in "+where+" of the base, which ~ would remove", known)
-		case at < 0 && (where == "tables" || where == "patterns") && strict.Nearest(e.Name, known) != "" && !p.whole(e.Value, where):
+		case at < 0 && (where == "tables" || where == "patterns") &&
+			strict.Nearest(e.Name, known) != "" && !p.whole(e.Value, where):
 			p.Unknown(e.Key, strings.TrimSuffix(where, "s"), e.Name, "in "+where+" of the base", known)
 		case at < 0:
 			merged.Content = append(merged.Content, e.Key, e.Value)

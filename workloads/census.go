@@ -72,9 +72,11 @@ const (
 func bounded(folders, messages float64) error {
 	switch {
 	case folders > maxAllFolders:
-		return fmt.Errorf("%w has %.0f folders or more in all (users × folders), more than %d", ErrPopulation, folders, maxAllFolders)
+		return fmt.Errorf("%w has %.0f folders or more in all (users × folders), more than %d", ErrPopulation,
+			folders, maxAllFolders)
 	case messages > maxAllMessages:
-		return fmt.Errorf("%w has %.0f messages or more in all (users × folders × messages), more than %d", ErrPopulation, messages, maxAllMessages)
+		return fmt.Errorf("%w has %.0f messages or more in all (users × folders × messages), more than %d",
+			ErrPopulation, messages, maxAllMessages)
 	}
 	return nil
 }

@@ -170,7 +170,9 @@ func (d *decoder) unknownFigure(n *yaml.Node, key string) {
 	}
 	if op, rest, ok := strings.Cut(key, "."); ok {
 		if _, known := ParseOp(op); known {
-			d.Unknown(n, "figure", rest, "of "+op+" in expect", slices.DeleteFunc(names, func(s string) bool { return s == achieved }))
+			d.Unknown(n, "figure", rest, "of "+op+" in expect", slices.DeleteFunc(names, func(s string) bool {
+				return s == achieved
+			}))
 			return
 		}
 		if slices.Contains(names, rest) {

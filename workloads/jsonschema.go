@@ -21,7 +21,8 @@ func JSONSchema() []byte {
 	defs["shape"] = anyOf(ref("rate"), one(object{
 		"ramp":  fixed(object{"from": ref("rate"), "to": ref("rate"), "over": ref("time")}, "from", "to"),
 		"steps": object{"type": "array", "items": ref("rate"), "minItems": 2, "maxItems": maxSteps},
-		"burst": fixed(object{"base": ref("rate"), "peak": ref("rate"), "every": ref("time"), "for": ref("time")}, "peak", "every", "for"),
+		"burst": fixed(object{"base": ref("rate"), "peak": ref("rate"), "every": ref("time"), "for": ref("time")},
+			"peak", "every", "for"),
 		"day": fixed(object{
 			"mean": ref("rate"), "length": ref("time"),
 			"hours": object{"type": "array", "items": object{"type": "number", "minimum": 0}, "minItems": 24, "maxItems": 24},
@@ -35,7 +36,9 @@ func JSONSchema() []byte {
 	mix, steps := object{}, object{"repeat": ref("repeat")}
 	for op := range Op(NumOps) {
 		weight := object{"type": "number", "minimum": 0, "maximum": maxWeight}
-		mix[op.String()] = anyOf(weight, mapping("", slices.Concat([]key{{"weight", formWeight, "how often, beside the others"}}, howOf(op)), "weight"))
+		mix[op.String()] = anyOf(weight, mapping("", slices.Concat([]key{
+			{"weight", formWeight, "how often, beside the others"},
+		}, howOf(op)), "weight"))
 		steps[op.String()] = mapping("", slices.Concat(stepKeys, howOf(op)))
 	}
 	defs["mix"] = fixed(mix)
@@ -44,7 +47,10 @@ func JSONSchema() []byte {
 	defs["bound"] = text(`^[<>]=? *[0-9]`)
 	defs["expect"] = expectSchema()
 	value := object{"type": []string{"number", "string"}}
-	limits := fixed(object{"from": value, "to": value, "factor": object{"type": "number", "exclusiveMinimum": 1}, "step": value}, "from", "to")
+	limits := fixed(object{
+		"from": value, "to": value,
+		"factor": object{"type": "number", "exclusiveMinimum": 1}, "step": value,
+	}, "from", "to")
 	limits["minProperties"], limits["maxProperties"] = 3, 3
 	defs["sweep"] = object{"type": "object", "maxProperties": 1, "additionalProperties": anyOf(
 		object{"type": "array", "items": value, "minItems": fewestPoints, "maxItems": mostPoints}, limits, ref("sweep"),
@@ -79,7 +85,8 @@ func expectSchema() object {
 		}
 	}
 	slices.Sort(below)
-	ops, figures, few := strings.Join(opNames[:], "|"), strings.Join(whole, "|")+"|(lag|service)\\.p999|p999", strings.Join(slices.Compact(below), "|")+"|p999"
+	ops, figures := strings.Join(opNames[:], "|"), strings.Join(whole, "|")+"|(lag|service)\\.p999|p999"
+	few := strings.Join(slices.Compact(below), "|") + "|p999"
 	all := func(key string, value object) object { return object{"^(" + key + ")$": value} }
 	prefixed := object{"type": "object", "patternProperties": all(few, ref("bound")), "additionalProperties": false}
 	of := all(figures, ref("bound"))
@@ -149,7 +156,8 @@ func distribution(value string, names ...string) object {
 		"pareto":    fixed(object{"min": v, "alpha": number(0.01), "max": v}, "min", "alpha", "max"),
 		"zipf":      fixed(object{"s": number(0.01), "max": v}, "s", "max"),
 		"empirical": object{"type": "array", "minItems": 2, "items": object{
-			"type": "array", "prefixItems": []object{v, {"type": "number", "minimum": 0, "maximum": 1}}, "minItems": 2, "maxItems": 2,
+			"type": "array", "minItems": 2, "maxItems": 2,
+			"prefixItems": []object{v, {"type": "number", "minimum": 0, "maximum": 1}},
 		}},
 	}
 	chosen := object{}

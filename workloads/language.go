@@ -62,7 +62,10 @@ var sections = []section{
 		{"name", formName, "name of the workload, in results"},
 		{"doc", formText, "one line for the list of workloads"},
 		{"seed", formWhole, "what everything random is drawn from (default 1)"},
-		{"engines", formEngines, "where engines are and how their clients are set; 'mailbench engines NAME' lists the settings"},
+		{
+			"engines", formEngines,
+			"where engines are and how their clients are set; 'mailbench engines NAME' lists the settings",
+		},
 		{"mail", formMail, "what generated messages are like"},
 		{"population", formPopulation, "who has how much mail before the first operation"},
 		{"keys", formKeys, "which users, folders and messages operations ask for"},
@@ -88,14 +91,21 @@ var sections = []section{
 		{"messages", formSizes, "messages in a folder"},
 		{"shared", formTruth, "all users have one folder in common (default false)"},
 	}},
-	{"keys", "Which users, folders and messages operations ask for. A phase, a stream or an operation may have keys of its own.", []key{
-		{"users", formChoice, "default zipf; largest: the user with most messages is the most popular"},
-		{"folders", formChoice, "of the user; 0 is the inbox (default latest)"},
-		{"messages", formChoice, "of the folder; 0 is the newest (default latest)"},
-		{"deep", formShare, "share of lists that go on behind a message chosen like any other (default 0)"},
-	}},
+	{
+		"keys",
+		"Which users, folders and messages operations ask for. A phase, a stream or an operation may have keys of its own.",
+		[]key{
+			{"users", formChoice, "default zipf; largest: the user with most messages is the most popular"},
+			{"folders", formChoice, "of the user; 0 is the inbox (default latest)"},
+			{"messages", formChoice, "of the folder; 0 is the newest (default latest)"},
+			{"deep", formShare, "share of lists that go on behind a message chosen like any other (default 0)"},
+		},
+	},
 	{"model", "Parameters of models. A model ignores those that it does not have.", []key{
-		{"chunk-size", formSize, "bytes of a body in one row (default 128KiB for elasticinbox, 1MiB for james, 1024000 for datastax)"},
+		{
+			"chunk-size", formSize,
+			"bytes of a body in one row (default 128KiB for elasticinbox, 1MiB for james, 1024000 for datastax)",
+		},
 		{"overflow-after", formWhole, "messages that a label takes before deliveries go to an overflow label (datastax)"},
 	}},
 	{"load", "The first phase: delivers the population's mail in order of arrival.", []key{
@@ -103,16 +113,20 @@ var sections = []section{
 	}},
 	{"settle", "Waits until the engine is quiet.", nil},
 	{"cold", "Reopens the store without what any cache holds.", nil},
-	{"measure", "Runs operations and reports them. warmup has the same keys. It runs operations until service times are steady, at most for its duration,\n" +
+	{"measure", "Runs operations and reports them. warmup has the same keys. It runs operations until service times are " +
+		"steady, at most for its duration,\n" +
 		"and does what the measure phase that follows does unless it has a mix or a pace of its own.", append([]key{
 		{"name", formName, "tells several measure phases apart (default measure)"},
 		{"duration", formTime, "how long the phase is"},
 		{"operations", formWhole, "or how many operations it has"},
 		{"streams", formStreams, "several streams at once, each with a pace and a mix or session of its own"},
 		{"replay", formReplay, "operations from a file, in place of rate and mix"},
-		{"workers", formWhole, "how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"},
-		{"pacing", formPacing, "how an open loop waits for due times: timer (default), or spin, which spins for the last 50 µs where four processors are free"},
-		{"missing", formMissing, "what becomes of operations of a mix that a model lacks: skip (default), or replace-rate, which draws another"},
+		{"workers", formWhole, "how many operations of an open loop may be under way at a time (default: 32 with an engine " +
+			"in this process, 512 over a network)"},
+		{"pacing", formPacing, "how an open loop waits for due times: timer (default), or spin, which spins for the last " +
+			"50 µs where four processors are free"},
+		{"missing", formMissing, "what becomes of operations of a mix that a model lacks: skip (default), or replace-rate, " +
+			"which draws another"},
 	}, streamKeys...)},
 	{"stream", "One of the streams that a phase runs at once. All have a rate, or all have clients.", append([]key{
 		{"name", formName, "what it is called in results and in expect (default its number, from 1)"},
@@ -130,14 +144,20 @@ var sections = []section{
 
 // streamKeys are those of a phase and of a stream.
 var streamKeys = []key{
-	{"rate", formRate, "open loop: operations (or sessions) that begin in a time, whether or not those before are done; or a shape"},
+	{
+		"rate", formRate,
+		"open loop: operations (or sessions) that begin in a time, whether or not those before are done; or a shape",
+	},
 	{"arrivals", formArrivals, "of an open loop: constant distances (default), or a Poisson process"},
 	{"clients", formWhole, "closed loop: so many clients, each of which waits for its answer before it goes on"},
 	{"think", formTimes, "how long a client waits between operations; in a session, how long a user takes between steps"},
 	{"mix", formMix, "operations and their weights; only ratios count"},
 	{"session", formSession, "or the steps that one user takes in one folder"},
 	{"keys", formKeys, "as above, for these operations"},
-	{"timeout", formTime, "an operation that takes longer has an unknown outcome, and is given up if the engine's client can"},
+	{
+		"timeout", formTime,
+		"an operation that takes longer has an unknown outcome, and is given up if the engine's client can",
+	},
 }
 
 // howKeys are what a mix or a session may say of an operation; each with the
@@ -149,11 +169,18 @@ var howKeys = []struct {
 	{key{"keys", formKeys, "as above, for this operation"}, nil},
 	{key{"timeout", formTime, "as above, for this operation"}, nil},
 	{key{"page", formWhole, "how many entries one call asks for (default 25)"}, []Op{List, SearchSender, Slice}},
-	{key{"depth", formWhole, "which page of the folder, 1 is the newest (default 1, or as deep says): it begins behind the last message of the page before; beyond the end it is empty"}, []Op{List}},
-	{key{"messages", formSizes, "how many messages of the folder it is about (default 1): one call to move or delete, a call each to flag"}, []Op{Flag, Move, Delete}},
-	{key{"flags", formFlags, "which flags, each as often: seen, answered, flagged (default seen); a model without one is not asked for it"}, []Op{Flag}},
-	{key{"on", formShare, "share of the operations that set it; the others clear it (default 0.5)"}, []Op{Flag, Label, Subscribe}},
-	{key{"width", formWidth, "how much time a slice spans: a time, or a share of that from the first message on (default 0.01)"}, []Op{Slice}},
+	{key{"depth", formWhole, "which page of the folder, 1 is the newest (default 1, or as deep says): it begins behind " +
+		"the last message of the page before; beyond the end it is empty"}, []Op{List}},
+	{key{"messages", formSizes, "how many messages of the folder it is about (default 1): one call to move or delete, a " +
+		"call each to flag"}, []Op{Flag, Move, Delete}},
+	{key{"flags", formFlags, "which flags, each as often: seen, answered, flagged (default seen); a model without one " +
+		"is not asked for it"}, []Op{Flag}},
+	{
+		key{"on", formShare, "share of the operations that set it; the others clear it (default 0.5)"},
+		[]Op{Flag, Label, Subscribe},
+	},
+	{key{"width", formWidth, "how much time a slice spans: a time, or a share of that from the first message on " +
+		"(default 0.01)"}, []Op{Slice}},
 	{key{"age", formTime, "purges only what was deleted longer ago (default: everything)"}, []Op{Purge}},
 }
 

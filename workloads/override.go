@@ -63,7 +63,10 @@ func (d *decoder) set(n *yaml.Node, path []string, v *yaml.Node, at *yaml.Node) 
 		}
 		if i >= len(n.Content) {
 			key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: word, Line: at.Line, Column: at.Column}
-			n.Content = append(n.Content, key, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: at.Line, Column: at.Column})
+			n.Content = append(n.Content, key, &yaml.Node{
+				Kind: yaml.MappingNode, Tag: "!!map",
+				Line: at.Line, Column: at.Column,
+			})
 		}
 		if len(rest) == 0 {
 			n.Content[i+1] = v

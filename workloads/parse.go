@@ -98,7 +98,8 @@ func (d *decoder) model(root map[string]strict.Entry) {
 	if e, ok := f["chunk-size"]; ok {
 		size, err := random.ParseSize(e.Value.Value)
 		if err != nil || e.Value.Kind != yaml.ScalarNode || size < leastChunk || size > MaxMessage {
-			d.Fail(e.Value, "model.chunk-size must be a size from %s to %s, found %s", leastChunk, random.Size(MaxMessage), strict.Found(e.Value))
+			d.Fail(e.Value, "model.chunk-size must be a size from %s to %s, found %s", leastChunk,
+				random.Size(MaxMessage), strict.Found(e.Value))
 		}
 		d.w.Model.ChunkSize = int(size)
 	}
@@ -138,8 +139,10 @@ func (d *decoder) mail(root map[string]strict.Entry) {
 	d.dist(f, "size", "mail.attachments.size", &m.Attachments.Size, 0, MaxMessage)
 	if s, ok := f["share"]; !ok {
 		d.Fail(e.Value, "mail.attachments has no share; expected which part of the messages has any, such as 0.15")
-	} else if m.Attachments.Share = d.share(s.Value, "mail.attachments.share"); m.Attachments.Share > 0 && f["size"].Value == nil {
-		d.Fail(e.Value, "mail.attachments has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}")
+	} else if m.Attachments.Share = d.share(s.Value, "mail.attachments.share"); m.Attachments.Share > 0 &&
+		f["size"].Value == nil {
+		d.Fail(e.Value,
+			"mail.attachments has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}")
 	}
 }
 
@@ -161,7 +164,8 @@ func (d *decoder) population(n *yaml.Node, root map[string]strict.Entry) {
 	}
 	d.dist(f, "folders", "population.folders", &p.Folders, 1, maxFolders)
 	if _, ok := f["messages"]; !ok {
-		d.Fail(e.Value, "population has no messages; expected how many are in a folder, such as 200 or {lognormal: {median: 200, p99: 5000}}")
+		d.Fail(e.Value, "population has no messages; expected how many are in a folder, such as 200 or {lognormal: "+
+			"{median: 200, p99: 5000}}")
 	}
 	d.dist(f, "messages", "population.messages", &p.Messages, 0, maxFolderMessages)
 	if p.Shared = d.Flag(f, "shared", "population"); p.Shared {
@@ -207,7 +211,8 @@ func (d *decoder) ownKeys(n *yaml.Node, what string) *Keys {
 		if e, ok := f[name]; ok {
 			*into = random.DecodeKeys(&d.Decoder, e.Value, of(name))
 			if into.Largest && name != "users" {
-				d.Fail(e.Value, "%s: largest is for users, whose mailboxes differ in size; expected uniform, zipf or latest", of(name))
+				d.Fail(e.Value, "%s: largest is for users, whose mailboxes differ in size; expected uniform, zipf or latest",
+					of(name))
 			}
 		}
 	}

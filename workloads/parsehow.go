@@ -153,7 +153,8 @@ func (d *decoder) step(s *Session, n *yaml.Node, where string, repeats bool) {
 	if e, ok := f["keys"]; ok && e.Value.Kind == yaml.MappingNode {
 		for i := 0; i < len(e.Value.Content); i += 2 {
 			if k := e.Value.Content[i]; k.Value == "users" || k.Value == "folders" {
-				d.Fail(k, "%s: all steps of a session are of one user and one folder; give %s to the keys of the phase or stream", where, k.Value)
+				d.Fail(k, "%s: all steps of a session are of one user and one folder; give %s to the keys of the phase or stream",
+					where, k.Value)
 			}
 		}
 	}

@@ -140,7 +140,8 @@ func (d *decoder) inherit(places []*yaml.Node) {
 	for i, p := range slices.Backward(d.w.Phases) {
 		switch {
 		case p.Kind == Measure && p.Mix == Mix{} && p.Replay == nil:
-			d.Fail(places[i], "phase %s has no mix; expected the operations and their weights, as in {list: 50, open: 25, deliver: 10}", p.Name)
+			d.Fail(places[i], "phase %s has no mix; expected the operations and their weights, as in {list: 50, open: 25, "+
+				"deliver: 10}", p.Name)
 		case p.Kind == Warmup && next == nil:
 			d.Fail(places[i], "phase %s: no measure phase follows that it could prepare", p.Name)
 		case p.Kind == Warmup:

@@ -98,7 +98,8 @@ const maxSteps = 1000
 // steps divides the phase into equal parts with a rate each.
 func (d *decoder) steps(n *yaml.Node, whole time.Duration, where string) (s Shape) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) < 2 || len(n.Content) > maxSteps {
-		d.Fail(n, "%s must be a list of 2 to %d rates, as in [100/s, 200/s, 400/s], found %s", where, maxSteps, strict.Found(n))
+		d.Fail(n, "%s must be a list of 2 to %d rates, as in [100/s, 200/s, 400/s], found %s", where,
+			maxSteps, strict.Found(n))
 		return nil
 	}
 	parts := time.Duration(len(n.Content))

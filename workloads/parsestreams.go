@@ -88,9 +88,12 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 	}
 	switch open := p.Arrivals != Closed; {
 	case open && p.Think != nil && !visits:
-		d.Fail(f["think"].Key, "%s: think needs clients or a session; with a rate operations do not wait for each other", where)
+		d.Fail(f["think"].Key, "%s: think needs clients or a session; with a rate operations do not wait for each other",
+			where)
 	case open && visits && f["think"].Value == nil:
-		d.Fail(at, "%s has no think; expected how long a user takes between steps, such as think: {lognormal: {median: 2s, p99: 30s}}", where)
+		d.Fail(at,
+			"%s has no think; expected how long a user takes between steps, such as think: {lognormal: {median: 2s, p99: 30s}}",
+			where)
 	case visits && p.Rate.Count == 0 && p.Clients == 0 && p.Kind == Warmup:
 		d.Fail(at, "%s: a session needs a rate or clients", where)
 	}
@@ -111,7 +114,8 @@ func (d *decoder) pace(p *Phase, at *yaml.Node, f map[string]strict.Entry, where
 	arrivals, named := f["arrivals"]
 	switch {
 	case open && closed:
-		d.Fail(f["clients"].Key, "%s has both rate and clients; rate is an open loop, clients a closed one: keep one of them", where)
+		d.Fail(f["clients"].Key, "%s has both rate and clients; rate is an open loop, clients a closed one: keep one of them",
+			where)
 	case closed && named:
 		d.Fail(arrivals.Key, "%s: arrivals need a rate; a closed loop (clients) has none", where)
 	case closed:
@@ -136,7 +140,8 @@ func (d *decoder) pace(p *Phase, at *yaml.Node, f map[string]strict.Entry, where
 // streams reads the streams of a phase.
 func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || len(n.Content) > maxStreams {
-		d.Fail(n, "streams of %s must be a list of 1 to %d, as in [{rate: 200/s, mix: {deliver: 1}}, {rate: 2000/s, mix: {list: 1}}], found %s",
+		d.Fail(n, "streams of %s must be a list of 1 to %d, as in [{rate: 200/s, mix: {deliver: 1}}, {rate: 2000/s, mix: "+
+			"{list: 1}}], found %s",
 			where, maxStreams, strict.Found(n))
 		return
 	}
@@ -146,7 +151,10 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 	}
 	defer func() { d.base = before }()
 	for i, item := range n.Content {
-		one := Phase{Kind: Measure, Duration: p.Duration, Operations: p.Operations, Keys: p.Keys, Timeout: p.Timeout, Stream: i}
+		one := Phase{
+			Kind: Measure, Duration: p.Duration, Operations: p.Operations, Keys: p.Keys,
+			Timeout: p.Timeout, Stream: i,
+		}
 		one.Name = strconv.Itoa(i + 1)
 		f := d.Fields(item, "a stream of "+where, keysIn("stream"))
 		if e, ok := f["name"]; ok {
@@ -158,7 +166,8 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 		what := "stream " + one.Name + " of " + where
 		d.stream(&one, item, f, what)
 		if one.Session == nil && one.Mix == (Mix{}) && f["mix"].Value == nil && item.Kind == yaml.MappingNode {
-			d.Fail(item, "%s has neither mix nor session; expected the operations and their weights, as in {list: 50, open: 25}", what)
+			d.Fail(item, "%s has neither mix nor session; expected the operations and their weights, as in {list: 50, open: 25}",
+				what)
 		}
 		if i > 0 && (one.Arrivals == Closed) != (p.Streams[0].Arrivals == Closed) {
 			d.Fail(item, "%s: one stream has clients and another a rate; a phase is an open loop or a closed one", what)
@@ -259,7 +268,8 @@ func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 	paced := w.Rate.Count > 0 || w.Clients > 0
 	if w.Mix == (Mix{}) {
 		if paced && len(next.Streams) > 0 {
-			d.Fail(at, "phase %s: phase %s has streams with a pace each; leave rate and clients out, or give a mix", w.Name, next.Name)
+			d.Fail(at, "phase %s: phase %s has streams with a pace each; leave rate and clients out, or give a mix",
+				w.Name, next.Name)
 			return
 		}
 		w.Mix, w.How, w.Missing = next.Mix, next.How, max(w.Missing, next.Missing)

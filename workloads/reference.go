@@ -111,7 +111,8 @@ trace is the n-th of the population.
 var formTexts = map[form]string{
 	formText: "text", formWhole: "number", formShare: "0 to 1", formTruth: "true, false", formTime: "time",
 	formSizes: "distribution", formTimes: "distribution", formRate: "rate, shape", formChoice: "choice",
-	formArrivals: "word", formMissing: "word", formPacing: "word", formVersion: "1", formName: "name", formWeight: "number",
+	formArrivals: "word", formMissing: "word", formPacing: "word", formVersion: "1",
+	formName: "name", formWeight: "number",
 	formFlags: "words", formWidth: "time, 0 to 1", formMix: "operations", formSession: "steps", formStreams: "list",
 	formPhases: "list", formKeys: "see keys", formMail: "see mail", formAttachments: "see there",
 	formPopulation: "see there", formEngines: "settings", formReplay: "see replay", formExpect: "bounds",
@@ -128,7 +129,8 @@ func Reference() string {
 		keyTable(&b, s.keys)
 	}
 	b.WriteString("\nMix\n")
-	wrap(&b, "  ", "The operations with their weights. In place of a number, {weight: 50, …} with these keys says how an operation is carried out. "+
+	wrap(&b, "  ", "The operations with their weights. In place of a number, {weight: 50, …} with these keys says how "+
+		"an operation is carried out. "+
 		"The operations are "+strings.Join(opNames[:], ", ")+".")
 	var keys []key
 	for _, k := range howKeys {
@@ -144,7 +146,8 @@ func Reference() string {
 	}
 	keyTable(&b, keys)
 	b.WriteString("\nSession\n")
-	wrap(&b, "  ", "Steps, in order: an operation, or {OPERATION: {…}} with the keys of a mix but for weight, and these; or {repeat: {…}}. "+
+	wrap(&b, "  ", "Steps, in order: an operation, or {OPERATION: {…}} with the keys of a mix but for weight, and "+
+		"these; or {repeat: {…}}. "+
 		"All steps are of one user and one folder. What follows an open is about the message that was opened.")
 	keyTable(&b, stepKeys)
 	b.WriteString("\nExpect\n")
@@ -152,7 +155,8 @@ func Reference() string {
 	for _, f := range Figures {
 		figures = append(figures, f.Name)
 	}
-	wrap(&b, "  ", "Bounds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A figure is of all operations together, "+
+	wrap(&b, "  ", "Bounds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A figure "+
+		"is of all operations together, "+
 		"or behind the name of one of that (list.p99). Times are of everything that was due, those behind service and lag of what was ok. The figures are "+
 		strings.Join(figures, ", ")+".")
 	keyTable(&b, expectSelects)

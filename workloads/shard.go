@@ -38,10 +38,12 @@ func (s Shard) Check(w *Workload) error {
 		return nil
 	}
 	if w.Population.Shared {
-		return fmt.Errorf("%w: all users of the workload share one folder (population.shared), which cannot be divided; leave --shard out", ErrShards)
+		return fmt.Errorf("%w: all users of the workload share one folder (population.shared), which cannot be divided; "+
+			"leave --shard out", ErrShards)
 	}
 	if w.Population.Users < s.Of {
-		return fmt.Errorf("%w: the workload has %d users for %d shards; use fewer shards, or set population.users", ErrShards, w.Population.Users, s.Of)
+		return fmt.Errorf("%w: the workload has %d users for %d shards; use fewer shards, or set population.users",
+			ErrShards, w.Population.Users, s.Of)
 	}
 	for i := range w.Phases {
 		p := &w.Phases[i]
@@ -53,7 +55,8 @@ func (s Shard) Check(w *Workload) error {
 			least = min(least, p.Streams[j].Clients)
 		}
 		if least < s.Of {
-			return fmt.Errorf("%w: phase %s has %d clients for %d shards; use fewer shards, or more clients", ErrShards, p.Name, least, s.Of)
+			return fmt.Errorf("%w: phase %s has %d clients for %d shards; use fewer shards, or more clients", ErrShards,
+				p.Name, least, s.Of)
 		}
 	}
 	return nil

@@ -85,7 +85,8 @@ type part struct {
 
 func (w *Workload) part(p *Phase, c *Census) part {
 	return part{
-		Plan: w.Plan(p, c), place: p.Stream, schedule: p.Schedule(w.Seed), clients: p.Clients, think: p.Think, duration: p.Duration,
+		Plan: w.Plan(p, c), place: p.Stream, schedule: p.Schedule(w.Seed), clients: p.Clients,
+		think: p.Think, duration: p.Duration,
 	}
 }
 
@@ -316,7 +317,8 @@ func (o *Operation) digest(h hash.Hash, due time.Duration) {
 		flags |= 2
 	}
 	for _, v := range []uint64{
-		o.N, uint64(o.Op), uint64(o.User), uint64(o.Folder), uint64(o.To), o.Pick, flags, o.Message, uint64(o.Date.UnixNano()), uint64(due),
+		o.N, uint64(o.Op), uint64(o.User), uint64(o.Folder), uint64(o.To), o.Pick, flags, o.Message,
+		uint64(o.Date.UnixNano()), uint64(due),
 	} {
 		write(v)
 	}

@@ -55,14 +55,17 @@ func (d *decoder) sweep(root *yaml.Node, fields map[string]strict.Entry) {
 	s := &Sweep{Path: strings.Join(path, ".")}
 	for _, own := range []string{"version", "name", "doc", "seed", "sweep", "expect"} {
 		if path[0] == own {
-			d.Fail(key, "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value", s.Path)
+			d.Fail(key, "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value",
+				s.Path)
 			return
 		}
 	}
 	for _, v := range d.points(values, s.Path) {
 		p := SweepPoint{Value: v.Value}
 		if p.Size, ok = sizeOf(v.Value); !ok || v.Kind != yaml.ScalarNode || len(v.Value) > longestValue {
-			d.Fail(v, "a value of sweep.%s must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found %s", s.Path, strict.Found(v))
+			d.Fail(v,
+				"a value of sweep.%s must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found %s",
+				s.Path, strict.Found(v))
 			return
 		}
 		if n := len(s.Points); n > 0 && p.Size <= s.Points[n-1].Size {
@@ -87,7 +90,8 @@ func (d *decoder) swept(at, n *yaml.Node, path []string) (of []string, key, valu
 	}
 	what := strings.Join(append([]string{"sweep"}, path...), ".")
 	if n.Kind != yaml.MappingNode {
-		d.Fail(n, "%s must be {population.messages: [100, 1000, 10000]} or another value with what it is to be, or {from: 100, to: 10000, factor: 10}, found %s", what, strict.Found(n))
+		d.Fail(n, "%s must be {population.messages: [100, 1000, 10000]} or another value with what it is to be, or {from: "+
+			"100, to: 10000, factor: 10}, found %s", what, strict.Found(n))
 		return nil, nil, nil
 	}
 	entries := d.Mapping(n, what)
@@ -145,7 +149,8 @@ func (d *decoder) rangeOf(n *yaml.Node, what string) []*yaml.Node {
 		}
 		v, ok := sizeOf(e.Value.Value)
 		if !ok || e.Value.Kind != yaml.ScalarNode {
-			d.Fail(e.Value, "%s.%s must be a number above 0, with its unit if it has one, found %s", what, key, strict.Found(e.Value))
+			d.Fail(e.Value, "%s.%s must be a number above 0, with its unit if it has one, found %s", what,
+				key, strict.Found(e.Value))
 		}
 		return v
 	}
@@ -244,7 +249,8 @@ func (d *decoder) point(root *yaml.Node, path []string, key, value *yaml.Node) *
 	}
 	for i, p := range of.w.Phases {
 		if i >= len(d.w.Phases) || d.w.Phases[i].Name != p.Name {
-			d.Fail(value, "sweep: with %s=%s the phases have other names; sweep another value", strings.Join(path, "."), value.Value)
+			d.Fail(value, "sweep: with %s=%s the phases have other names; sweep another value",
+				strings.Join(path, "."), value.Value)
 			return nil
 		}
 	}

@@ -28,7 +28,8 @@ type Source struct {
 func Find(ctx context.Context, dir string) (*Source, error) {
 	for _, tool := range []string{"git", "go"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return nil, fmt.Errorf("there is no %s on PATH: install it, or build both sides and name them with --base and --new", tool)
+			return nil, fmt.Errorf("there is no %s on PATH: install it, or build both sides and name them with --base and --new",
+				tool)
 		}
 	}
 	top, err := output(ctx, dir, "git", "rev-parse", "--show-toplevel")
@@ -41,7 +42,8 @@ func Find(ctx context.Context, dir string) (*Source, error) {
 	}
 	mod, flags, _ := strings.Cut(told, "\n")
 	if mod == "" || mod == os.DevNull {
-		return nil, fmt.Errorf("find the Go module: there is no go.mod in %s or above it; run this in the folder of the module", dir)
+		return nil,
+			fmt.Errorf("find the Go module: there is no go.mod in %s or above it; run this in the folder of the module", dir)
 	}
 	// git resolves links, go does not.
 	if mod, err = filepath.EvalSymlinks(mod); err != nil {
@@ -49,7 +51,8 @@ func Find(ctx context.Context, dir string) (*Source, error) {
 	}
 	module, err := filepath.Rel(top, filepath.Dir(mod))
 	if err != nil || !filepath.IsLocal(module) {
-		return nil, fmt.Errorf("the Go module %s is not in the git repository %s: run this in the repository of the program", mod, top)
+		return nil, fmt.Errorf("the Go module %s is not in the git repository %s: run this in the repository of the program",
+			mod, top)
 	}
 	// With paths of folders in them, what was built in one is of no use in the next. Flags of
 	// the user's come later, and count.

@@ -58,9 +58,10 @@ func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 		}
 	}
 	if foreign := there.unmarked(d.tables); len(foreign) > 0 {
-		c.Unseen = append(c.Unseen, fmt.Sprintf("Without mailbench's mark Cassandra cannot say how %s are nested, which bigint "+
-			"counts microseconds, and which key columns an index begins with: that is taken to be as in the schema.",
-			strings.Join(foreign, ", ")))
+		c.Unseen = append(c.Unseen,
+			fmt.Sprintf("Without mailbench's mark Cassandra cannot say how %s are nested, which bigint "+
+				"counts microseconds, and which key columns an index begins with: that is taken to be as in the schema.",
+				strings.Join(foreign, ", ")))
 	}
 	return c, nil
 }
@@ -118,7 +119,8 @@ func markDrifts(d *definition, there *liveKeyspace) (all []drivers.Drift) {
 		}
 		all = append(all, drivers.Drift{
 			Difference: schemas.Difference{
-				Kind: schemas.DifferentSetting, Table: td.table.Name, Part: engineName + ".comment", Want: td.comment, Have: t.comment,
+				Kind: schemas.DifferentSetting, Table: td.table.Name,
+				Part: engineName + ".comment", Want: td.comment, Have: t.comment,
 			},
 			Harm: drivers.CostsMore,
 			Mend: []string{fmt.Sprintf("ALTER TABLE %s WITH comment = %s;", d.qualified(td.name), literal(td.comment))},
@@ -138,7 +140,8 @@ func (s *Store) addDefaults(want, have map[string]string) {
 		}
 		value, known := s.defaultOf(name, want)
 		// A node's own default strategy may have parameters, of which it does not tell.
-		if !known && (name == indexesHint || !given && s.server[defaultCompaction] != "" && strings.HasPrefix(name, "compaction.")) {
+		if !known && (name == indexesHint || !given && s.server[defaultCompaction] != "" &&
+			strings.HasPrefix(name, "compaction.")) {
 			continue
 		}
 		want[name] = value

@@ -57,7 +57,8 @@ func (st *statement) useIndex() error {
 	case p.Reverse:
 		return unsupported("Cassandra cannot read in reverse order through an index")
 	case last == 0 && (p.From != nil || p.To != nil || len(p.After) > 0 || p.In != nil):
-		return unsupported("index %s without the partition key returns rows in no order, so a read cannot continue after one", x.Name)
+		return unsupported("index %s without the partition key returns rows in no order, so a read cannot continue after one",
+			x.Name)
 	}
 	// The positions of the arguments stay the same: the filter's argument is the
 	// last of those for by.

@@ -53,8 +53,9 @@ func define(s *schemas.Schema, namespace string, r Replication) (*definition, er
 	for _, t := range s.Tables {
 		if t.Header() {
 			if len(t.Hints[engineName]) > 0 {
-				return nil, fmt.Errorf("table %s is only a row header and is not created: give its hints to the tables nested in it",
-					t.Name)
+				return nil,
+					fmt.Errorf("table %s is only a row header and is not created: give its hints to the tables nested in it",
+						t.Name)
 			}
 			continue
 		}
@@ -76,8 +77,9 @@ func define(s *schemas.Schema, namespace string, r Replication) (*definition, er
 	for _, td := range d.tables {
 		for _, x := range td.indexes {
 			if other, taken := indexed[x.name]; taken {
-				return nil, fmt.Errorf("tables %s and %s both have an index %s, but a keyspace can have only one of that name: rename one",
-					other, td.table.Name, x.name)
+				return nil,
+					fmt.Errorf("tables %s and %s both have an index %s, but a keyspace can have only one of that name: rename one",
+						other, td.table.Name, x.name)
 			}
 			indexed[x.name] = td.table.Name
 		}

@@ -81,7 +81,10 @@ func open(ctx context.Context, o drivers.Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	guard := &passwordGuard{named: o.Named, encrypted: s.settings.tls, plaintext: plaintextHosts(os.Getenv(plaintextVariable))}
+	guard := &passwordGuard{
+		named: o.Named, encrypted: s.settings.tls,
+		plaintext: plaintextHosts(os.Getenv(plaintextVariable)),
+	}
 	if auth != nil {
 		if err := guard.check(o.Contact); err != nil {
 			return nil, err

@@ -207,7 +207,8 @@ func (forecastEngine) Limits() []forecast.Limit {
 	return []forecast.Limit{
 		{
 			Name: "partition over 100 MB", Of: forecast.PartitionBytes, Most: 100 << 20,
-			Source: "compaction_large_partition_warning_threshold of Cassandra 4.0; the guardrail partition_size_warn_threshold since 4.1",
+			Source: "compaction_large_partition_warning_threshold of Cassandra 4.0; the guardrail " +
+				"partition_size_warn_threshold since 4.1",
 		},
 		{
 			Name: "partition over 100,000 rows", Of: forecast.PartitionRows, Most: 100_000,

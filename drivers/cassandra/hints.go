@@ -30,7 +30,10 @@ const engineName = "cassandra"
 //
 //	indexes: sai
 //	batches: unlogged
-var hintNames = []string{"batches", "bloom_filter_fp_chance", "caching", "compaction", "compression", "gc_grace_seconds", indexesHint}
+var hintNames = []string{
+	"batches", "bloom_filter_fp_chance", "caching", "compaction", "compression",
+	"gc_grace_seconds", indexesHint,
+}
 
 const indexesHint = "indexes"
 

@@ -47,7 +47,8 @@ func (s *Store) readKeyspace(ctx context.Context, name string) (*liveKeyspace, e
 	if err := it.Close(); err != nil || !there {
 		return nil, err
 	}
-	it = s.session.Query("SELECT table_name, comment, bloom_filter_fp_chance, gc_grace_seconds, caching, compaction, compression,"+
+	it = s.session.Query("SELECT table_name, comment, bloom_filter_fp_chance, gc_grace_seconds, caching, compaction, "+
+		"compression,"+
 		" default_time_to_live FROM system_schema.tables WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
 	for {
 		var table string

@@ -99,7 +99,8 @@ func (m *mender) again(td tableDefinition, why string) []string {
 // index creates an index, drops it, or both.
 func (m *mender) index(td tableDefinition, f schemas.Difference) (stmts []string) {
 	if f.Kind != schemas.MissingIndex {
-		stmts = append(stmts, fmt.Sprintf("DROP INDEX IF EXISTS %s.%s;", quote(m.definition.keyspace), quote(cqlName(f.Part))))
+		stmts = append(stmts, fmt.Sprintf("DROP INDEX IF EXISTS %s.%s;",
+			quote(m.definition.keyspace), quote(cqlName(f.Part))))
 	}
 	if f.Kind == schemas.ExtraIndex {
 		stmts[0] = fmt.Sprintf("DROP INDEX IF EXISTS %s.%s;", quote(m.definition.keyspace), quote(f.Part))
@@ -125,7 +126,8 @@ func (m *mender) setting(td tableDefinition, name string, f schemas.Difference) 
 	if name == indexesHint {
 		var stmts []string
 		for _, x := range td.indexes {
-			stmts = append(stmts, fmt.Sprintf("DROP INDEX IF EXISTS %s.%s;", quote(m.definition.keyspace), quote(x.name)), m.createIndex(td, x)+";")
+			stmts = append(stmts, fmt.Sprintf("DROP INDEX IF EXISTS %s.%s;", quote(m.definition.keyspace), quote(x.name)),
+				m.createIndex(td, x)+";")
 		}
 		return stmts
 	}
@@ -147,7 +149,9 @@ func (m *mender) setting(td tableDefinition, name string, f schemas.Difference) 
 	}
 	stmts := []string{fmt.Sprintf("ALTER TABLE %s WITH %s = %s;", table, option, cqlMap(fields))}
 	if option == "compression" {
-		stmts = append(stmts, fmt.Sprintf("-- files that are there keep their compression until: nodetool upgradesstables -a %s %s", m.definition.keyspace, td.name))
+		stmts = append(stmts,
+			fmt.Sprintf("-- files that are there keep their compression until: nodetool upgradesstables -a %s %s",
+				m.definition.keyspace, td.name))
 	}
 	return stmts
 }

@@ -21,7 +21,8 @@ func Keyspace(namespace, schema string) (string, error) {
 	}
 	name += cqlName(schema)
 	if len(name) > maxName {
-		return "", fmt.Errorf("keyspace %s has %d characters, but Cassandra takes at most %d: shorten the schema's name or the namespace",
+		return "", fmt.Errorf("keyspace %s has %d characters, but Cassandra takes at most %d: shorten the schema's name or "+
+			"the namespace",
 			name, len(name), maxName)
 	}
 	return name, nil

@@ -20,7 +20,8 @@ const observeTimeout = 2 * time.Second
 // serverSettingNames are the settings of a node that matter to results.
 var serverSettingNames = []string{
 	"auto_snapshot", "batch_size_fail_threshold", "commitlog_segment_size", "commitlog_sync", "commitlog_sync_period",
-	"compaction_throughput", "concurrent_reads", "concurrent_writes", "default_compaction.class_name", "key_cache_size", "max_mutation_size",
+	"compaction_throughput", "concurrent_reads", "concurrent_writes", "default_compaction.class_name",
+	"key_cache_size", "max_mutation_size",
 	"memtable_allocation_type",
 	"native_transport_max_frame_size", "num_tokens", "paxos_variant", "row_cache_size",
 }
@@ -102,7 +103,8 @@ func (s *Store) sum(ctx context.Context, view string, of func(name string, n int
 
 // compacting returns how many bytes the running compactions have left.
 func (s *Store) compacting(ctx context.Context) (left int64) {
-	it := s.session.Query("SELECT unit, progress, total FROM system_views.sstable_tasks").WithContext(ctx).Consistency(gocql.One).Iter()
+	it := s.session.Query("SELECT unit, progress, total FROM system_views.sstable_tasks").
+		WithContext(ctx).Consistency(gocql.One).Iter()
 	var unit string
 	var progress, total int64
 	for it.Scan(&unit, &progress, &total) {

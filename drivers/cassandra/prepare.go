@@ -161,7 +161,8 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 	case counters > 0 && counters < len(st.parts):
 		return nil, unsupported("a batch cannot mix counters with other columns")
 	case counters > 0 && p.Atomic == schemas.AtomicAll:
-		return nil, unsupported("counters of several partitions cannot be changed together: a batch of counters is not logged")
+		return nil,
+			unsupported("counters of several partitions cannot be changed together: a batch of counters is not logged")
 	}
 	return st, nil
 }

@@ -109,7 +109,8 @@ func (st *statement) check(args []drivers.Value) error {
 		if err := plan.Fits(&st.args[i].Type, &args[i]); err != nil {
 			return fmt.Errorf("argument %s: %w", st.args[i].Name, err)
 		}
-		if args[i].IsNull() && (i < st.keys || i == st.Layout.In || i == st.Layout.Element || st.Pattern().Kind == schemas.Add) {
+		if args[i].IsNull() && (i < st.keys || i == st.Layout.In || i == st.Layout.Element ||
+			st.Pattern().Kind == schemas.Add) {
 			return fmt.Errorf("argument %s: %w", st.args[i].Name, plan.ErrNull)
 		}
 	}

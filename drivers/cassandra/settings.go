@@ -24,7 +24,10 @@ var settingList = []drivers.Setting{
 		Name: "serial_consistency", Default: "LOCAL_SERIAL",
 		Doc: "consistency of the Paxos rounds of conditional writes: SERIAL or LOCAL_SERIAL",
 	},
-	{Name: "replication", Doc: "replicas of each row in the local datacenter; by default 3, or all nodes if they are fewer"},
+	{
+		Name: "replication",
+		Doc:  "replicas of each row in the local datacenter; by default 3, or all nodes if they are fewer",
+	},
 	{Name: "local_dc", Doc: "datacenter whose nodes get the requests; it can be left out if there is only one"},
 	{
 		Name: "timeout", Default: "12s",
@@ -42,7 +45,8 @@ var settingList = []drivers.Setting{
 	},
 	{
 		Name: "write_coalesce", Default: "0s",
-		Doc: "how long gocql waits to send several requests in one system call; gocql's default of 200us triples a lone client's latency",
+		Doc: "how long gocql waits to send several requests in one system call; gocql's default of 200us triples a lone " +
+			"client's latency",
 	},
 	{Name: "tls", Default: "false", Doc: "true encrypts connections and verifies the server's certificate"},
 	{Name: "tls_ca", Doc: "file with the certificates of authorities (PEM); by default the system's"},

@@ -22,7 +22,8 @@ const throwAway = "\n  AND allow_auto_snapshot = false AND incremental_backups =
 // readTableOptions finds out whether the cluster knows the options throwAway, as
 // Cassandra 5.0 does. Cassandra 4.0 and ScyllaDB refuse a table that has them.
 func (s *Store) readTableOptions(ctx context.Context) error {
-	it := s.session.Query("SELECT column_name FROM system_schema.columns WHERE keyspace_name = 'system_schema' AND table_name = 'tables'").
+	it := s.session.Query("SELECT column_name FROM system_schema.columns WHERE keyspace_name = 'system_schema' AND " +
+		"table_name = 'tables'").
 		WithContext(ctx).Iter()
 	var have []string
 	var name string
@@ -50,5 +51,6 @@ func (s *Store) Left() string {
 // asked for, or does not show it to this user.
 func hidden(err error) bool {
 	var refused gocql.RequestError
-	return errors.As(err, &refused) && (refused.Code() == gocql.ErrCodeInvalid || refused.Code() == gocql.ErrCodeUnauthorized)
+	return errors.As(err, &refused) && (refused.Code() == gocql.ErrCodeInvalid ||
+		refused.Code() == gocql.ErrCodeUnauthorized)
 }

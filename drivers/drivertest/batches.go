@@ -82,7 +82,8 @@ func unordered(c *client) {
 func oneRow(c *client) {
 	must(c, c.batch("in_row", with(0, "row", 1, "v"), with(1, "row", 1, "w")))
 	c.expect([]string{"1 v w"}, "boxes", "row")
-	must(c, c.batch("in_row", with(0, "row", 1, "v1"), with(0, "row", 1, "v2"), with(1, "row", 1, "w2"), with(1, "row", 1, nil)))
+	must(c, c.batch("in_row", with(0, "row", 1, "v1"), with(0, "row", 1, "v2"),
+		with(1, "row", 1, "w2"), with(1, "row", 1, nil)))
 	c.expect([]string{"1 v2 null"}, "boxes", "row")
 	must(c, c.batch("in_row", with(1, "row", 1, nil), with(1, "row", 1, "w3"), with(0, "row", 1, nil)))
 	c.expect([]string{"1 null w3"}, "boxes", "row")
@@ -90,11 +91,13 @@ func oneRow(c *client) {
 
 // onePartition tests parts in tables that are nested in each other, and their order.
 func onePartition(c *client) {
-	must(c, c.batch("in_partition", with(0, "part", 1, "a", nil), with(0, "part", 2, "b", nil), with(2, "part", 1, 1, []byte{1}), with(2, "part", 1, 2, []byte{2})))
+	must(c, c.batch("in_partition", with(0, "part", 1, "a", nil), with(0, "part", 2, "b", nil),
+		with(2, "part", 1, 1, []byte{1}), with(2, "part", 1, 2, []byte{2})))
 	c.expect([]string{"1 a null", "2 b null"}, "boxes", "part")
 	c.expect([]string{"1 1 0x01", "1 2 0x02"}, "bodies", "part")
 	// A move deletes a row and puts another at once.
-	must(c, c.batch("in_partition", with(1, "part", 1), with(3, "part", 1), with(0, "part", 3, "a", nil), with(2, "part", 3, 1, []byte{1})))
+	must(c, c.batch("in_partition", with(1, "part", 1), with(3, "part", 1), with(0, "part", 3, "a", nil),
+		with(2, "part", 3, 1, []byte{1})))
 	c.expect([]string{"2 b null", "3 a null"}, "boxes", "part")
 	c.expect([]string{"3 1 0x01"}, "bodies", "part")
 	// The later one of a put and a delete of one row counts.
@@ -115,7 +118,8 @@ func onePartition(c *client) {
 
 // severalTables tests parts in unrelated tables.
 func severalTables(c *client) {
-	must(c, c.batch("in_all", with(0, "all", 1, "a", nil), with(1, "all1", "b"), with(1, "all2", "c"), with(3, "all", 1, 1, []byte{1})))
+	must(c, c.batch("in_all", with(0, "all", 1, "a", nil), with(1, "all1", "b"), with(1, "all2", "c"),
+		with(3, "all", 1, 1, []byte{1})))
 	c.expect([]string{"1 a null"}, "boxes", "all")
 	c.expect([]string{"b"}, "other", "all1")
 	c.expect([]string{"c"}, "other", "all2")

@@ -14,8 +14,10 @@ import (
 
 // odd are texts that engines have been known to confuse.
 var odd = []string{
-	"", " ", "\x00", "\x00\x00", "a", "a\x00", "a\x00b", "A", "a ", " a", "null", "NULL", "'", `"`, "a'b", "%", "*", "$1", "?", ":",
-	"a:b", "a/b", "a,b", "..", "a\tb", "a\nb", "a\r", "\x7f", "é", "e\u0301", "\uFEFF", "\uFFFD", "日本語", "\U0001F4E7", "\U0010FFFF",
+	"", " ", "\x00", "\x00\x00", "a", "a\x00", "a\x00b", "A", "a ", " a", "null", "NULL", "'", `"`, "a'b", "%", "*",
+	"$1", "?", ":",
+	"a:b", "a/b", "a,b", "..", "a\tb", "a\nb", "a\r", "\x7f", "é", "e\u0301", "\uFEFF", "\uFFFD", "日本語",
+	"\U0001F4E7", "\U0010FFFF",
 	"user@example.com", strings.Repeat("k", 1000), strings.Repeat("k", 1000) + "\x00", strings.Repeat("é", 2000),
 }
 
@@ -117,7 +119,8 @@ func large(t testing.TB, open Open) {
 
 	if limit := s.caps.MaxCellBytes; limit > 0 && limit < biggest {
 		c.write("put_b", "over", 1, []byte("kept"))
-		if _, err := c.try("put_b", "over", 1, bytes.Repeat([]byte("x"), int(limit)+1)); !errors.Is(err, drivers.ErrTooLarge) {
+		_, err := c.try("put_b", "over", 1, bytes.Repeat([]byte("x"), int(limit)+1))
+		if !errors.Is(err, drivers.ErrTooLarge) {
 			t.Errorf("a cell of one byte more than MaxCellBytes (%d): %v, expected ErrTooLarge", limit, err)
 		}
 		c.expect([]string{"0x6b657074 1 null over"}, "get_shuffled", "over", 1)

@@ -24,7 +24,10 @@ func meter(t testing.TB, open Open) {
 		traced = 0
 	}
 	c.write("put", "pp", 1, "12345", []byte{1, 2, 3}, 4, 5, true, someUUID, someTimeUUID, 6)
-	cost("a put of all kinds", drivers.Cost{Calls: 1, RowsWritten: 1, BytesWritten: 2 + 4 + 5 + 3 + 4 + 8 + 1 + 16 + 16 + 8})
+	cost("a put of all kinds", drivers.Cost{
+		Calls: 1, RowsWritten: 1,
+		BytesWritten: 2 + 4 + 5 + 3 + 4 + 8 + 1 + 16 + 16 + 8,
+	})
 	c.read("get", "pp", 1)
 	cost("a get of them", drivers.Cost{Calls: 1, RowsRead: 1, BytesRead: 2 + 4 + 5 + 3 + 4 + 8 + 1 + 16 + 16 + 8})
 	c.write("put", "pp", 2, nil, nil, nil, nil, nil, nil, nil, nil)

@@ -28,18 +28,38 @@ var ascending = []struct {
 	kind string
 	vals []any
 }{
-	{"text", []any{"", "\x00", "\x00\x00", "\x00\x01", "\x01", " ", "A", "a", "a\x00", "a\x00b", "a\x01", "aa", "ab", "b", "z\x7f", "é", "日本", "日本語", "\U0001F4E7"}},
-	{"blob", []any{[]byte{}, []byte{0}, []byte{0, 0}, []byte{0, 1}, []byte{0, 255}, []byte{1}, []byte{1, 0}, []byte{127}, []byte{128}, []byte{255}, []byte{255, 0}, []byte{255, 255}}},
+	{"text", []any{
+		"", "\x00", "\x00\x00", "\x00\x01", "\x01", " ", "A", "a", "a\x00", "a\x00b", "a\x01", "aa", "ab", "b",
+		"z\x7f", "é", "日本", "日本語", "\U0001F4E7",
+	}},
+	{"blob", []any{
+		[]byte{},
+		[]byte{0},
+		[]byte{0, 0},
+		[]byte{0, 1},
+		[]byte{0, 255},
+		[]byte{1},
+		[]byte{1, 0},
+		[]byte{127},
+		[]byte{128},
+		[]byte{255},
+		[]byte{255, 0},
+		[]byte{255, 255},
+	}},
 	{"int", []any{math.MinInt32, -65536, -256, -255, -1, 0, 1, 2, 10, 127, 128, 255, 256, 65536, math.MaxInt32}},
 	{"bigint", []any{math.MinInt64, math.MinInt32, -256, -1, 0, 1, 9, 10, 255, 256, math.MaxInt32, math.MaxInt64}},
 	{"timestamp", []any{-62_135_596_800_000_000, -1_000, 0, 1_000, 999_000, 1_000_000, 1_700_000_000_000_000}},
 	{"boolean", []any{false, true}},
-	{"uuid", []any{uuid4(0, 0), uuid4(0, 1), uuid4(1, 0), uuid4(0x7f, 0), uuid4(0x80, 0), uuid4(0xff, 0), uuid4(0xff, 0xff)}},
+	{"uuid", []any{
+		uuid4(0, 0), uuid4(0, 1), uuid4(1, 0), uuid4(0x7f, 0), uuid4(0x80, 0),
+		uuid4(0xff, 0), uuid4(0xff, 0xff),
+	}},
 	// TimeUUIDs sort by time, whose low bits are the first bytes. Equal times sort by
 	// the last eight bytes, each of them signed.
 	{"timeuuid", []any{
-		timeuuid(1, 0x80, 0), timeuuid(0xFFFFFFFF, 0x80, 0), timeuuid(0x100000000, 0x80, 0), timeuuid(0x1000000000000, 0x80, 0),
-		timeuuid(0x1EE000000000000, 0x80, 0x80), timeuuid(0x1EE000000000000, 0x80, 0xff), timeuuid(0x1EE000000000000, 0x80, 0),
+		timeuuid(1, 0x80, 0), timeuuid(0xFFFFFFFF, 0x80, 0), timeuuid(0x100000000, 0x80, 0),
+		timeuuid(0x1000000000000, 0x80, 0), timeuuid(0x1EE000000000000, 0x80, 0x80),
+		timeuuid(0x1EE000000000000, 0x80, 0xff), timeuuid(0x1EE000000000000, 0x80, 0),
 		timeuuid(0x1EE000000000000, 0x80, 0x7f), timeuuid(0x1EE000000000000, 0xbf, 0),
 		timeuuid(0x1EE000000000001, 0x80, 0), timeuuid(0x1EF000000000000, 0x80, 0),
 	}},
@@ -56,7 +76,8 @@ func eachKey(src string) string {
 		}
 		for _, keys := range ascending {
 			for _, direction := range []string{"asc", "desc"} {
-				text := strings.NewReplacer("NAME", keys.kind+"_"+direction, "KIND", keys.kind, "DIRECTION", direction).Replace(text)
+				text := strings.NewReplacer("NAME", keys.kind+"_"+direction, "KIND", keys.kind,
+					"DIRECTION", direction).Replace(text)
 				b.WriteString(strings.Replace(text, " asc]", "]", 1)) // the language has no word for it
 			}
 		}

@@ -79,7 +79,8 @@ func (s *suite) onlyReads(absent *schemas.Schema, named bool) {
 	if err := s.store.Apply(s.ctx, absent); err == nil {
 		s.Errorf("a schema that is not there was applied")
 	}
-	if there, err := s.store.Inspect(s.ctx, absent.Name); err == nil && (!named || there.Table(absent.Tables[0].Name) != nil) {
+	if there, err := s.store.Inspect(s.ctx, absent.Name); err == nil &&
+		(!named || there.Table(absent.Tables[0].Name) != nil) {
 		s.Errorf("a schema was created")
 	}
 	if err := s.store.Apply(s.ctx, s.schema); err != nil {

@@ -117,7 +117,8 @@ func refused(c *client) {
 		c.Errorf("a slice that was run by Write returned no error")
 	}
 	never := func([]drivers.Value) error { return errors.New("a write yields no rows") }
-	if err := c.session.Read(c.ctx, st, []drivers.Value{drivers.Text("refused"), drivers.Int(1), drivers.Text("x")}, never); err == nil {
+	if err := c.session.Read(c.ctx, st, []drivers.Value{drivers.Text("refused"), drivers.Int(1), drivers.Text("x")},
+		never); err == nil {
 		c.Errorf("a put that was run by Read returned no error")
 	}
 	c.expect([]string{"1 kept"}, "all", "refused")

@@ -52,10 +52,12 @@ func sessions(t testing.TB, open Open) {
 		t.Fatalf("close a session: %v", err)
 	}
 	never := func([]drivers.Value) error { return nil }
-	if err := closed.Read(s.ctx, c.statement("all"), c.args("all", []any{"p"}), never); !errors.Is(err, drivers.ErrClosed) {
+	if err := closed.Read(s.ctx, c.statement("all"), c.args("all", []any{"p"}),
+		never); !errors.Is(err, drivers.ErrClosed) {
 		t.Errorf("a read on a closed session: %v, expected ErrClosed", err)
 	}
-	if _, err := closed.Write(s.ctx, c.statement("put_a"), c.args("put_a", []any{"p", 1, "x"})); !errors.Is(err, drivers.ErrClosed) {
+	if _, err := closed.Write(s.ctx, c.statement("put_a"),
+		c.args("put_a", []any{"p", 1, "x"})); !errors.Is(err, drivers.ErrClosed) {
 		t.Errorf("a write on a closed session: %v, expected ErrClosed", err)
 	}
 	c.expect(nil, "all", "p")

@@ -47,7 +47,8 @@ func traces(t testing.TB, open Open) {
 		func() { traced.expectCount(6, "scan") },
 		func() { traced.write("put_a", "p", 11, "a") },
 		func() {
-			if err := traced.batch("several_puts", with(0, "p", 12, "a"), with(0, "p", 13, "b"), with(0, "q", 1, "c")); err != nil {
+			if err := traced.batch("several_puts", with(0, "p", 12, "a"), with(0, "p", 13, "b"),
+				with(0, "q", 1, "c")); err != nil {
 				t.Fatal(err)
 			}
 		},

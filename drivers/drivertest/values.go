@@ -142,7 +142,9 @@ func word(v drivers.Value) string {
 			return fmt.Sprintf("%s(%d bytes, %08x)", v.Kind(), len(b), crc32.ChecksumIEEE(b))
 		case v.Kind() == schemas.Blob:
 			return fmt.Sprintf("0x%x", b)
-		case len(b) == 0 || string(b) == "null" || strings.ContainsFunc(string(b), func(r rune) bool { return r <= ' ' || r > '~' || r == '"' }):
+		case len(b) == 0 || string(b) == "null" || strings.ContainsFunc(string(b), func(r rune) bool {
+			return r <= ' ' || r > '~' || r == '"'
+		}):
 			return strconv.Quote(string(b))
 		}
 		return string(b)

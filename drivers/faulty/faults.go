@@ -10,7 +10,10 @@ func Faults() []Fault {
 	return []Fault{
 		// Reads.
 		{Name: "ignores-limit", Doc: "Reads yield all rows, whatever their limit.", rewrite: ignoreLimit},
-		{Name: "reverses-desc", Doc: "Slices over a DESC column, of a key or an index, run the other way round.", rewrite: reverseDesc},
+		{
+			Name: "reverses-desc", Doc: "Slices over a DESC column, of a key or an index, run the other way round.",
+			rewrite: reverseDesc,
+		},
 		{Name: "repeats-after", Doc: "Pages begin with the row they should go on after.", rewrite: repeatAfter},
 		{Name: "closes-open-bounds", Doc: "The rows at the open ends of a range belong to it.", rewrite: closeBounds},
 		{
@@ -114,7 +117,8 @@ func Faults() []Fault {
 			session: func(s *session) drivers.Session { return &halvesBatches{s} },
 		},
 		{
-			Name: "tears-batches", Doc: "The parts of an atomic batch are sent one by one; a failing one leaves those before it.",
+			Name:    "tears-batches",
+			Doc:     "The parts of an atomic batch are sent one by one; a failing one leaves those before it.",
 			session: func(s *session) drivers.Session { return &tearsBatches{s} },
 		},
 
@@ -123,7 +127,10 @@ func Faults() []Fault {
 			Name: "ignores-contexts", Doc: "Calls go on under a context that is done.",
 			session: func(s *session) drivers.Session { return &ignoresContexts{s} },
 		},
-		{Name: "emulates-in-silence", Doc: "A fallback runs, and the engine says that it ran what was declared.", emulates: true},
+		{
+			Name: "emulates-in-silence", Doc: "A fallback runs, and the engine says that it ran what was declared.",
+			emulates: true,
+		},
 		{Name: "applies-anything", Doc: "A schema that differs from the one that is there is taken for it.", applies: true},
 		{Name: "inspects-no-order", Doc: "Inspect says that all columns of a key ascend.", inspect: allAscend},
 		{Name: "inspects-too-little", Doc: "Inspect misses a column.", inspect: lastMissing},

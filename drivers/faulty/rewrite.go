@@ -139,7 +139,10 @@ func childDeletes(p *schemas.Pattern) []*schemas.Pattern {
 	var below []*schemas.Pattern
 	for _, t := range p.Table.Children {
 		if !t.Header() {
-			below = append(below, &schemas.Pattern{Name: p.Name, Kind: schemas.Delete, Table: t, By: p.By, Scope: schemas.ScopePrefix})
+			below = append(below, &schemas.Pattern{
+				Name: p.Name, Kind: schemas.Delete, Table: t,
+				By: p.By, Scope: schemas.ScopePrefix,
+			})
 		}
 	}
 	return below

@@ -66,12 +66,14 @@ func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 		}
 		if state != "" {
 			c.Drifts = append(c.Drifts, drivers.Drift{
-				Difference: setting(r, "state", "enabled", state), Harm: drivers.CallsFail, Mend: []string{"enable " + ruby(r.name)},
+				Difference: setting(r, "state", "enabled", state), Harm: drivers.CallsFail,
+				Mend: []string{"enable " + ruby(r.name)},
 			})
 		}
 	}
 	if len(there.unmarked) > 0 {
-		c.Unseen = append(c.Unseen, fmt.Sprintf("Without mailbench's mark HBase cannot say which columns and types %s have, nor how "+
+		c.Unseen = append(c.Unseen, fmt.Sprintf("Without mailbench's mark HBase cannot say which columns and types %s "+
+			"have, nor how "+
 			"their keys are made: only families are compared.", strings.Join(there.unmarked, ", ")))
 	}
 	return c, nil
@@ -110,7 +112,8 @@ var (
 		"MERGE_ENABLED": "true", "REGION_REPLICATION": "1", "MAX_FILESIZE": "-1", "MEMSTORE_FLUSHSIZE": "-1", "PRIORITY": "0",
 	}
 	familyDefaults = map[string]string{
-		"INDEX_BLOCK_ENCODING": "NONE", "CACHE_DATA_ON_WRITE": "false", "CACHE_INDEX_ON_WRITE": "false", "CACHE_BLOOMS_ON_WRITE": "false",
+		"INDEX_BLOCK_ENCODING": "NONE", "CACHE_DATA_ON_WRITE": "false", "CACHE_INDEX_ON_WRITE": "false",
+		"CACHE_BLOOMS_ON_WRITE": "false",
 		"EVICT_BLOCKS_ON_CLOSE": "false", "PREFETCH_BLOCKS_ON_OPEN": "false", "COMPRESS_TAGS": "true", "IS_MOB": "false",
 		"MOB_THRESHOLD": "102400", "DFS_REPLICATION": "0", "IN_MEMORY_COMPACTION": "NONE", "STORAGE_POLICY": "",
 	}
@@ -126,7 +129,8 @@ func (m *mender) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dr
 		}
 		all = append(all, drivers.Drift{
 			Difference: lost, Harm: drivers.CostsMore,
-			Mend: []string{fmt.Sprintf("alter %s, {METADATA => %s}", ruby(r.name), metadata(m.layout.descriptor(r, m.namespace)))},
+			Mend: []string{fmt.Sprintf("alter %s, {METADATA => %s}", ruby(r.name),
+				metadata(m.layout.descriptor(r, m.namespace)))},
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {

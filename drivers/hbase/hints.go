@@ -40,9 +40,12 @@ var familyHints = map[string]struct {
 	setting string
 	words   []string
 }{
-	"versions":            {"VERSIONS", nil},
-	"block_size":          {"BLOCKSIZE", nil},
-	"compression":         {"COMPRESSION", []string{"none", "gz", "snappy", "lz4", "lzo", "zstd", "bzip2", "brotli", "lzma"}},
+	"versions":   {"VERSIONS", nil},
+	"block_size": {"BLOCKSIZE", nil},
+	"compression": {"COMPRESSION", []string{
+		"none", "gz", "snappy", "lz4", "lzo", "zstd", "bzip2",
+		"brotli", "lzma",
+	}},
 	"bloom":               {"BLOOMFILTER", []string{"none", "row", "rowcol"}},
 	"data_block_encoding": {"DATA_BLOCK_ENCODING", []string{"none", "prefix", "diff", "fast_diff", "row_index_v1"}},
 	"in_memory":           {"IN_MEMORY", []string{"true", "false"}},

@@ -167,7 +167,9 @@ func (s *Store) find(ctx context.Context, l *layout) (*found, error) {
 		return nil, err
 	}
 	if prefix == "" { // the namespace default: mailbench's own tables there are of other schemas
-		maps.DeleteFunc(there, func(table string, _ TableDescription) bool { return strings.HasPrefix(table, drivers.Prefix) })
+		maps.DeleteFunc(there, func(table string, _ TableDescription) bool {
+			return strings.HasPrefix(table, drivers.Prefix)
+		})
 	}
 	f := &found{tables: there}
 	for _, table := range slices.Sorted(maps.Keys(there)) {

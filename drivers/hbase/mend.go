@@ -61,7 +61,8 @@ func (m *mender) remove(name string) []string {
 	table, family, isFamily := strings.Cut(name, ":")
 	for _, r := range m.roots {
 		if isFamily && r.schema.Name == table {
-			return []string{fmt.Sprintf("# removes its cells: alter %s, {NAME => %s, METHOD => 'delete'}", ruby(r.name), ruby(family))}
+			return []string{fmt.Sprintf("# removes its cells: alter %s, {NAME => %s, METHOD => 'delete'}",
+				ruby(r.name), ruby(family))}
 		}
 	}
 	for _, other := range m.others {
@@ -85,10 +86,12 @@ func (m *mender) set(r *root, tb *table, name string) []string {
 	if hint, ok := familyHints[name]; ok {
 		setting = hint.setting
 	}
-	commands := []string{fmt.Sprintf("alter %s, {NAME => %s, %s => %s}", ruby(r.name), ruby(family), setting, ruby(tb.descriptor[setting]))}
+	commands := []string{fmt.Sprintf("alter %s, {NAME => %s, %s => %s}", ruby(r.name), ruby(family), setting,
+		ruby(tb.descriptor[setting]))}
 	switch setting {
 	case "COMPRESSION", "DATA_BLOCK_ENCODING", "BLOOMFILTER", "BLOCKSIZE":
-		commands = append(commands, fmt.Sprintf("# files that are there stay as they are until: major_compact %s", ruby(r.name)))
+		commands = append(commands, fmt.Sprintf("# files that are there stay as they are until: major_compact %s",
+			ruby(r.name)))
 	}
 	return commands
 }

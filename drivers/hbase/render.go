@@ -26,8 +26,9 @@ func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 		return "", fmt.Errorf("schema %s: %w", s.Name, err)
 	}
 	t := render.New("#")
-	t.Head(s, fmt.Sprintf("The commands of the HBase shell that create what mailbench creates for the schema %s. A table's "+
-		"METADATA are mailbench's mark, with the columns and types that HBase does not know.", s.Name))
+	t.Head(s,
+		fmt.Sprintf("The commands of the HBase shell that create what mailbench creates for the schema %s. A table's "+
+			"METADATA are mailbench's mark, with the columns and types that HBase does not know.", s.Name))
 	for _, r := range l.roots {
 		for _, of := range s.Tables {
 			if of.Root() == r.schema {

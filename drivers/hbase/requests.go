@@ -167,7 +167,8 @@ func (c *call) asMutation(condition *pb.Condition) {
 	c.place = &m.place
 	if m.n == 1 {
 		c.method = "Mutate"
-		m.single.Region, m.single.Mutation, m.single.Condition, m.single.NonceGroup = &m.place, &m.mutations[0], condition, &m.group
+		m.single.Region, m.single.Mutation, m.single.Condition, m.single.NonceGroup = &m.place, &m.mutations[0],
+			condition, &m.group
 		c.request, c.response = &m.single, &m.response
 		return
 	}

@@ -117,7 +117,8 @@ func (s *session) joinable(e *edit, next step) *step {
 		return nil
 	}
 	last := &s.steps[len(s.steps)-1]
-	if last.search != nil || last.class != next.class || next.class == dependsOnCells || last.bytes+next.bytes > maxJoined {
+	if last.search != nil || last.class != next.class || next.class == dependsOnCells ||
+		last.bytes+next.bytes > maxJoined {
 		return nil
 	}
 	if to := &s.edits[last.edit]; !bytes.Equal(to.table, e.table) || !bytes.Equal(to.row, e.row) {

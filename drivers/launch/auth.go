@@ -96,8 +96,9 @@ func (in *Instance) writeCertificate() error {
 		return err
 	}
 	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mailbench engine up"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().AddDate(5, 0, 0), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mailbench engine up"},
+		NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:  time.Now().AddDate(5, 0, 0), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	server := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, NotBefore: authority.NotBefore,
@@ -160,7 +161,8 @@ func (in *Instance) secure(ctx context.Context, address string) (*login, error) 
 			return nil, errors.Join(err, ferr)
 		}
 		defer first.Close()
-		if err := first.Query(fmt.Sprintf("CREATE ROLE IF NOT EXISTS %s WITH PASSWORD = '%s' AND LOGIN = true AND SUPERUSER = true",
+		if err := first.Query(fmt.Sprintf("CREATE ROLE IF NOT EXISTS %s WITH PASSWORD = '%s' AND LOGIN = true AND "+
+			"SUPERUSER = true",
 			adminRole, admin.password)).WithContext(ctx).Exec(); err != nil {
 			return nil, err
 		}

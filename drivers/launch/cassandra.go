@@ -96,8 +96,10 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 		"java.base/java.lang.reflect", "java.management.rmi/com.sun.jmx.remote.internal.rmi", "java.rmi/sun.rmi.registry",
 		"java.rmi/sun.rmi.server", "java.sql/java.sql", "jdk.unsupported/sun.misc")...)
 	flags = append(flags, opens(
-		"java.base/java.lang.module", "java.base/jdk.internal.loader", "java.base/jdk.internal.ref", "java.base/jdk.internal.reflect",
-		"java.base/jdk.internal.math", "java.base/jdk.internal.module", "java.base/jdk.internal.util.jar", "java.base/sun.nio.ch",
+		"java.base/java.lang.module", "java.base/jdk.internal.loader", "java.base/jdk.internal.ref",
+		"java.base/jdk.internal.reflect",
+		"java.base/jdk.internal.math", "java.base/jdk.internal.module",
+		"java.base/jdk.internal.util.jar", "java.base/sun.nio.ch",
 		"java.base/java.io", "java.base/java.nio", "java.base/java.util", "java.base/java.util.concurrent",
 		"java.base/java.util.concurrent.atomic", "java.base/java.lang", "java.base/java.math", "java.base/java.lang.reflect",
 		"java.base/java.net", "jdk.management/com.sun.management.internal")...)
@@ -146,7 +148,10 @@ func connect(address string, as *login, consistency gocql.Consistency) (*gocql.S
 	c.Logger = silent{}
 	if as != nil {
 		c.Authenticator = gocql.PasswordAuthenticator{Username: as.user, Password: as.password}
-		c.SslOpts = &gocql.SslOptions{Config: &tls.Config{RootCAs: as.authorities, MinVersion: tls.VersionTLS12}, EnableHostVerification: true}
+		c.SslOpts = &gocql.SslOptions{
+			Config:                 &tls.Config{RootCAs: as.authorities, MinVersion: tls.VersionTLS12},
+			EnableHostVerification: true,
+		}
 	}
 	return c.CreateSession()
 }

@@ -56,8 +56,9 @@ func (hbase) command(in *Instance, n *Node) (command, error) {
 		return command{}, err
 	}
 	_, err = writeConfig(dir, "hbase-site.xml", "hbase-site.xml.tmpl", map[string]any{
-		"Root": filepath.Join(shared, "hbase"), "ZooKeeper": filepath.Join(shared, "zookeeper"), "Tmp": filepath.Join(dir, "tmp"),
-		"Distributed": n.Name != standalone, "Port": in.state.Port, "MasterPort": in.state.Port + 1, "RegionPort": regionPort,
+		"Root": filepath.Join(shared, "hbase"), "ZooKeeper": filepath.Join(shared, "zookeeper"),
+		"Tmp": filepath.Join(dir, "tmp"), "Distributed": n.Name != standalone,
+		"Port": in.state.Port, "MasterPort": in.state.Port + 1, "RegionPort": regionPort,
 		"RegionServers": max(in.state.Count, 1),
 	})
 	if err != nil {

@@ -244,7 +244,8 @@ func environment(own []string) []string {
 	return slices.DeleteFunc(slices.Clone(own), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return !slices.Contains([]string{
-			"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "JAVA_HOME", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
+			"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "JAVA_HOME",
+			"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
 		}, name) && !strings.HasPrefix(name, "LC_")
 	})
 }

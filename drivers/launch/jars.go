@@ -25,7 +25,8 @@ func jarsOf(e engine) (dir string, pom []byte, err error) {
 		return "", nil, err
 	}
 	pom, err = configFiles.ReadFile("config/" + f.Name + ".pom.xml")
-	return filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", f.Name, f.version, sha256.Sum256(append(slices.Clone(pom), f.sums...)))), pom, err
+	return filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", f.Name, f.version,
+		sha256.Sum256(append(slices.Clone(pom), f.sums...)))), pom, err
 }
 
 // Jars returns the folder with the jars of an engine that Up runs, for whoever starts them in
@@ -126,7 +127,8 @@ func maven(ctx context.Context, pom, dir string) error {
 func findMaven() (string, error) {
 	mvn, err := exec.LookPath("mvn")
 	if err != nil {
-		return "", errors.New("mvn is not on the PATH, and the engine's jars are fetched with it: install Maven (apt install maven)")
+		return "", errors.New("mvn is not on the PATH, and the engine's jars are fetched with it: install Maven (apt " +
+			"install maven)")
 	}
 	return mvn, nil
 }

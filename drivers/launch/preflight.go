@@ -28,9 +28,11 @@ func checkPort(address string) error {
 	host, port, _ := net.SplitHostPort(address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("port %s on %s is taken, perhaps by another engine: end that one, or name another --port and --dir", port, host)
+		return fmt.Errorf("port %s on %s is taken, perhaps by another engine: end that one, or name another --port and --dir",
+			port, host)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("%s cannot be listened on: start one node, or add the address to the loopback device ("+addAddress+")", host, host)
+		return fmt.Errorf("%s cannot be listened on: start one node, or add the address to the loopback device ("+
+			addAddress+")", host, host)
 	default:
 		return fmt.Errorf("%s cannot be listened on: %w", address, err)
 	}

@@ -13,7 +13,8 @@ import (
 // addAddress is the command that gives the loopback device another address.
 const addAddress = "see your system's manual for %s"
 
-var errSystem = errors.New("engines are started on Linux and macOS only; on " + runtime.GOOS + " use the compose files in docker/")
+var errSystem = errors.New("engines are started on Linux and macOS only; on " + runtime.GOOS +
+	" use the compose files in docker/")
 
 func supported() error { return errSystem }
 

@@ -73,7 +73,8 @@ func load(dir string) (*state, error) {
 }
 
 func damaged(dir string, err error) error {
-	return fmt.Errorf("%s is damaged (%w): end the engine's processes by hand and remove %s", filepath.Join(dir, stateName), err, dir)
+	return fmt.Errorf("%s is damaged (%w): end the engine's processes by hand and remove %s",
+		filepath.Join(dir, stateName), err, dir)
 }
 
 // layOut computes the nodes of an instance from its size and its port, and keeps of the

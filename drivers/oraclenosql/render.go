@@ -21,7 +21,8 @@ func renderSQL(s *schemas.Schema, o drivers.Options) (string, error) {
 		return "", fmt.Errorf("schema %s: %w", s.Name, err)
 	}
 	t := render.New("#")
-	t.Head(s, fmt.Sprintf("The DDL of Oracle NoSQL Database for the schema %s. The Cloud Service has no namespaces: leave %s: out there.",
+	t.Head(s, fmt.Sprintf("The DDL of Oracle NoSQL Database for the schema %s. The Cloud Service has no namespaces: "+
+		"leave %s: out there.",
 		s.Name, namespace))
 	t.Statement("\nCREATE NAMESPACE IF NOT EXISTS " + namespace + ";")
 	for _, table := range tables {

@@ -142,7 +142,10 @@ func (forecastEngine) Limits() []forecast.Limit { return nil }
 
 // Space implements forecast.Engine.
 func (forecastEngine) Space() forecast.Space {
-	return forecast.Space{Replicas: 1, Compaction: 0.25, Why: "levels above the last, and blob files with values that are no longer used"}
+	return forecast.Space{
+		Replicas: 1, Compaction: 0.25,
+		Why: "levels above the last, and blob files with values that are no longer used",
+	}
 }
 
 // Compression implements forecast.Engine: the default, in blocks of 4 KiB.

@@ -14,8 +14,10 @@ import (
 func renderKeys(s *schemas.Schema, _ drivers.Options) (string, error) {
 	own := stored(s)
 	t := render.New("#")
-	t.Head(s, fmt.Sprintf("Pebble has no tables and no statements that make them. These are the keys under which the embedded "+
-		"engine keeps the schema %s if it is the first in its folder. A number of two bytes begins every key: its key space.", s.Name))
+	t.Head(s,
+		fmt.Sprintf("Pebble has no tables and no statements that make them. These are the keys under which the embedded "+
+			"engine keeps the schema %s if it is the first in its folder. A number of two bytes begins every key: its key space.",
+			s.Name))
 	space := uint16(1)
 	for _, as := range own.Tables {
 		table, err := newTable(as, as, space)

@@ -109,7 +109,8 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		dir: o.Dir, cacheBytes: o.CacheBytes, compressed: compression, durability: o.Durability, readOnly: o.ReadOnly, lock: l, maxBatch: maxBatchBytes, readBefore: readBytes(),
+		dir: o.Dir, cacheBytes: o.CacheBytes, compressed: compression, durability: o.Durability, readOnly: o.ReadOnly,
+		lock: l, maxBatch: maxBatchBytes, readBefore: readBytes(),
 		seed: maphash.MakeSeed(), guarded: make(map[uint16]*atomic.Bool),
 	}
 	if s.cacheBytes == 0 {

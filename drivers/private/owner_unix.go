@@ -22,7 +22,8 @@ func checkOwner(path string, info fs.FileInfo) error {
 // checkMode refuses a folder that others may write to. What is in it may be theirs.
 func checkMode(path string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return fmt.Errorf("others may write to %s (its mode is %04o) and %w: if all in it is yours, chmod 700 it; or name a new folder",
+		return fmt.Errorf("others may write to %s (its mode is %04o) and %w: if all in it is yours, chmod 700 it; or name "+
+			"a new folder",
 			path, mode, ErrRefused)
 	}
 	return nil

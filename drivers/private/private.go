@@ -167,7 +167,8 @@ func openFolder(path string) (*os.Root, fs.FileInfo, error) {
 	}
 	if before.Mode().Type() == fs.ModeSymlink {
 		to, err := os.Readlink(path)
-		return nil, nil, errors.Join(err, fmt.Errorf("%s is a link to %s and %w: name the folder itself", path, to, ErrRefused))
+		return nil, nil, errors.Join(err, fmt.Errorf("%s is a link to %s and %w: name the folder itself", path,
+			to, ErrRefused))
 	}
 	if !before.IsDir() { // a pipe would hang
 		return nil, nil, fmt.Errorf("%s is no folder: %w", path, syscall.ENOTDIR)

@@ -65,7 +65,8 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 		cfg.Sample = 1
 	}
 	c := &check{
-		Config: cfg, store: store, schema: s, rules: rulesOf(s), digests: newDigester(), fileMost: cfg.FileBytes, began: time.Now(),
+		Config: cfg, store: store, schema: s, rules: rulesOf(s), digests: newDigester(),
+		fileMost: cfg.FileBytes, began: time.Now(),
 		found: findings{by: map[findingKey]*Finding{}, order: map[string]int{}},
 	}
 	if c.fileMost == 0 {

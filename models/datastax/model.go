@@ -57,7 +57,10 @@ func Model() models.Model {
 		Bind:   bind,
 		Parameters: []models.Parameter{
 			{Name: "chunk size", Value: strconv.Itoa(chunkSize), Doc: "bytes of an attachment in one row"},
-			{Name: "overflow after", Value: strconv.Itoa(overflowAfter), Doc: "messages of a label before deliveries go to an overflow label"},
+			{
+				Name: "overflow after", Value: strconv.Itoa(overflowAfter),
+				Doc: "messages of a label before deliveries go to an overflow label",
+			},
 		},
 	}
 }

@@ -64,7 +64,8 @@ func Open(ctx context.Context, path, temp string, most int64) (*File, error) {
 	// If the system can remove an open file, a run that is killed leaves nothing.
 	removed := os.Remove(spill.Name()) == nil
 	f := &File{
-		ctx: ctx, limits: limits{most, maxMessages}, info: Info{File: path}, spill: spill, removed: removed, starts: make([]int64, 1),
+		ctx: ctx, limits: limits{most, maxMessages}, info: Info{File: path}, spill: spill,
+		removed: removed, starts: make([]int64, 1),
 	}
 	if err = f.read(contextReader{ctx, src}); err == nil {
 		err = f.examine()

@@ -222,7 +222,8 @@ const maxName = 200
 
 var extensions = map[string]string{
 	"text/plain": ".txt", "text/html": ".html", "message/rfc822": ".eml", "text/calendar": ".ics",
-	"application/pdf": ".pdf", "application/pgp-signature": ".asc", "image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif",
+	"application/pdf": ".pdf", "application/pgp-signature": ".asc", "image/jpeg": ".jpg",
+	"image/png": ".png", "image/gif": ".gif",
 }
 
 // fileName is a name from a header without folders and unprintable characters, and

@@ -38,7 +38,8 @@ func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, l lim
 	)
 	write := func(b []byte) error {
 		if at += int64(len(b)); at > l.bytes {
-			return &FormatError{file, fmt.Sprintf("holds more than %d bytes of mail; if they are meant, allow more with --mail-limit", l.bytes)}
+			return &FormatError{file, fmt.Sprintf("holds more than %d bytes of mail; if they are meant, allow more with "+
+				"--mail-limit", l.bytes)}
 		}
 		_, err := w.Write(b)
 		return err
@@ -61,7 +62,8 @@ func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, l lim
 			}
 			held = held[:0]
 		case count == 0:
-			return &FormatError{file, fmt.Sprintf("not an mbox: expected a first line that begins with \"From \", found %.40q", bytes.TrimRight(line, "\r\n"))}
+			return &FormatError{file, fmt.Sprintf("not an mbox: expected a first line that begins with \"From \", found %.40q",
+				bytes.TrimRight(line, "\r\n"))}
 		default:
 			if err := write(held); err != nil {
 				return err
@@ -112,7 +114,8 @@ func readError(file string, err error, count int) error {
 	whole := fmt.Sprintf("%d whole messages before that", max(0, count-1))
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &FormatError{file, "the gzip data ends early, " + whole + "; get the file again, or unpack what is there (gzip -dc) and use that"}
+		return &FormatError{file, "the gzip data ends early, " + whole +
+			"; get the file again, or unpack what is there (gzip -dc) and use that"}
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), isCorrupt(err):
 		return &FormatError{file, fmt.Sprintf("the gzip data is damaged (%s), %s; get the file again", err, whole)}
 	}

@@ -20,7 +20,10 @@ func (s Suite) RunLive(t *testing.T) {
 	s.Damages = findable(s.Damages)
 	for _, e := range remote() {
 		t.Run(e.Name, func(t *testing.T) {
-			st := drivertest.OpenLive(t, e, drivers.Options{Contact: []string{live.Contact(t, e.Name)}, Namespace: newNamespace()})
+			st := drivertest.OpenLive(t, e, drivers.Options{
+				Contact:   []string{live.Contact(t, e.Name)},
+				Namespace: newNamespace(),
+			})
 			shared := s.onShared(t, st)
 			t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, shared) })
 			t.Parallel() // the engines at once, now that no heap is measured

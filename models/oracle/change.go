@@ -109,7 +109,8 @@ func (m *mailbox) moveAll(ctx context.Context, from, to *folder, hs, handles []m
 			held += m.whole[j].Size()
 		}
 		if i > 0 && held > models.MaxRow {
-			return fmt.Errorf("%d messages of %d bytes and more at once, at most %d fit: %w", len(hs), held, models.MaxRow, drivers.ErrTooLarge)
+			return fmt.Errorf("%d messages of %d bytes and more at once, at most %d fit: %w", len(hs), held,
+				models.MaxRow, drivers.ErrTooLarge)
 		}
 		id, created := drivers.TextBytes(m.Arena.Bytes(m.key.text[:])), drivers.Timestamp(m.key.created)
 		m.With(drivers.Text(to.userID), drivers.Text(to.folderID), id, created)

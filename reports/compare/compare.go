@@ -290,7 +290,8 @@ func (p *pair) tooShort(figures []Figure) []string {
 	if !varied || shortest >= longTrial {
 		return nil
 	}
-	return []string{fmt.Sprintf("trials measured %.2g s: longer ones, of %d s, differ less from each other", shortest, longTrial)}
+	return []string{fmt.Sprintf("trials measured %.2g s: longer ones, of %d s, differ less from each other",
+		shortest, longTrial)}
 }
 
 func (f *Figure) cannotTell(why string) { f.Verdict, f.Why = CannotTell, why }
@@ -376,7 +377,8 @@ type NoFigure struct {
 
 // Error names the operations.
 func (e *NoFigure) Error() string {
-	return fmt.Sprintf("--fail-over: %s is of no figure that both runs have enough operations for; compared are the operations %s",
+	return fmt.Sprintf("--fail-over: %s is of no figure that both runs have enough operations for; compared are the "+
+		"operations %s",
 		e.Gate, strings.Join(e.Ops, ", "))
 }
 

@@ -24,8 +24,9 @@ func (c *Comparison) Confirm(first *Comparison) {
 		}
 	}
 	if len(confirmed) > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("this is the second round of trials; it confirms %d of %d regressions of the first",
-			len(confirmed), len(first.Regressions)))
+		c.Notes = append(c.Notes,
+			fmt.Sprintf("this is the second round of trials; it confirms %d of %d regressions of the first",
+				len(confirmed), len(first.Regressions)))
 	}
 	c.Notes = append(c.Notes, once...)
 	c.Regressions = append([]string{}, confirmed...)

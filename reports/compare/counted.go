@@ -146,7 +146,8 @@ func (p *pair) attempts(t trial) map[string]int64 {
 	all := map[string]int64{}
 	for i := range t.run.Cells {
 		c := &t.run.Cells[i]
-		if c.Model != p.model || c.Engine != p.engine || c.Trial != t.cell.Trial || c.Point != t.cell.Point || len(c.Ops) == 0 {
+		if c.Model != p.model || c.Engine != p.engine || c.Trial != t.cell.Trial ||
+			c.Point != t.cell.Point || len(c.Ops) == 0 {
 			continue
 		}
 		alone := c.Arrivals == "closed" && c.Clients == 1

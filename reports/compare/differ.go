@@ -122,7 +122,8 @@ func plans(a, b *reports.Run) []difference {
 		}
 		q := b.Phases[i]
 		trials := min(len(p.Trials), len(q.Trials)) // of which one side may have more
-		if p.SHA256 != q.SHA256 || p.Name != q.Name || p.Digested != q.Digested || !slices.Equal(p.Trials[:trials], q.Trials[:trials]) {
+		if p.SHA256 != q.SHA256 || p.Name != q.Name || p.Digested != q.Digested ||
+			!slices.Equal(p.Trials[:trials], q.Trials[:trials]) {
 			all = append(all, difference{what: "the operations of phase " + p.Name + " are others"})
 		}
 	}

@@ -55,7 +55,8 @@ func (c *Comparison) markdownTable(b *strings.Builder, show func(*Figure) bool) 
 			if f.Verdict == Worse {
 				verdict = "**" + verdict + "**"
 			}
-			fmt.Fprintf(b, "%s| %s | %s %s | %s | %s | %s | %s | %s |\n", head, escape(c.Cells[i].name()), escape(f.operation().String()), f.Name,
+			fmt.Fprintf(b, "%s| %s | %s %s | %s | %s | %s | %s | %s |\n", head, escape(c.Cells[i].name()),
+				escape(f.operation().String()), f.Name,
 				f.value(f.Base), f.value(f.New), f.interval(), f.limit(), verdict)
 			head = ""
 		}

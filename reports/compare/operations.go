@@ -63,8 +63,8 @@ func (p *pair) streamsAlone() (notes []string) {
 }
 
 // operations are what both sides carried out: operations of the phase, then those of its
-// streams, the most frequent first; before them the search for the highest rate. What only one stream asks for is that stream's: of the
-// phase it would be the same figures again.
+// streams, the most frequent first; before them the search for the highest rate. What only one stream asks for is
+// that stream's: of the phase it would be the same figures again.
 func (p *pair) operations() []operation {
 	all := p.carriedOut("")
 	var own []operation

@@ -107,7 +107,8 @@ func (p *pair) check(force bool) {
 			}
 		}
 		if invalid > 0 {
-			p.notes = append(p.notes, fmt.Sprintf("%d of %d trials of %s are invalid: their times are left out", invalid, len(side.trials), side.name))
+			p.notes = append(p.notes, fmt.Sprintf("%d of %d trials of %s are invalid: their times are left out",
+				invalid, len(side.trials), side.name))
 		}
 	}
 }

@@ -36,7 +36,9 @@ func (c *Comparison) WriteText(w io.Writer, width int, all bool) error {
 	}
 	t.line("")
 	if t.cut {
-		t.wrap("", "", fmt.Sprintf("left out on %d columns: the intervals of ratios, and the limits; %d columns have room for them.", t.width, wide))
+		t.wrap("", "",
+			fmt.Sprintf("left out on %d columns: the intervals of ratios, and the limits; %d columns have room for them.",
+				t.width, wide))
 	}
 	for _, l := range c.legend() {
 		t.wrap("", "", l)
@@ -93,11 +95,13 @@ func (c *Comparison) most() (base, fresh int) {
 func (c *Comparison) legend() []string {
 	rule := "A timed figure is worse or better if its interval excludes 1 and its ratio is beyond the limit."
 	if !c.Interleaved {
-		rule = "A timed figure is worse or better if all of its interval is beyond the limit, and beyond twice the deviation between trials."
+		rule = "A timed figure is worse or better if all of its interval is beyond the limit, and beyond twice the " +
+			"deviation between trials."
 	}
 	return []string{
 		"ratio is new/base. All intervals hold together with 95% confidence. limit is the smallest difference that matters; ! " +
-			"marks figures that fail the comparison. " + rule + " \"? 20 trials\" means that it cannot be told, and that about 20 trials of each side would tell.",
+			"marks figures that fail the comparison. " + rule +
+			" \"? 20 trials\" means that it cannot be told, and that about 20 trials of each side would tell.",
 	}
 }
 
@@ -174,7 +178,8 @@ func (t *text) row(name, base, fresh, ratio, limit, said string) {
 
 func (t *text) cell(c *Cell, all bool) {
 	t.line("")
-	t.wrap("", "", fmt.Sprintf("%s on %s, phase %s (%s loop, %d and %d trials)", c.Model, c.Engine, c.Phase, c.Load, c.BaseCount, c.NewCount))
+	t.wrap("", "", fmt.Sprintf("%s on %s, phase %s (%s loop, %d and %d trials)", c.Model, c.Engine, c.Phase,
+		c.Load, c.BaseCount, c.NewCount))
 	for _, n := range c.Notes {
 		t.wrap("  ", "", n)
 	}

@@ -8,7 +8,10 @@ type Term struct{ Word, Meaning string }
 func Operations() []Term {
 	return []Term{
 		{"deliver", "store a message, once in the folder of each recipient, with its index entries and counters"},
-		{"list", "the first page of a folder: 25 messages, newest first, with sender, subject, date, size and whether they were read"},
+		{
+			"list",
+			"the first page of a folder: 25 messages, newest first, with sender, subject, date, size and whether they were read",
+		},
 		{"open", "metadata and text body of one message"},
 		{"raw", "the whole message as it was delivered, as a stream"},
 		{"attachment", "one attachment, decoded, as a stream"},
@@ -32,13 +35,17 @@ func Operations() []Term {
 // Columns are the columns and words of tables.
 func Columns() []Term {
 	return []Term{
-		{"calls", "requests that a client sends to the engine for one operation. It is counted, and does not depend on the machine"},
+		{
+			"calls",
+			"requests that a client sends to the engine for one operation. It is counted, and does not depend on the machine",
+		},
 		{"rows r/w", "rows read and rows written for one operation"},
 		{"bytes r/w", "bytes of the columns read and of the values written for one operation. A KB is 1000 bytes"},
 		{"response", "from the time an operation was due to its end: what a user waits. It is reported of open loops"},
 		{"service", "from an operation's start to its end. It is reported of closed loops and of loads"},
 		{"lag", "from the time an operation was due to its start"},
-		{"p50 … p99.9", "percentiles: so many percent of the operations that were ok took at most that long. A dash: too few operations to tell"},
+		{"p50 … p99.9", "percentiles: so many percent of the operations that were ok took at most that long. A dash: too " +
+			"few operations to tell"},
 		{"max", "the slowest operation that was ok"},
 		{"of all due", "percentiles of everything that was due, also of what failed or was dropped"},
 		{"ok", "operations that succeeded; only they are in the latencies"},
@@ -48,14 +55,17 @@ func Columns() []Term {
 		{"dropped", "operations that were due and never started, because they would have started too late"},
 		{"too large", "messages larger than the engine takes"},
 		{"rate/s", "operations that were ok a second"},
-		{"own", "what mailbench and the model cost by themselves, measured over an engine that does nothing. It is part of the service time"},
+		{"own", "what mailbench and the model cost by themselves, measured over an engine that does nothing. It is part of " +
+			"the service time"},
 		{"n/a", "the model does not offer the operation"},
 		{"emulated", "the engine lacks what the pattern needs, and the fallback that the schema declares ran in its place"},
 		{"lacks", "fields of a listing that the model's row does not hold"},
 		{"open loop", "operations are due at times that do not depend on how fast the engine answers"},
 		{"closed loop", "a number of clients, each of which starts its next operation when the one before has ended"},
-		{"durability", "what an acknowledged write survives: memory (nothing), process (the end of the process), power (a power cut), quorum (the loss of a replica)"},
-		{"regime", "the size of the data on disk beside the engine's cache. A store that fits its cache tells nothing about one that does not"},
+		{"durability", "what an acknowledged write survives: memory (nothing), process (the end of the process), power (a " +
+			"power cut), quorum (the loss of a replica)"},
+		{"regime", "the size of the data on disk beside the engine's cache. A store that fits its cache tells nothing " +
+			"about one that does not"},
 		{"cell", "one phase of one model on one engine in one trial"},
 	}
 }

@@ -83,7 +83,10 @@ const Fewest = 3
 // Of fits the points. Those whose size or value is not above 0 have no logarithm: if all
 // values are 0, the figure is flat, and else there is nothing to tell.
 func Of(points []Point) Growth {
-	g := Growth{Class: Unclear, Low: math.Inf(-1), High: math.Inf(1), PowerLow: math.NaN(), PowerHigh: math.NaN(), Points: len(points)}
+	g := Growth{
+		Class: Unclear, Low: math.Inf(-1), High: math.Inf(1), PowerLow: math.NaN(),
+		PowerHigh: math.NaN(), Points: len(points),
+	}
 	if len(points) < 2 {
 		return g
 	}

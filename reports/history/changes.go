@@ -101,7 +101,10 @@ func (f *Figure) search(level float64) {
 		if after > before != f.Measure.HigherIsBetter {
 			says = compare.Worse
 		}
-		f.Changes = append(f.Changes, Change{Run: at[step.at], Before: math.Exp(before), After: math.Exp(after), Says: says, P: step.p})
+		f.Changes = append(f.Changes, Change{
+			Run: at[step.at], Before: math.Exp(before), After: math.Exp(after),
+			Says: says, P: step.p,
+		})
 	}
 }
 

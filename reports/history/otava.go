@@ -28,7 +28,8 @@ type File struct {
 // them: it needs no statistics. Times are milliseconds.
 func (h *History) Otava() ([]File, error) {
 	config := &strings.Builder{}
-	fmt.Fprintf(config, "%s Paths are those from its folder:\n#   otava analyze --config-file %s TEST\ntests:", OtavaHead, OtavaConfig)
+	fmt.Fprintf(config, "%s Paths are those from its folder:\n#   otava analyze --config-file %s TEST\ntests:",
+		OtavaHead, OtavaConfig)
 	var files []File
 	names := map[string]int{}
 	for i := range h.Series {
@@ -42,7 +43,8 @@ func (h *History) Otava() ([]File, error) {
 				return nil, err
 			}
 			files = append(files, File{t.name + ".csv", text})
-			fmt.Fprintf(config, "\n  %s:\n    type: csv\n    file: %s.csv\n    time_column: time\n    attributes: [run, version, commit]\n    metrics:\n", t.name, t.name)
+			fmt.Fprintf(config, "\n  %s:\n    type: csv\n    file: %s.csv\n    time_column: time\n    attributes: [run, "+
+				"version, commit]\n    metrics:\n", t.name, t.name)
 			for _, f := range t.figures {
 				direction := -1 // lower is better
 				if f.Measure.HigherIsBetter {

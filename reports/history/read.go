@@ -137,7 +137,10 @@ var worst = []reports.Verdict{reports.Failed, reports.Empty, reports.Invalid, re
 
 func newRun(name string, r *reports.Run) Run {
 	e := &r.Environment
-	one := Run{Folder: name, Started: r.Started, Version: e.Version, Commit: e.Commit, Dirty: e.Dirty, Workload: r.Workload.Name, run: r}
+	one := Run{
+		Folder: name, Started: r.Started, Version: e.Version, Commit: e.Commit, Dirty: e.Dirty,
+		Workload: r.Workload.Name, run: r,
+	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		c.Timeline = nil // much memory, and nothing of it is shown

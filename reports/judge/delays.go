@@ -42,7 +42,8 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 	}
 	changed := worst > 1+delayMost
 	few := e.Started < reports.EnoughFor(0.99)
-	if stopped := seconds(e.Hiccups.Total) / max(c.Seconds, 1e-9); stopped > stoppedMost && (c.Arrivals == "closed" || few) {
+	if stopped := seconds(e.Hiccups.Total) / max(c.Seconds, 1e-9); stopped > stoppedMost &&
+		(c.Arrivals == "closed" || few) {
 		what, changed = "its process could not run for "+percent(stopped)+" of the phase", true
 	}
 	if dropped := share(d.Dropped, e.Started+d.Dropped); d.Dropped >= beyond && dropped > lateInvalid {
@@ -51,10 +52,12 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 	switch {
 	case !changed:
 		if delayed := share(d.Operations, e.Started); delayed > lateDoubt {
-			j.doubt(CodeLateStarts, "late starts: the client's own delays are in the response times of %.2f%% of the operations; p99.9 contains that", 100*delayed)
+			j.doubt(CodeLateStarts, "late starts: the client's own delays are in the response times of %.2f%% of the "+
+				"operations; p99.9 contains that", 100*delayed)
 		}
 	case blameless(c, e):
-		j.doubt(CodeLateStarts, "late starts: %s, by delays in this process; engine and client share the processors, so nobody can tell whose delays they are", what)
+		j.doubt(CodeLateStarts, "late starts: %s, by delays in this process; engine and client share the processors, so "+
+			"nobody can tell whose delays they are", what)
 	default:
 		j.because(reports.Invalid, CodeClientDelays,
 			"client late: %s; leave the machine alone, give the client more processors, or lower the rate", what)
@@ -73,7 +76,8 @@ func effect(count int64, reported, undelayed reports.Latency) (worst float64, wh
 		{"p99", reports.EnoughFor(0.99), reported.P99, undelayed.P99},
 	} {
 		if ratio := float64(q.reported) / max(1, float64(q.ideal)); count >= q.enough && ratio > worst {
-			worst, what = ratio, "without its own delays the "+q.name+" would be "+duration(q.ideal)+" and not "+duration(q.reported)
+			worst, what = ratio, "without its own delays the "+q.name+" would be "+duration(q.ideal)+
+				" and not "+duration(q.reported)
 		}
 	}
 	return worst, what
@@ -95,12 +99,13 @@ func blameless(c *reports.Cell, e *reports.Evidence) bool {
 
 // lag says where a store answers faster than the client's timer.
 func (j *Judgement) lag(c *reports.Cell) {
-	j.each(c, CodeClientLag, "waking up in time takes more than 20% of the median response time", func(o reports.Op) int64 {
-		if float64(o.Lag.P50) <= lagMost*float64(o.Response.P50) {
-			return 0
-		}
-		return o.Count
-	})
+	j.each(c, CodeClientLag, "waking up in time takes more than 20% of the median response time",
+		func(o reports.Op) int64 {
+			if float64(o.Lag.P50) <= lagMost*float64(o.Response.P50) {
+				return 0
+			}
+			return o.Count
+		})
 }
 
 // duration writes nanoseconds with three digits.

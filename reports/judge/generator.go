@@ -69,7 +69,8 @@ func (j *Judgement) rate(c *reports.Cell) {
 			o.Dropped, o.Due-o.Skipped-o.NoTarget, rate(o.Rate), rate(o.Achieved))
 	default:
 		j.because(reports.Overloaded, CodeBehind,
-			"only %s/s of the offered %s/s were carried out; engine and client together cannot do more", rate(o.Achieved), rate(o.Rate))
+			"only %s/s of the offered %s/s were carried out; engine and client together cannot do more",
+			rate(o.Achieved), rate(o.Rate))
 	}
 }
 
@@ -142,8 +143,9 @@ func (j *Judgement) generator(c *reports.Cell, e *reports.Evidence) {
 			100*queued, c.Client.Workers, slow(e))
 	}
 	if waits := share(e.LargeWaits, e.Started); c.Measured() && waits > lateInvalid {
-		j.doubt(CodeLargeWaits, "large messages: %s of the operations waited for the memory that others on large messages had, so fewer "+
-			"were under way than there are clients; GOMEMLIMIT=2GiB lets more of them be", percent(waits))
+		j.doubt(CodeLargeWaits, "large messages: %s of the operations waited for the memory that others on large messages "+
+			"had, so "+
+			"fewer were under way than there are clients; GOMEMLIMIT=2GiB lets more of them be", percent(waits))
 	}
 }
 

@@ -30,7 +30,8 @@ func ObjectiveCodes() []ObjectiveEntry {
 	return []ObjectiveEntry{
 		{CodeBeyondBound, reports.Missed, "The figure does not keep its bound."},
 		{CodeTooFew, reports.Unclear, "The figure keeps its bound, but rests on too few operations."},
-		{CodeClientDecides, reports.Unclear, "The cell is invalid, or the figure would keep its bound without the load generator's own delays."},
+		{CodeClientDecides, reports.Unclear, "The cell is invalid, or the figure would keep its bound without the load " +
+			"generator's own delays."},
 		{CodeNoFigure, reports.Unclear, "The cell has no such figure: for example, a closed loop has no lag."},
 		{CodeNoOperation, reports.NoSuch, "The model does not offer the operation."},
 	}
@@ -51,7 +52,9 @@ func Objectives(c *reports.Cell, all []reports.Objective) []reports.Attained {
 			}
 			c = c.Alone(s)
 		}
-		replaced := slices.ContainsFunc(all[i+1:], func(p reports.Objective) bool { return p.Holds(c) && p.Name() == o.Name() })
+		replaced := slices.ContainsFunc(all[i+1:], func(p reports.Objective) bool {
+			return p.Holds(c) && p.Name() == o.Name()
+		})
 		_, asked := c.Ops[o.Op]
 		if !o.Holds(c) || replaced || o.Op != "" && !asked && len(c.Ops) > 0 {
 			continue // another counts, or the phase does not have the operation
@@ -110,7 +113,8 @@ func value(o *reports.Objective, v float64, shown string) reports.Attained {
 // few is the same for a figure that takes so many operations and rests on n.
 func few(a reports.Attained, n, takes int64) reports.Attained {
 	if a.Verdict == reports.Met && n < takes {
-		a.Verdict, a.Code, a.Text = reports.Unclear, CodeTooFew, fmt.Sprintf("it takes %d operations to tell, and there were %d", takes, n)
+		a.Verdict, a.Code, a.Text = reports.Unclear, CodeTooFew,
+			fmt.Sprintf("it takes %d operations to tell, and there were %d", takes, n)
 	}
 	return a
 }
@@ -216,7 +220,8 @@ func (f *figures) time(c *reports.Cell, o *reports.Objective) reports.Attained {
 	if client := f.undelayed; a.Verdict == reports.Missed && kind == "" && client != nil &&
 		!o.Keeps(figureOf(f.response, which)) && o.Keeps(figureOf(client, which)) {
 		without := ended(figureOf(client, which))
-		a.Verdict, a.Code, a.Text = reports.Unclear, CodeClientDecides, "without the load generator's own delays it would be "+without
+		a.Verdict, a.Code, a.Text = reports.Unclear, CodeClientDecides,
+			"without the load generator's own delays it would be "+without
 	}
 	return a
 }

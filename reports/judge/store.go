@@ -27,8 +27,10 @@ const (
 // store says what a reader should know about the store.
 func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 	if h := e.Held; h != nil && h.Said > 0 {
-		if most := sizeMost * float64(h.Said); max(math.Abs(float64(h.Before-h.Said)), math.Abs(float64(h.After-h.Said))) > most {
-			j.doubt(CodeOtherSize, "other size: the phase began with %d messages and ended with %d, and the workload says %d; measure fewer operations, or ones that leave the size as it is",
+		if most := sizeMost * float64(h.Said); max(math.Abs(float64(h.Before-h.Said)),
+			math.Abs(float64(h.After-h.Said))) > most {
+			j.doubt(CodeOtherSize, "other size: the phase began with %d messages and ended with %d, and the workload says %d; "+
+				"measure fewer operations, or ones that leave the size as it is",
 				h.Before, h.After, h.Said)
 		}
 	}
@@ -37,18 +39,21 @@ func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 			duration(int64(t.From)), duration(int64(t.To)), change(t.Change), change(t.Low), change(t.High))
 	}
 	if c.Measured() && len(e.Windows) < trendWindows {
-		j.doubt(CodeShort, "short: %d whole windows, and it takes %d to tell whether the service time has a trend; measure longer",
+		j.doubt(CodeShort,
+			"short: %d whole windows, and it takes %d to tell whether the service time has a trend; measure longer",
 			len(e.Windows), trendWindows)
 	}
 	if !e.Settled {
-		j.doubt(CodeNotSettled, "not settled: the engine had not come to rest in the time allowed, or does not tell whether it had")
+		j.doubt(CodeNotSettled, "not settled: the engine had not come to rest in the time allowed, or does not tell "+
+			"whether it had")
 	}
 	if !e.Warm {
 		j.doubt(CodeNotWarm, "not warm: the warm-up had not become steady in the time allowed")
 	}
 	b, a := c.Before, c.Engines
 	if b != nil && a != nil && b.CompactionDebt >= 0 {
-		if grown := a.CompactionDebt - b.CompactionDebt; grown > debtGrows && float64(grown) > debtShare*float64(a.DiskBytes) {
+		if grown := a.CompactionDebt - b.CompactionDebt; grown > debtGrows &&
+			float64(grown) > debtShare*float64(a.DiskBytes) {
 			j.doubt(CodeDebtGrows, "not steady: compaction debt grew by %d MB", grown/1e6)
 		}
 	}
@@ -57,7 +62,8 @@ func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 	case a.DiskBytes == 0:
 		j.doubt(CodeInMemory, "in memory: nothing is on disk; the engine has not flushed its memtables")
 	case a.DiskBytes > 0 && a.DiskBytes < a.CacheBytes:
-		j.doubt(CodeInMemory, "in memory: the data set is %.2f of the block cache", float64(a.DiskBytes)/float64(a.CacheBytes))
+		j.doubt(CodeInMemory, "in memory: the data set is %.2f of the block cache",
+			float64(a.DiskBytes)/float64(a.CacheBytes))
 	}
 	if c.Client != nil && c.Seconds > 0 && seconds(c.Client.GCPauses) > gcMost*c.Seconds {
 		j.doubt(CodeGarbageCollection, "garbage collection: the process stood still for %v in all",
@@ -72,11 +78,13 @@ func (j *Judgement) lacking(c *reports.Cell) {
 		return
 	}
 	if o.Skipped > 0 {
-		j.doubt(CodeLighterLoad, "lighter load: the model lacks %s of the operations that were due, and they were left out; missing: replace-rate puts others in their place",
+		j.doubt(CodeLighterLoad, "lighter load: the model lacks %s of the operations that were due, and they were left "+
+			"out; missing: replace-rate puts others in their place",
 			percent(share(o.Skipped, o.Due)))
 	}
 	if o.Replaced > 0 {
-		j.doubt(CodeOtherMix, "other mix: %s of the operations are in place of those that the model lacks", percent(share(o.Replaced, o.Due)))
+		j.doubt(CodeOtherMix, "other mix: %s of the operations are in place of those that the model lacks",
+			percent(share(o.Replaced, o.Due)))
 	}
 }
 

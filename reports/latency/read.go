@@ -44,7 +44,8 @@ func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*h
 // that its histogram takes 50 MB.
 func ours(h *hdr.Histogram) bool {
 	d := h.SignificantFigures()
-	return h.LowestTrackableValue() == 1 && h.HighestTrackableValue() == int64(Highest) && (d == digits || d == digitsRough)
+	return h.LowestTrackableValue() == 1 && h.HighestTrackableValue() == int64(Highest) &&
+		(d == digits || d == digitsRough)
 }
 
 // longestLine bounds a line of a log. The fullest histogram of a recorder takes 350 KB.

@@ -30,7 +30,10 @@ const (
 	NumKinds     int  = iota
 )
 
-var kindNames = [NumKinds]string{"response", "service", "lag", "failed", "unknown", "delayed", "undelayed", "rest", "queued"}
+var kindNames = [NumKinds]string{
+	"response", "service", "lag", "failed", "unknown", "delayed", "undelayed",
+	"rest", "queued",
+}
 
 // String returns the kind's name in tags and results.
 func (k Kind) String() string { return kindNames[k] }

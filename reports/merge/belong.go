@@ -32,7 +32,8 @@ func belong(sources []Source) error {
 			return fmt.Errorf("%w: %s holds an audit alone", ErrApart, s.Name)
 		}
 		if d := differences(first.Run, s.Run); len(d) > 0 {
-			return fmt.Errorf("%w: %s and %s are not shards of one run: they differ in %s", ErrApart, first.Name, s.Name, strings.Join(d, "; "))
+			return fmt.Errorf("%w: %s and %s are not shards of one run: they differ in %s", ErrApart, first.Name,
+				s.Name, strings.Join(d, "; "))
 		}
 	}
 	of := first.Run.Shard.Of
@@ -54,7 +55,8 @@ func belong(sources []Source) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%w: of %d shards there are %d: shard %s is missing", ErrApart, of, len(have), strings.Join(missing, ", "))
+		return fmt.Errorf("%w: of %d shards there are %d: shard %s is missing", ErrApart, of,
+			len(have), strings.Join(missing, ", "))
 	}
 	return nil
 }

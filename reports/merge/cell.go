@@ -214,8 +214,12 @@ func cost(parts []reports.Op, n int64) reports.StoreCost {
 		return math.Sqrt(squares / float64(n-1))
 	}
 	sum.CallsDeviation = deviation(func(s reports.StoreCost) (float64, float64) { return s.Calls, s.CallsDeviation })
-	sum.RowsDeviation = deviation(func(s reports.StoreCost) (float64, float64) { return s.RowsRead + s.RowsWritten, s.RowsDeviation })
-	sum.BytesDeviation = deviation(func(s reports.StoreCost) (float64, float64) { return s.BytesRead + s.BytesWritten, s.BytesDeviation })
+	sum.RowsDeviation = deviation(func(s reports.StoreCost) (float64, float64) {
+		return s.RowsRead + s.RowsWritten, s.RowsDeviation
+	})
+	sum.BytesDeviation = deviation(func(s reports.StoreCost) (float64, float64) {
+		return s.BytesRead + s.BytesWritten, s.BytesDeviation
+	})
 	return sum
 }
 

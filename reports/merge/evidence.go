@@ -46,7 +46,8 @@ func (m *Merged) evidence(c *reports.Cell, parts []*reports.Cell) *reports.Evide
 		if e == nil {
 			return nil
 		}
-		sum.InProcess, sum.Beside, sum.Discards = sum.InProcess || e.InProcess, sum.Beside || e.Beside, sum.Discards || e.Discards
+		sum.InProcess, sum.Beside = sum.InProcess || e.InProcess, sum.Beside || e.Beside
+		sum.Discards = sum.Discards || e.Discards
 		sum.Settled, sum.Warm = sum.Settled && e.Settled, sum.Warm && e.Warm
 		if e.NotCold != "" {
 			sum.NotCold = e.NotCold
@@ -135,9 +136,13 @@ func windows(parts []*reports.Cell) (service []float64, lags []int64) {
 
 // engine is the state of the engine. Shards that have it in common all saw the same: it is
 // what the first saw. Stores of their own are added up.
-func engine(parts []*reports.Cell, e *reports.Evidence, of func(*reports.Cell) *reports.EngineInfo) *reports.EngineInfo {
+func engine(
+	parts []*reports.Cell, e *reports.Evidence, of func(*reports.Cell) *reports.EngineInfo,
+) *reports.EngineInfo {
 	first := of(parts[0])
-	if first == nil || e == nil || !e.InProcess || slices.ContainsFunc(parts, func(p *reports.Cell) bool { return of(p) == nil }) {
+	if first == nil || e == nil || !e.InProcess || slices.ContainsFunc(parts, func(p *reports.Cell) bool {
+		return of(p) == nil
+	}) {
 		return first
 	}
 	sum := *first

@@ -132,7 +132,8 @@ func (m *Merged) cells(sources []Source) error {
 	var cells []reports.Cell
 	for _, k := range order {
 		if got := parts[k]; len(got) != len(sources) {
-			return fmt.Errorf("%w: only %s of %d shards carried out %s on %s, phase %s, trial %d; a shard that was interrupted or could not go on is no part of a whole",
+			return fmt.Errorf("%w: only %s of %d shards carried out %s on %s, phase %s, trial %d; a shard that was "+
+				"interrupted or could not go on is no part of a whole",
 				ErrApart, shardsOf(got), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
 		}
 		c := m.cell(parts[k])
@@ -186,7 +187,8 @@ func (all histograms) add(s *Source) error {
 				found = h.TotalCount()
 			}
 			if n := counts[op]; found != n {
-				return fmt.Errorf("%w: the latency log of %s has %d of the %d operations %s of %s; without the others there are no percentiles of the union",
+				return fmt.Errorf("%w: the latency log of %s has %d of the %d operations %s of %s; without the others there are "+
+					"no percentiles of the union",
 					ErrApart, s.Name, found, n, op, c.Key)
 			}
 		}

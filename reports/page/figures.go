@@ -55,7 +55,9 @@ type column struct {
 func columnsOf(s *reports.Section, n reports.Names) []column {
 	var cs []column
 	for _, c := range s.Cells {
-		at := slices.IndexFunc(cs, func(o column) bool { return o.cells[0].Model == c.Model && o.cells[0].Engine == c.Engine })
+		at := slices.IndexFunc(cs, func(o column) bool {
+			return o.cells[0].Model == c.Model && o.cells[0].Engine == c.Engine
+		})
 		if at < 0 {
 			at, cs = len(cs), append(cs, column{name: n.Part(c.Model, c.Engine)})
 		}
@@ -129,7 +131,8 @@ func newTable(r *reports.Run, s *reports.Section, cs []column) table {
 	if troubled {
 		t.Head = append(t.Head, head{"failed", "known not to be applied"}, head{"unknown", "timed out: applied or not"})
 	}
-	t.Head = append(t.Head, head{"rate/s", "operations that were ok a second"}, head{"own", "what mailbench and the model cost by themselves"})
+	t.Head = append(t.Head, head{"rate/s", "operations that were ok a second"},
+		head{"own", "what mailbench and the model cost by themselves"})
 	for _, op := range s.Ops {
 		g := group{Op: op}
 		var lacking []string
@@ -142,7 +145,8 @@ func newTable(r *reports.Run, s *reports.Section, cs []column) table {
 				lacking = append(lacking, c.name)
 			default:
 				g.Rows = append(g.Rows, row{
-					Name: c.name, Trouble: c.trouble(), Values: c.values(r, op, o, several, troubled), Remarks: strings.Join(o.Remarks, "; "),
+					Name: c.name, Trouble: c.trouble(), Values: c.values(r, op, o, several, troubled),
+					Remarks: strings.Join(o.Remarks, "; "),
 				})
 			}
 		}
@@ -175,7 +179,8 @@ func (c *column) values(r *reports.Run, op string, o *reports.Trials, several, t
 	}
 	text(strconv.FormatInt(o.Count, 10))
 	if troubled {
-		vs = append(vs, value{strconv.FormatInt(o.Failed, 10), o.Failed > 0}, value{strconv.FormatInt(o.Unknown, 10), o.Unknown > 0})
+		vs = append(vs, value{strconv.FormatInt(o.Failed, 10), o.Failed > 0},
+			value{strconv.FormatInt(o.Unknown, 10), o.Unknown > 0})
 	}
 	figure(units.Amount(o.Rate))
 	own := "-"

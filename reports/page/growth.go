@@ -104,12 +104,16 @@ func newGrowthChart(s *reports.Sweep, row *reports.Grown, n reports.Names, colou
 				continue
 			}
 			points.add(x(p.Size), y(p.Value))
-			ch.Dots = append(ch.Dots, dot{x(p.Size), y(p.Value), of.Series, name + " at " + units.OneLine(p.Point) + ": " + row.Figure.Text(p.Value), false})
+			ch.Dots = append(ch.Dots, dot{
+				x(p.Size), y(p.Value), of.Series,
+				name + " at " + units.OneLine(p.Point) + ": " + row.Figure.Text(p.Value), false,
+			})
 		}
 		of.Segments = points.drawn()
 		ch.Lines = append(ch.Lines, of)
 		said = append(said, name+" "+m.Text())
 	}
-	ch.Summary = fmt.Sprintf("%s of %s against %s: %s.", row.Figure, row.Op, units.OneLine(s.Path), strings.Join(said, ", "))
+	ch.Summary = fmt.Sprintf("%s of %s against %s: %s.", row.Figure, row.Op,
+		units.OneLine(s.Path), strings.Join(said, ", "))
 	return &ch
 }

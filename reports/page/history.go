@@ -46,7 +46,10 @@ func History(w io.Writer, h *history.History, asked bool) error {
 	for i := range h.Series {
 		s := &h.Series[i]
 		v.Runs += len(s.Runs)
-		p := historyPart{Series: s, ID: anchor("series", i), Title: "Runs of workload " + s.Runs[0].Workload, Untested: s.Untested()}
+		p := historyPart{
+			Series: s, ID: anchor("series", i),
+			Title: "Runs of workload " + s.Runs[0].Workload, Untested: s.Untested(),
+		}
 		if len(h.Series) > 1 {
 			p.Title = fmt.Sprintf("Series %d: runs of workload %s", s.Number, s.Runs[0].Workload)
 		}
@@ -99,7 +102,9 @@ func (p *historyPart) draw(asked bool) {
 }
 
 // newTrendChart draws figures from run to run, from 0 up, with a mark where one changed.
-func newTrendChart(title string, figures []*history.Figure, runs int, name func(*history.Figure) string, series func(string) int) chart {
+func newTrendChart(
+	title string, figures []*history.Figure, runs int, name func(*history.Figure) string, series func(string) int,
+) chart {
 	ch := newChart(title, "run", chartHeight)
 	x := func(run int) float64 {
 		return ch.Left + (float64(run)+0.5)/float64(runs)*(ch.Right-ch.Left)
@@ -146,7 +151,8 @@ func newTrendChart(title string, figures []*history.Figure, runs int, name func(
 		ch.Lines = append(ch.Lines, line{n, series(n), append(points.drawn(), brackets...)})
 		for _, c := range f.Changes {
 			ch.Marks = append(ch.Marks, mark{(x(c.Run-1) + x(c.Run)) / 2, ""})
-			said := fmt.Sprintf("%s from run %d on: %s -> %s, %s.", n, c.Run+1, f.Measure.Text(c.Before), f.Measure.Text(c.After), c.Why())
+			said := fmt.Sprintf("%s from run %d on: %s -> %s, %s.", n, c.Run+1, f.Measure.Text(c.Before),
+				f.Measure.Text(c.After), c.Why())
 			ch.Said = append(ch.Said, said)
 			ch.Summary += " " + said
 		}

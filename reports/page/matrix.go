@@ -48,7 +48,8 @@ type matrixCell struct {
 
 func newMatrix(p *reports.OverviewPart) matrix {
 	m := matrix{
-		Phase: p.Phase, Load: p.Load, Durability: p.Durability, Trials: p.Trials, Columns: p.Columns, Alone: p.Alone, Nobody: strings.Join(p.Nobody, ", "),
+		Phase: p.Phase, Load: p.Load, Durability: p.Durability, Trials: p.Trials, Columns: p.Columns, Alone: p.Alone,
+		Nobody: strings.Join(p.Nobody, ", "),
 	}
 	for i := range p.Rows {
 		row := &p.Rows[i]

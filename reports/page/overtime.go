@@ -36,7 +36,9 @@ const (
 )
 
 var timeLegend = []line{
-	{Name: "ok", Series: seriesOK}, {Name: "failed", Series: seriesFailed}, {Name: "of unknown outcome", Series: seriesUnknown},
+	{Name: "ok", Series: seriesOK},
+	{Name: "failed", Series: seriesFailed},
+	{Name: "of unknown outcome", Series: seriesUnknown},
 }
 
 var latencyLegend = []line{
@@ -229,12 +231,19 @@ func (a *axes) outcomes(ps []phaseTime) chart {
 			failed, unknown = failed+in.Failed, unknown+in.Unknown
 		}
 	}
-	ch.Lines = []line{{"ok", seriesOK, trace(&ch, ps, y, func(in *reports.Interval) float64 { return in.PerSecond(in.OK) })}}
+	ch.Lines = []line{{"ok", seriesOK, trace(&ch, ps, y, func(in *reports.Interval) float64 {
+		return in.PerSecond(in.OK)
+	})}}
 	if failed > 0 {
-		ch.Lines = append(ch.Lines, line{"failed", seriesFailed, trace(&ch, ps, y, func(in *reports.Interval) float64 { return in.PerSecond(in.Failed) })})
+		ch.Lines = append(ch.Lines, line{"failed", seriesFailed, trace(&ch, ps, y, func(in *reports.Interval) float64 {
+			return in.PerSecond(in.Failed)
+		})})
 	}
 	if unknown > 0 {
-		ch.Lines = append(ch.Lines, line{"of unknown outcome", seriesUnknown, trace(&ch, ps, y, func(in *reports.Interval) float64 { return in.PerSecond(in.Unknown) })})
+		ch.Lines = append(ch.Lines, line{
+			"of unknown outcome", seriesUnknown,
+			trace(&ch, ps, y, func(in *reports.Interval) float64 { return in.PerSecond(in.Unknown) }),
+		})
 	}
 	ch.Summary = fmt.Sprintf("Operations a second over time: %d failed, %d of unknown outcome.", failed, unknown)
 	return ch

@@ -57,7 +57,8 @@ const HeadSize = 1024
 // an older one.
 func Ours(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("<!DOCTYPE html>")) &&
-		(bytes.Contains(head, []byte(`<meta name="generator" content="mailbench report">`)) || bytes.Contains(head, []byte("<title>mailbench: ")))
+		(bytes.Contains(head, []byte(`<meta name="generator" content="mailbench report">`)) ||
+			bytes.Contains(head, []byte("<title>mailbench: ")))
 }
 
 // Write writes a page of one run, or of several.

@@ -23,7 +23,9 @@ const opsTogether = 6
 
 // newPercentileCharts draws a chart of each operation that two or more models offer. The
 // operations of a single model share charts.
-func newPercentileCharts(s *reports.Section, curves []reports.Curve, n reports.Names, colours *palette) percentileCharts {
+func newPercentileCharts(
+	s *reports.Section, curves []reports.Curve, n reports.Names, colours *palette,
+) percentileCharts {
 	var p percentileCharts
 	if curves = ofSection(s, curves); len(curves) == 0 {
 		return p
@@ -83,14 +85,18 @@ func ofSection(s *reports.Section, curves []reports.Curve) []reports.Curve {
 
 // newPercentileChart draws curves on HdrHistogram's axis, on which 90, 99 and 99.9% are
 // equally far apart. It ends at that many nines.
-func newPercentileChart(title string, curves []reports.Curve, nines float64, name func(*reports.Curve) string, series func(string) int) chart {
+func newPercentileChart(
+	title string, curves []reports.Curve, nines float64, name func(*reports.Curve) string, series func(string) int,
+) chart {
 	ch := newChart(title, "percentile", chartHeight)
 	ch.drawPercentiles(curves, nines, name, series)
 	return ch
 }
 
 // drawPercentiles draws the curves.
-func (ch *chart) drawPercentiles(curves []reports.Curve, nines float64, name func(*reports.Curve) string, series func(string) int) {
+func (ch *chart) drawPercentiles(
+	curves []reports.Curve, nines float64, name func(*reports.Curve) string, series func(string) int,
+) {
 	least, most := int64(math.MaxInt64), int64(1)
 	for i := range curves {
 		for _, p := range curves[i].Points {
@@ -118,7 +124,8 @@ func (ch *chart) drawPercentiles(curves []reports.Curve, nines float64, name fun
 		if at := slices.IndexFunc(c.Points, func(p reports.Point) bool { return p.Percentile >= 50 }); at >= 0 {
 			median = c.Points[at]
 		}
-		ends = append(ends, fmt.Sprintf("%s: median %s, slowest %s", n, units.Duration(float64(median.Nanoseconds)), units.Duration(float64(last.Nanoseconds))))
+		ends = append(ends, fmt.Sprintf("%s: median %s, slowest %s", n, units.Duration(float64(median.Nanoseconds)),
+			units.Duration(float64(last.Nanoseconds))))
 	}
 	ch.Summary = "Latency of " + ch.Title + " by percentile. " + strings.Join(ends, "; ") + "."
 }

@@ -67,8 +67,10 @@ type cellView struct {
 func newRunView(s *Source) *runView {
 	r, n, all := s.Run, reports.NamesIn(s.Run), reports.Sections(s.Run)
 	v := &runView{
-		Run: r, Repeat: repeat(s.Name), Overview: r.Overview(), TooFew: reports.TooFew(all), Regime: reports.Regime(all, n), Floors: reports.Floors(r),
-		Strips: newStrips(r, n, afterLoad), TimeLegend: timeLegend, DelayLegend: latencyLegend, Operations: glossary.Operations(), Columns: glossary.Columns(),
+		Run: r, Repeat: repeat(s.Name), Overview: r.Overview(), TooFew: reports.TooFew(all),
+		Regime: reports.Regime(all, n), Floors: reports.Floors(r),
+		Strips: newStrips(r, n, afterLoad), TimeLegend: timeLegend, DelayLegend: latencyLegend,
+		Operations: glossary.Operations(), Columns: glossary.Columns(),
 	}
 	v.facts(s)
 	if len(v.Overview.Verdicts) == 0 && len(r.Cells) > 0 {
@@ -141,7 +143,9 @@ func modelsOf(r *reports.Run) []string {
 	return names
 }
 
-func newPhaseView(r *reports.Run, s *reports.Section, n reports.Names, curves []reports.Curve, colours *palette) phaseView {
+func newPhaseView(
+	r *reports.Run, s *reports.Section, n reports.Names, curves []reports.Curve, colours *palette,
+) phaseView {
 	first := s.Cells[0]
 	p := phaseView{Phase: first.Where(), Load: first.Load(), Durability: first.Durability, Achieved: s.AchievedRates(n)}
 	if len(s.Ops) == 0 {

@@ -266,7 +266,10 @@ func newTrend(title string, course []float64) *chart {
 	if known < trendLeast || most <= 0 {
 		return nil
 	}
-	c := &chart{Width: trendWidth, Height: trendHeight, Left: 3, Right: trendWidth - 3, Top: 3, Bottom: trendHeight - 2, Summary: "Trend of " + title}
+	c := &chart{
+		Width: trendWidth, Height: trendHeight, Left: 3, Right: trendWidth - 3, Top: 3,
+		Bottom: trendHeight - 2, Summary: "Trend of " + title,
+	}
 	var points polyline
 	for i, v := range course {
 		if math.IsNaN(v) {

@@ -38,7 +38,12 @@ func newWaiting(cs []column, ops []string) waiting {
 		return w
 	}
 	w.Head = []head{
-		{"service p50", ""}, {"response p50", ""}, {"lag p50", ""}, {"service p99", ""}, {"response p99", ""}, {"lag p99", ""},
+		{"service p50", ""},
+		{"response p50", ""},
+		{"lag p50", ""},
+		{"service p99", ""},
+		{"response p99", ""},
+		{"lag p99", ""},
 	}
 	for i := range cs {
 		c := &cs[i]
@@ -64,7 +69,10 @@ func newWaiting(cs []column, ops []string) waiting {
 			y := ch.Top + rowHeight*(float64(n)+0.5)
 			ch.Y = append(ch.Y, tick{y, shortened(op, opMargin)})
 			if percentile(o, o.Service.P50, 0.5) != "-" {
-				ch.Pairs = append(ch.Pairs, pair{y, x.at(float64(o.Service.P50)), x.at(float64(o.Response.P50)), seriesP50, op + " p50"})
+				ch.Pairs = append(ch.Pairs, pair{
+					y, x.at(float64(o.Service.P50)), x.at(float64(o.Response.P50)),
+					seriesP50, op + " p50",
+				})
 			}
 			r := row{Name: op + ", " + c.name}
 			add := func(p float64, service, response, lag int64) {
@@ -75,12 +83,16 @@ func newWaiting(cs []column, ops []string) waiting {
 			add(0.5, o.Service.P50, o.Response.P50, o.Lag.P50)
 			add(0.99, o.Service.P99, o.Response.P99, o.Lag.P99)
 			if percentile(o, o.Service.P99, 0.99) != "-" {
-				ch.Pairs = append(ch.Pairs, pair{y, x.at(float64(o.Service.P99)), x.at(float64(o.Response.P99)), seriesP99, op + " p99"})
+				ch.Pairs = append(ch.Pairs, pair{
+					y, x.at(float64(o.Service.P99)), x.at(float64(o.Response.P99)),
+					seriesP99, op + " p99",
+				})
 			}
 			w.Rows = append(w.Rows, r)
 		}
 		if len(shown) > 0 {
-			ch.Summary = fmt.Sprintf("Service and response times of %s, by operation. The numbers are in the table below.", c.name)
+			ch.Summary = fmt.Sprintf("Service and response times of %s, by operation. The numbers are in the table below.",
+				c.name)
 			w.Charts = append(w.Charts, ch)
 		}
 	}

@@ -45,7 +45,8 @@ func Claim(path string) (*Folder, error) {
 		return f, nil
 	}
 	f.lock = lock
-	if err := private.WriteFile(filepath.Join(path, Mark), []byte("mailbench removes this folder when its run ends.\n")); err != nil {
+	if err := private.WriteFile(filepath.Join(path, Mark),
+		[]byte("mailbench removes this folder when its run ends.\n")); err != nil {
 		return nil, errors.Join(fmt.Errorf("mark %s: %w", path, err), lock.Close())
 	}
 	return f, nil

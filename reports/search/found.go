@@ -44,7 +44,8 @@ func Judge(c *reports.Cell) (reports.StepVerdict, string) {
 		return reports.StepBroken, reason
 	}
 	if o := c.Offered; o != nil && o.LastStart-o.Span > max(behindShare*o.Span, behindLeast) {
-		return reports.StepBroken, fmt.Sprintf("operations were behind by %s at the end", units.Duration(1e9*(o.LastStart-o.Span)))
+		return reports.StepBroken, fmt.Sprintf("operations were behind by %s at the end",
+			units.Duration(1e9*(o.LastStart-o.Span)))
 	}
 	for _, a := range c.Objectives {
 		if a.Code == judge.CodeClientDecides {
@@ -52,7 +53,8 @@ func Judge(c *reports.Cell) (reports.StepVerdict, string) {
 		}
 	}
 	if o := c.Offered; o != nil && float64(o.NoTarget) > lacking*float64(o.Due) {
-		return reports.StepUnclear, fmt.Sprintf("%d of %d operations found no live message to work on: the load was lighter than the rate says", o.NoTarget, o.Due)
+		return reports.StepUnclear, fmt.Sprintf("%d of %d operations found no live message to work on: the load was "+
+			"lighter than the rate says", o.NoTarget, o.Due)
 	}
 	for _, a := range c.Objectives {
 		if a.Verdict == reports.Unclear {
@@ -84,10 +86,12 @@ func Found(s *reports.Search) reports.SearchResult {
 	case high == nil && low.verdict() == reports.StepHeld:
 		f.Limit, f.Text = reports.LimitMaxRate, least+": the search ends at --max-rate"
 	case low != nil && low.verdict() == reports.StepUnclear:
-		f.Limit, f.Text = reports.LimitUnclear, fmt.Sprintf("cannot tell: nothing was missed at %s, but %s", perSecond(low.rate), last(s, low.rate, reports.StepUnclear))
+		f.Limit, f.Text = reports.LimitUnclear, fmt.Sprintf("cannot tell: nothing was missed at %s, but %s",
+			perSecond(low.rate), last(s, low.rate, reports.StepUnclear))
 	case sharedMachine(s, high.rate):
 		f.Limit = reports.LimitMachine
-		f.Text = fmt.Sprintf("%s: at %s engine and client together fill the processors that they share (%s)", least, perSecond(high.rate), why(s, high))
+		f.Text = fmt.Sprintf("%s: at %s engine and client together fill the processors that they share (%s)", least,
+			perSecond(high.rate), why(s, high))
 	case high.verdict() == reports.StepClient:
 		f.Limit = reports.LimitClient
 		f.Text = fmt.Sprintf("%s: the client is the limit: at %s %s", least, perSecond(high.rate), why(s, high))
@@ -96,7 +100,8 @@ func Found(s *reports.Search) reports.SearchResult {
 		f.Text = fmt.Sprintf("no rate held: at %s %s", perSecond(high.rate), why(s, high))
 	default:
 		f.Limit, f.High = reports.LimitStore, max(high.rate, sureHigh(all, high))
-		f.Text = fmt.Sprintf("%s ± %s: %s held in %d of %d measurements; at %s %s", perSecond((f.Low+f.High)/2), units.Amount((f.High-f.Low)/2),
+		f.Text = fmt.Sprintf("%s ± %s: %s held in %d of %d measurements; at %s %s", perSecond((f.Low+f.High)/2),
+			units.Amount((f.High-f.Low)/2),
 			perSecond(low.rate), low.good(), low.good()+low.bad(), perSecond(high.rate), why(s, high))
 	}
 	f.Text += partly(s, f.Rate)

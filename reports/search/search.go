@@ -74,7 +74,9 @@ func tallies(steps []reports.SearchStep) []tally {
 	var all []tally
 	for i := range steps {
 		s := &steps[i]
-		at, found := slices.BinarySearchFunc(all, s.Rate, func(t tally, rate float64) int { return cmp.Compare(t.rate, rate) })
+		at, found := slices.BinarySearchFunc(all, s.Rate, func(t tally, rate float64) int {
+			return cmp.Compare(t.rate, rate)
+		})
 		if !found {
 			all = slices.Insert(all, at, tally{rate: s.Rate})
 		}
@@ -139,7 +141,8 @@ func Next(s *reports.Search) (rate float64, ok bool) {
 		}
 		return high.rate, high.bad() < twice
 	}
-	if between := rounded(math.Sqrt(low.rate * high.rate)); high.rate/low.rate-1 > precision(s, low) && between > low.rate && between < high.rate {
+	if between := rounded(math.Sqrt(low.rate * high.rate)); high.rate/low.rate-1 > precision(s, low) &&
+		between > low.rate && between < high.rate {
 		return between, true
 	}
 	switch {

@@ -39,7 +39,10 @@ func tableNode(t *schemas.Table, k Kind) *node {
 	n.draw = func(sc *scene, n *node) {
 		sc.rect(rect{n.x, n.y, n.w, n.h, "box", 4})
 		sc.rect(rect{n.x, n.y, n.w, bandH, "band", 4})
-		sc.text(text{x: n.x + n.w/2, y: n.y + 20, room: n.w - 2*inside, font: headFont, middle: true, class: italic(t.Addition != ""), s: title})
+		sc.text(text{
+			x: n.x + n.w/2, y: n.y + 20, room: n.w - 2*inside, font: headFont, middle: true,
+			class: italic(t.Addition != ""), s: title,
+		})
 		y := n.y + bandH
 		if note != "" {
 			sc.text(text{x: n.x + n.w/2, y: y + 15, room: n.w - 2*inside, font: wordFont, middle: true, class: "soft", s: note})
@@ -52,7 +55,10 @@ func tableNode(t *schemas.Table, k Kind) *node {
 			y += rowH
 			sc.text(text{x: n.x + inside, y: y - 3, room: names, font: nameFont, class: italic(l.added), s: l.name})
 			if k == Physical && l.typ != "" {
-				sc.text(text{x: n.x + inside + names + inside, y: y - 3, room: types - inside, font: nameFont, class: "soft", s: l.typ})
+				sc.text(text{
+					x: n.x + inside + names + inside, y: y - 3, room: types - inside, font: nameFont,
+					class: "soft", s: l.typ,
+				})
 			}
 			if l.part != "" {
 				sc.text(text{x: n.x + n.w - inside, y: y - 3, room: parts, font: nameFont, end: true, class: "part", s: l.part})

@@ -6,7 +6,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-const symbols = "K partition key; C↑ C↓ clustering column, ascending or descending; S static; IDX secondary index; ++ counter; " +
+const symbols = "K partition key; C↑ C↓ clustering column, ascending or descending; S static; IDX secondary index; " +
+	"++ counter; " +
 	"{…} set; […] list; <…> map; †: an addition that the source document does not have."
 
 // chebotko draws the tables that the workflow reads, each to the right of the one
@@ -79,7 +80,10 @@ func (sc *scene) rest(nodes []*node, y int) int {
 	if len(nodes) == 0 {
 		return y
 	}
-	sc.text(text{x: margin, y: y, room: sc.w - 2*margin, font: labelFont, class: "soft", s: "Tables that the workflow does not read"})
+	sc.text(text{
+		x: margin, y: y, room: sc.w - 2*margin, font: labelFont, class: "soft",
+		s: "Tables that the workflow does not read",
+	})
 	y = ceil(y) + grid
 	x, low := margin, y
 	for _, n := range nodes {
@@ -109,7 +113,8 @@ func (sc *scene) legend(qs []*Query, y int) int {
 	for _, q := range qs {
 		sc.text(text{x: margin, y: y, room: labels, font: labelFont, class: "part", s: q.Label})
 		sc.text(text{x: x, y: y, room: names, font: codeFont, s: q.Pattern.Name})
-		y = sc.paragraph(at, y, room, codeFont, "", q.Pattern.Kind.String()+" "+q.Pattern.Table.Name+": "+Predicate(q.Pattern))
+		y = sc.paragraph(at, y, room, codeFont, "", q.Pattern.Kind.String()+" "+q.Pattern.Table.Name+
+			": "+Predicate(q.Pattern))
 		y = sc.paragraph(at, y, room, wordFont, "soft", withoutLabel(q)) + 4
 	}
 	return y + 4

@@ -37,7 +37,8 @@ const (
 var Kinds = []string{string(Logical), string(Physical), string(Workflow)}
 
 // ErrNoWorkflow is the error for a workflow diagram of a schema that declares none.
-var ErrNoWorkflow = errors.New("the schema declares no workflow; add one after its patterns, such as workflow: {folders: page, page: message}")
+var ErrNoWorkflow = errors.New("the schema declares no workflow; add one after its patterns, such as workflow: " +
+	"{folders: page, page: message}")
 
 // SVG writes the diagram as an SVG document with colours for light and dark pages.
 func SVG(w io.Writer, s *schemas.Schema, k Kind) error {

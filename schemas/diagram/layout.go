@@ -195,7 +195,8 @@ func (e *edge) way(labelW int) polyline {
 	case e.next():
 		points = append(points, point{e.leave, e.fromY}, point{e.leave, y})
 	default:
-		points = append(points, point{e.leave, e.fromY}, point{e.leave, e.channel}, point{e.reach, e.channel}, point{e.reach, y})
+		points = append(points, point{e.leave, e.fromY}, point{e.leave, e.channel},
+			point{e.reach, e.channel}, point{e.reach, y})
 	}
 	return polyline{points: append(points, point{e.to.end(labelW), y}), head: labelW == 0}
 }

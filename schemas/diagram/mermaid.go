@@ -71,7 +71,8 @@ func mermaidTables(w io.Writer, s *schemas.Schema, k Kind) {
 
 func mermaidWorkflow(w io.Writer, qs []*Query) {
 	for i, q := range qs {
-		fmt.Fprintf(w, "  q%d[\"<b>%s %s</b><br/>%s %s\"]\n", i, q.Label, entities(q.Pattern.Name), q.Pattern.Kind, entities(q.Pattern.Table.Name))
+		fmt.Fprintf(w, "  q%d[\"<b>%s %s</b><br/>%s %s\"]\n", i, q.Label, entities(q.Pattern.Name), q.Pattern.Kind,
+			entities(q.Pattern.Table.Name))
 	}
 	for i, q := range qs {
 		for _, b := range q.Before {

@@ -49,7 +49,8 @@ func Queries(s *schemas.Schema) []*Query {
 		}
 	}
 	slices.SortStableFunc(qs, func(a, b *Query) int {
-		return cmp.Or(cmp.Compare(a.Depth, b.Depth), cmp.Compare(len(a.Label), len(b.Label)), strings.Compare(a.Label, b.Label))
+		return cmp.Or(cmp.Compare(a.Depth, b.Depth), cmp.Compare(len(a.Label), len(b.Label)),
+			strings.Compare(a.Label, b.Label))
 	})
 	return qs
 }

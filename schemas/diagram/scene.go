@@ -71,15 +71,18 @@ func leading(f font) int { return f.size * 4 / 3 }
 // write writes the scene as SVG.
 func (sc *scene) write(out io.Writer) error {
 	w := bufio.NewWriter(out)
-	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`+"\n", sc.w, sc.h, sc.w, sc.h)
+	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`+"\n",
+		sc.w, sc.h, sc.w, sc.h)
 	fmt.Fprintf(w, "<title>%s</title>\n<desc>%s</desc>\n", escape(sc.title), escape(sc.desc))
 	if sc.inline == "" {
 		fmt.Fprintf(w, "<style>\n%s</style>\n", style)
 	}
-	fmt.Fprintf(w, `<marker id="%s" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path class="head" d="M0,0.5 L8,4 L0,7.5 Z"/></marker>`+"\n", sc.headID())
+	fmt.Fprintf(w,
+		`<marker id="%s" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path class="head" d="M0,0.5 L8,4 L0,7.5 Z"/></marker>`+"\n", sc.headID())
 	fmt.Fprintf(w, `<rect class="page" width="%d" height="%d"/>`+"\n", sc.w, sc.h)
 	for _, r := range sc.rects {
-		fmt.Fprintf(w, `<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="%d"/>`+"\n", r.class, r.x, r.y, r.w, r.h, r.round)
+		fmt.Fprintf(w, `<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="%d"/>`+"\n", r.class, r.x, r.y, r.w,
+			r.h, r.round)
 	}
 	for _, l := range sc.lines {
 		l.write(w, sc.headID())

@@ -118,7 +118,10 @@ func (w *writer) partitions(r *Report) {
 			g.Table, g.Each, count(g.Count[0]), bytes(g.Median[0].Bytes), bytes(g.P999[0].Bytes), bytes(g.Largest[0].Bytes),
 		})
 		p := g.Largest[last]
-		largest = append(largest, []string{g.Table, g.Each, bytes(p.Bytes), count(p.Rows), count(p.Cells), count(p.Tombstones)})
+		largest = append(largest, []string{
+			g.Table, g.Each, bytes(p.Bytes), count(p.Rows),
+			count(p.Cells), count(p.Tombstones),
+		})
 	}
 	w.table(2, sizes)
 	w.table(2, largest)

@@ -20,7 +20,8 @@ func indexRules() []*Rule {
 		},
 	}, {
 		ID: "index-is-key", Severity: Warning,
-		Doc:    "The columns of an index are the first ones of the primary key, in its order. The key finds the same rows in the same order, and every write keeps the index up to date for nothing.",
+		Doc: "The columns of an index are the first ones of the primary key, in its order. The key finds the same rows " +
+			"in the same order, and every write keeps the index up to date for nothing.",
 		Source: judgement,
 		Do:     "Remove the index, and let its patterns read by the key.",
 		check: func(c *checker) {

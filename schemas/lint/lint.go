@@ -60,7 +60,8 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 	}
 	found = append(found, unmatched(s, matched, o.Numbers != nil)...)
 	slices.SortStableFunc(found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Column, b.Pos.Column))
 	})
 	r.Findings = found
 	return r, nil

@@ -61,7 +61,9 @@ func unique(t *schemas.Table, c *schemas.Column) bool {
 	}
 	return slices.ContainsFunc(t.Rows, func(r *schemas.Rows) bool {
 		return r.Each == "user" && r.Partition == "user" && slices.ContainsFunc(r.Sizes, func(size schemas.ColumnSize) bool {
-			return size.Column == c && slices.ContainsFunc(size.Bytes, func(t schemas.Term) bool { return t.Quantity == "address" })
+			return size.Column == c && slices.ContainsFunc(size.Bytes, func(t schemas.Term) bool {
+				return t.Quantity == "address"
+			})
 		})
 	})
 }

@@ -50,7 +50,8 @@ func (p *phase) take(from, to time.Time, last bool) error {
 	if p.Stream.Open() {
 		p.learn()
 	}
-	p.timeline.add(ops[:workloads.NumOps], p.streamIntervals(ticked, p.timeline.scratch()), p.reported(), from.Sub(p.began), to.Sub(p.began), last)
+	p.timeline.add(ops[:workloads.NumOps], p.streamIntervals(ticked, p.timeline.scratch()), p.reported(),
+		from.Sub(p.began), to.Sub(p.began), last)
 	p.window(ticked, to.Sub(from), last)
 	if last {
 		p.timeline.endGap(to.Sub(p.began))

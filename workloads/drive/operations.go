@@ -93,7 +93,10 @@ func trouble(err error) latency.Outcome {
 }
 
 // marks are the flags of a workload.
-var marks = [...]models.Flag{workloads.FlagSeen: models.Seen, workloads.FlagAnswered: models.Answered, workloads.FlagFlagged: models.Flagged}
+var marks = [...]models.Flag{
+	workloads.FlagSeen: models.Seen, workloads.FlagAnswered: models.Answered,
+	workloads.FlagFlagged: models.Flagged,
+}
 
 // The calls. Each is one mail operation and nothing else.
 

@@ -90,8 +90,8 @@ func (p *pool) leave() {
 // drain notes that the stream has no more.
 func (p *pool) drain() { p.once.Do(func() { close(p.drained) }) }
 
-// grow adds workers while there are fewer than there may be and all are busy. A worker that cannot be made, say for want of file descriptors, ends the growth
-// and not the phase.
+// grow adds workers while there are fewer than there may be and all are busy. A worker that cannot be made, say for
+// want of file descriptors, ends the growth and not the phase.
 func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 	ticks := time.NewTicker(growEvery)
 	defer ticks.Stop()

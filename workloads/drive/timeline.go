@@ -31,7 +31,10 @@ const intervalsMost = 600
 func (t *timeline) add(
 	ops []latency.Op, streams map[string]reports.OpInterval, kind latency.Kind, from, to time.Duration, last bool,
 ) {
-	in := reports.Interval{At: from.Seconds(), Seconds: (to - from).Seconds(), Ops: map[string]reports.OpInterval{}, Streams: streams}
+	in := reports.Interval{
+		At: from.Seconds(), Seconds: (to - from).Seconds(),
+		Ops: map[string]reports.OpInterval{}, Streams: streams,
+	}
 	t.scratch().Reset()
 	var first, latest time.Duration
 	for i := range ops {

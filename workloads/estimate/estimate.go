@@ -156,7 +156,8 @@ func MeanSize(w *workloads.Workload, mail messages.Source) float64 {
 	mean := func(d random.Dist) float64 { return min(d.Mean(), float64(workloads.MaxMessage)) }
 	const header, base64, quoted = 1200, 78.0 / 57, 1.3
 	m := &w.Mail
-	return header + mean(m.Body)*(1+m.HTML*quoted) + m.Attachments.Share*mean(m.Attachments.Count)*(mean(m.Attachments.Size)*base64+300)
+	return header + mean(m.Body)*(1+m.HTML*quoted) +
+		m.Attachments.Share*mean(m.Attachments.Count)*(mean(m.Attachments.Size)*base64+300)
 }
 
 // most is far more than any model takes of a byte of mail: the dearest keep it twice, and
@@ -250,7 +251,10 @@ type Largest struct {
 
 // Partition is the largest partition that a model comes to on an engine after the load. Its Bytes are 0 if the engine's
 // files are not known.
-func Partition(ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model, engine drivers.Engine) (part Largest, err error) {
+func Partition(
+	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model,
+	engine drivers.Engine,
+) (part Largest, err error) {
 	if engine.Forecast == nil {
 		return part, nil
 	}
@@ -281,7 +285,8 @@ func Partition(ctx context.Context, w *workloads.Workload, mail messages.Source,
 // WriteText prints the estimate.
 func (e *Estimate) WriteText(out io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d users, %d folders, %d messages (about %s of mail)\n\n", e.Users, e.Folders, e.Messages, Size(e.Bytes))
+	fmt.Fprintf(&b, "%d users, %d folders, %d messages (about %s of mail)\n\n", e.Users, e.Folders,
+		e.Messages, Size(e.Bytes))
 	for _, p := range e.Phases {
 		fmt.Fprintf(&b, "  %-14s", p.Name)
 		switch {

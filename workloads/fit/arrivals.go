@@ -57,7 +57,8 @@ func (w *writer) arrivals(times []float64, what string) {
 		for _, c := range counts {
 			steps = append(steps, perSecond(mean*c/each))
 		}
-		w.text("      #   it changes: each step is the mean of %.4g s of the trace; their course is that of the phase", span/parts)
+		w.text("      #   it changes: each step is the mean of %.4g s of the trace; their course is that of the phase",
+			span/parts)
 		w.text("      rate: {steps: [%s]}", strings.Join(steps, ", "))
 	} else {
 		w.text("      rate: %s", perSecond(mean))
@@ -91,7 +92,8 @@ func (w *writer) gaps(gaps []float64) {
 		square += (g - mean) * (g - mean) / n
 	}
 	variation, distance := math.Sqrt(square)/mean, exponential(gaps)
-	w.text("      # arrivals: %s, D from a Poisson process %.3f, deviation %.2f of the mean gap", amount(len(gaps), "gap"), distance, variation)
+	w.text("      # arrivals: %s, D from a Poisson process %.3f, deviation %.2f of the mean gap",
+		amount(len(gaps), "gap"), distance, variation)
 	switch {
 	case variation < 0.5:
 		w.text("      arrivals: constant")

@@ -72,7 +72,8 @@ func (s *Sample) ReadMaildir(ctx context.Context, dir string) error {
 	case err != nil:
 		return err
 	case len(s.folders) == 0:
-		return &mail.FormatError{File: dir, Msg: "not a maildir: expected the folders cur and new in it, or in a folder for each user"}
+		return &mail.FormatError{File: dir, Msg: "not a maildir: expected the folders cur and new in it, or in a folder " +
+			"for each user"}
 	case s.messages == 0:
 		return &mail.FormatError{File: dir, Msg: "has no messages in cur and new"}
 	}

@@ -82,7 +82,8 @@ func (s *Sample) User(counts ...int64) {
 
 // wholeAccount are operations that are not about one folder. A delivery goes to the inbox.
 var wholeAccount = [workloads.NumOps]bool{
-	workloads.Deliver: true, workloads.Folders: true, workloads.Login: true, workloads.Purge: true, workloads.Recount: true,
+	workloads.Deliver: true, workloads.Folders: true, workloads.Login: true,
+	workloads.Purge: true, workloads.Recount: true,
 }
 
 // Operation adds a line of a trace.

@@ -119,7 +119,8 @@ func (w *writer) think(values []int64) string {
 			best = &all[i]
 		}
 	}
-	w.text("          # think: %s, mean %s; of the distribution %s", amount(len(s), "pause"), microseconds(s.mean()), microseconds(best.dist.Mean()))
+	w.text("          # think: %s, mean %s; of the distribution %s", amount(len(s), "pause"), microseconds(s.mean()),
+		microseconds(best.dist.Mean()))
 	w.text("          #   D: %s", strings.Join(words, ", "))
 	if best.distance > limit(len(s)) {
 		w.text("          #   does not fit: the nearest distribution that there is has D %.3f", best.distance)

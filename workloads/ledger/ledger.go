@@ -236,7 +236,8 @@ func read(name string, yield func(*Record)) (torn bool, err error) {
 			return false, fmt.Errorf("read ledger %s: %w", name, damaged(at+1))
 		}
 		if !r.parse(b[:]) {
-			return false, fmt.Errorf("read ledger %s: record %d is of a kind that this mailbench does not know (%d); use the one that wrote it",
+			return false, fmt.Errorf("read ledger %s: record %d is of a kind that this mailbench does not know (%d); use the "+
+				"one that wrote it",
 				name, at+1, b[0])
 		}
 		yield(&r)

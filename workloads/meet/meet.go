@@ -87,7 +87,9 @@ func (s *Shards) join(ctx context.Context, schema *schemas.Schema) error {
 	if err != nil {
 		return err
 	}
-	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) error { return s.store.Apply(ctx, schema) }); err != nil {
+	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) error {
+		return s.store.Apply(ctx, schema)
+	}); err != nil {
 		return err
 	}
 	var prepared *drivers.Prepared
@@ -193,7 +195,8 @@ func (s *Shards) First(ctx context.Context, point, says string, do func() error)
 		case err != nil:
 			return err
 		case ok && said != says:
-			return fmt.Errorf("shard 1 has its data in namespace %s, and this shard in %s: let all shards use a data set again, or none of them", said, says)
+			return fmt.Errorf("shard 1 has its data in namespace %s, and this shard in %s: let all shards use a data set "+
+				"again, or none of them", said, says)
 		case ok:
 			return do()
 		}

@@ -21,7 +21,10 @@ var fileKinds = [...]struct {
 	{"screenshot", ".png", "image/png", "filename=", ""},
 	{"archive", ".zip", "application/zip", "filename=", ""},
 	{"minutes", ".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "filename=", ""},
-	{"Übersicht", ".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "filename*=", "utf-8''%C3%9Cbersicht"},
+	{
+		"Übersicht", ".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+		"filename*=", "utf-8''%C3%9Cbersicht",
+	},
 	{"talk", ".mp3", "audio/mpeg", "filename=", ""},
 }
 
@@ -95,7 +98,8 @@ func (w *writer) header(sender int, n uint64) {
 	if w.r.Chance(0.25) { // by way of a mailing list
 		b = append(b, "\r\nList-Id: <list"...)
 		b = appendNumber(b, w.r.IntN(50))
-		b = append(b, ".mailbench.example>\r\nList-Unsubscribe: <https://lists.mailbench.example/leave>\r\nPrecedence: list"...)
+		b = append(b,
+			".mailbench.example>\r\nList-Unsubscribe: <https://lists.mailbench.example/leave>\r\nPrecedence: list"...)
 	}
 	b = append(b, "\r\nMIME-Version: 1.0\r\n"...)
 	w.buf = b

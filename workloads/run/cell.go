@@ -269,7 +269,8 @@ func (c *combination) drive(
 func (c *combination) spec(p *workloads.Phase, s workloads.Stream, total int64) drive.Spec {
 	r := c.runner
 	spec := drive.Spec{
-		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(c.engine, p), First: c.workers, MaxLag: r.config.maxLag(), Lateness: c.median,
+		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(c.engine,
+			p), First: c.workers, MaxLag: r.config.maxLag(), Lateness: c.median,
 		MemoryLimit: r.memoryLimit,
 		Progress:    func(d drive.Progress) { r.progress(p.Name, d) },
 	}

@@ -60,8 +60,8 @@ type Config struct {
 	FindMax *FindMax
 
 	// Workers is how many operations an open loop may have under way; 0 is what the
-	// phase says, and else DefaultWorkers with an engine in this process and RemoteWorkers over a network. A load has as many
-	// loaders, but no more than DefaultWorkers.
+	// phase says, and else DefaultWorkers with an engine in this process and RemoteWorkers over a network. A load has
+	// as many loaders, but no more than DefaultWorkers.
 	Workers int
 	MaxLag  time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxLag
 	Audit   AuditMode

@@ -14,22 +14,28 @@ import (
 var ErrDisk = errors.New("the disk is too small")
 
 // taking is how much disk a model takes on an engine, in bytes, if that is known.
-type taking func(ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine) (bytes float64, ok bool, err error)
+type taking func(ctx context.Context, e *estimates.Estimate, p *point, m models.Model,
+	engine drivers.Engine) (bytes float64, ok bool, err error)
 
 // files is what a model takes of the disk of the data folder.
-func files(ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine) (float64, bool, error) {
+func files(
+	ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine,
+) (float64, bool, error) {
 	return e.Disk(ctx, p.workload, p.source, m, engine)
 }
 
 // least is what it takes at least of a remote engine's disk.
-func least(ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine) (float64, bool, error) {
+func least(
+	ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine,
+) (float64, bool, error) {
 	return e.Least(ctx, p.workload, p.source, m, engine)
 }
 
 // need is how much disk the run needs at once on engines, in bytes, beside what is there already. Each store is
 // removed before the next one, unless the data is kept. Each is called for every point, with the size of its data set.
 func (c *Config) need(
-	ctx context.Context, points []point, dir string, engines []drivers.Engine, takes taking, each func(p *point, model, engine string, bytes float64),
+	ctx context.Context, points []point, dir string, engines []drivers.Engine, takes taking, each func(p *point, model,
+		engine string, bytes float64),
 ) (need float64, err error) {
 	for _, engine := range engines {
 		for _, m := range c.Models {
@@ -49,7 +55,8 @@ func (c *Config) need(
 
 // needOf is the same of a model on an engine.
 func (c *Config) needOf(
-	ctx context.Context, points []point, dir string, m models.Model, engine drivers.Engine, takes taking, each func(p *point, model, engine string, bytes float64),
+	ctx context.Context, points []point, dir string, m models.Model, engine drivers.Engine, takes taking,
+	each func(p *point, model, engine string, bytes float64),
 ) (need float64, err error) {
 	data := &dataDir{path: dir, temporary: c.DataDir == ""}
 	whole := map[*point]float64{}
@@ -104,7 +111,8 @@ func (c *Config) fits(ctx context.Context, points []point, dir string, free floa
 	if err != nil || need <= free {
 		return err
 	}
-	return fmt.Errorf("%w: the run needs about %s in %s, which has %s free; make the population smaller, or name another folder (--data, or TMPDIR)",
+	return fmt.Errorf("%w: the run needs about %s in %s, which has %s free; make the population smaller, or name "+
+		"another folder (--data, or TMPDIR)",
 		ErrDisk, estimates.Size(need), dir, estimates.Size(free))
 }
 
@@ -149,7 +157,8 @@ func (c *Config) fitElsewhere(ctx context.Context, points []point, dir string, f
 			return err
 		}
 		if need > free {
-			return fmt.Errorf("%w: %s needs at least %s in %s, where its nodes keep their data, which has %s free; make the population smaller, or free space there",
+			return fmt.Errorf("%w: %s needs at least %s in %s, where its nodes keep their data, which has %s free; make the "+
+				"population smaller, or free space there",
 				ErrDisk, engine.Name, estimates.Size(need), theirs, estimates.Size(free))
 		}
 	}

@@ -90,7 +90,10 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Format: PlanFormat, Workload: c.Workload.Name, Trials: max(1, c.Trials), Folder: cmp.Or(c.DataDir, os.TempDir()), Disk: []PlanDisk{}}
+	p := &Plan{
+		Format: PlanFormat, Workload: c.Workload.Name, Trials: max(1, c.Trials),
+		Folder: cmp.Or(c.DataDir, os.TempDir()), Disk: []PlanDisk{},
+	}
 	for _, m := range c.Models {
 		p.Models = append(p.Models, m.Name)
 	}
@@ -138,7 +141,8 @@ func planPoint(at *point, e *estimates.Estimate) PlanPoint {
 	}
 	for _, phase := range e.Phases {
 		one := PlanPhase{
-			Name: phase.Name, Kind: phase.Kind, Operations: math.Round(phase.Operations), AtMost: phase.AtMost, Seconds: phase.Time.Seconds(),
+			Name: phase.Name, Kind: phase.Kind, Operations: math.Round(phase.Operations), AtMost: phase.AtMost,
+			Seconds: phase.Time.Seconds(),
 		}
 		for _, o := range phase.Ops {
 			one.Ops = append(one.Ops, PlanOp{o.Name, math.Round(o.Count)})
@@ -183,7 +187,8 @@ func (p *Plan) WriteText(out io.Writer) error {
 			fmt.Fprintln(out)
 		}
 	}
-	fmt.Fprintf(out, "\nTime: about %v in all, and what engines take to settle.\n", time.Duration(p.Seconds*1e9).Round(time.Second))
+	fmt.Fprintf(out, "\nTime: about %v in all, and what engines take to settle.\n",
+		time.Duration(p.Seconds*1e9).Round(time.Second))
 	fmt.Fprintln(out, "\nDisk, with room for compaction, uncompressed:")
 	for _, d := range p.Disk {
 		name := d.Model + " " + d.Engine
@@ -194,10 +199,12 @@ func (p *Plan) WriteText(out io.Writer) error {
 	}
 	for _, n := range p.Remote {
 		if n.Folder != "" {
-			fmt.Fprintf(out, "  %s: at least %s in %s, which has %s free\n", n.Engine, estimates.Size(n.Least), n.Folder, estimates.Size(n.Free))
+			fmt.Fprintf(out, "  %s: at least %s in %s, which has %s free\n", n.Engine, estimates.Size(n.Least),
+				n.Folder, estimates.Size(n.Free))
 			continue
 		}
-		fmt.Fprintf(out, "  %s: how much its nodes have free is not known; %q says what it takes\n", n.Engine, "mailbench schema forecast")
+		fmt.Fprintf(out, "  %s: how much its nodes have free is not known; %q says what it takes\n",
+			n.Engine, "mailbench schema forecast")
 	}
 	fmt.Fprintf(out, "  needed at once: %s in %s", estimates.Size(p.Need), p.Folder)
 	if p.Free > 0 {

@@ -67,8 +67,10 @@ func or[T ~int64 | ~float64](v, otherwise T) T {
 func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 	f, r := c.runner.config.FindMax, c.runner
 	s := reports.Search{
-		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives, Default: len(r.config.Workload.Expect) == 0,
-		From: f.From, Max: or(f.Max, DefaultMaxRate), Precision: or(f.Precision, DefaultPrecision), Steps: []reports.SearchStep{},
+		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives,
+		Default: len(r.config.Workload.Expect) == 0,
+		From:    f.From, Max: or(f.Max, DefaultMaxRate), Precision: or(f.Precision,
+			DefaultPrecision), Steps: []reports.SearchStep{},
 	}
 	if p.Arrivals == workloads.Closed {
 		s.Arrivals = workloads.Poisson.String()
@@ -169,7 +171,9 @@ func (c *combination) fresh(p workloads.Phase) workloads.Phase {
 
 // restore brings the store back to where it was before the first step: at rest, cold if
 // the phase is to find it so, and with as many messages.
-func (c *combination) restore(ctx context.Context, p *workloads.Phase, what string, messages int, step *reports.SearchStep) (err error) {
+func (c *combination) restore(
+	ctx context.Context, p *workloads.Phase, what string, messages int, step *reports.SearchStep,
+) (err error) {
 	live := c.target.Live.Messages()
 	if float64(live) < refillBelow*float64(messages) && c.target.Offers[workloads.Deliver] {
 		q := c.fresh(*p)

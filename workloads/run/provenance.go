@@ -32,7 +32,8 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 	}
 	if f := c.FindMax; f != nil {
 		run.Config.FindMax = &reports.FindMax{
-			From: f.From, Max: or(f.Max, DefaultMaxRate), Precision: or(f.Precision, DefaultPrecision), Step: or(f.Step, DefaultStep).Seconds(),
+			From: f.From, Max: or(f.Max, DefaultMaxRate), Precision: or(f.Precision,
+				DefaultPrecision), Step: or(f.Step, DefaultStep).Seconds(),
 		}
 	}
 	if run.Command == nil {
@@ -93,7 +94,8 @@ func objectives(w *workloads.Workload) []reports.Objective {
 	for i := range w.Expect {
 		e := &w.Expect[i]
 		all = append(all, reports.Objective{
-			Model: e.Model, Engine: e.Engine, Phase: e.Phase, Stream: e.Stream, Op: e.Op, Figure: e.Figure, Sign: e.Sign, Bound: e.Bound, Text: e.Text,
+			Model: e.Model, Engine: e.Engine, Phase: e.Phase, Stream: e.Stream, Op: e.Op, Figure: e.Figure,
+			Sign: e.Sign, Bound: e.Bound, Text: e.Text,
 		})
 	}
 	return all

@@ -11,7 +11,10 @@ import (
 
 // key names the cell of a phase.
 func (c *combination) key(phase string) reports.Key {
-	return reports.Key{Model: c.model.Name, Engine: c.engine.Name, Phase: phase, Point: c.at.value, Trial: c.trial, Shard: max(1, c.runner.config.Shard.Index)}
+	return reports.Key{
+		Model: c.model.Name, Engine: c.engine.Name, Phase: phase, Point: c.at.value, Trial: c.trial,
+		Shard: max(1, c.runner.config.Shard.Index),
+	}
 }
 
 // blank is the cell of a phase before anything is known.

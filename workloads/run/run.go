@@ -54,7 +54,10 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := runner{config: &c, data: data, points: points, source: points[0].source, estimate: newEstimate(c.Workload, time.Now)}
+	r := runner{
+		config: &c, data: data, points: points, source: points[0].source,
+		estimate: newEstimate(c.Workload, time.Now),
+	}
 	if r.estimate.weights, err = r.weights(); err != nil {
 		return nil, err
 	}
@@ -106,7 +109,8 @@ func (r *runner) fits(memory int64) error {
 	for i := range r.points {
 		census := r.points[i].census
 		if need := census.Bytes(); memory > 0 && need > memory/4*3 && r.config.Audit != AuditOnly {
-			return fmt.Errorf("%w of %d folders and %d messages in all needs about %.1f GB of memory, and this machine has %.1f GB; make it smaller",
+			return fmt.Errorf("%w of %d folders and %d messages in all needs about %.1f GB of memory, and this machine has "+
+				"%.1f GB; make it smaller",
 				workloads.ErrPopulation, census.Folders(), census.Messages(), float64(need)/1e9, float64(memory)/1e9)
 		}
 	}
@@ -233,7 +237,10 @@ func (r *runner) series(ctx context.Context, m models.Model, e drivers.Engine, t
 
 // begin notes which combination begins, or which point of one.
 func (r *runner) begin(c *combination) {
-	r.at = Progress{Model: c.model.Name, Engine: c.engine.Name, Point: c.at.value, Trial: c.trial, Cell: r.at.Cell + 1, Cells: r.at.Cells}
+	r.at = Progress{
+		Model: c.model.Name, Engine: c.engine.Name, Point: c.at.value, Trial: c.trial,
+		Cell: r.at.Cell + 1, Cells: r.at.Cells,
+	}
 }
 
 // combination carries out one combination and removes its temporary data.

@@ -37,7 +37,8 @@ func (c *Config) checkShard() error {
 	case c.Start.IsZero():
 		return errors.New("shards need a start, the same for all of them")
 	case time.Since(c.Start) > startedMost:
-		return fmt.Errorf("the start %s is more than %v ago; name the time at which these shards begin", c.Start.Format(time.RFC3339), startedMost)
+		return fmt.Errorf("the start %s is more than %v ago; name the time at which these shards begin",
+			c.Start.Format(time.RFC3339), startedMost)
 	}
 	return c.Shard.Check(c.Workload)
 }
@@ -53,7 +54,8 @@ func (c *Config) shard() reports.Shard {
 // namespace is a namespace that all shards of the run know, and no other run has. What
 // tells it apart from the run's others.
 func (c *Config) namespace(what string) string {
-	id := fmt.Sprintf("%s %d %d %s %s", c.Start.UTC().Format(time.RFC3339Nano), c.Shard.Of, c.Workload.Seed, digest(c.Workload.Source), what)
+	id := fmt.Sprintf("%s %d %d %s %s", c.Start.UTC().Format(time.RFC3339Nano), c.Shard.Of, c.Workload.Seed,
+		digest(c.Workload.Source), what)
 	sum := sha256.Sum256([]byte(id))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:16]
 }
@@ -115,8 +117,9 @@ func (r *runner) part(ctx context.Context) {
 			err = s.Drop(context.WithoutCancel(ctx))
 		}
 		if err != nil {
-			r.result.Left = append(r.result.Left, fmt.Sprintf("the marks of shards in namespace %s of %s could not be dropped (%v); %s",
-				r.config.namespace("shards"), name, err, clean))
+			r.result.Left = append(r.result.Left,
+				fmt.Sprintf("the marks of shards in namespace %s of %s could not be dropped (%v); %s",
+					r.config.namespace("shards"), name, err, clean))
 		}
 	}
 	if err := r.closeShards(); err != nil {

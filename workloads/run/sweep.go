@@ -55,7 +55,8 @@ func (c *Config) CheckSweep() error {
 	case c.Workload.Sweep == nil || c.Audit == AuditOnly:
 		return nil
 	case c.FindMax != nil:
-		return errors.New("a search for the highest rate has rates of its own, and no sweep; leave one of them out (--set sweep={} leaves a sweep out)")
+		return errors.New("a search for the highest rate has rates of its own, and no sweep; leave one of them out (--set " +
+			"sweep={} leaves a sweep out)")
 	case c.Shard.Divides():
 		return errors.New("a sweep cannot be divided among shards; leave one of them out (--set sweep={} leaves a sweep out)")
 	}
@@ -108,7 +109,10 @@ func (r *runner) sweep(ctx context.Context) error {
 					return err
 				}
 				if part.Bytes > 0 {
-					one.Partitions = append(one.Partitions, reports.Partition{Model: m.Name, Engine: e.Name, Table: part.Table, Bytes: part.Bytes})
+					one.Partitions = append(one.Partitions, reports.Partition{
+						Model: m.Name, Engine: e.Name,
+						Table: part.Table, Bytes: part.Bytes,
+					})
 				}
 			}
 		}

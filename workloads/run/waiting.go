@@ -60,10 +60,15 @@ func waitings(cells []reports.Cell, c *Config) (all []*waiting) {
 		if rate == 0 || p.Session != nil || p.Replay != nil || len(p.Streams) > 0 {
 			rate = twoDigits(cell.Offered.Rate)
 		}
-		k := slices.IndexFunc(all, func(w *waiting) bool { return w.Rate == rate && w.arrivals == p.Arrivals && w.pacing == p.Pacing })
+		k := slices.IndexFunc(all, func(w *waiting) bool {
+			return w.Rate == rate && w.arrivals == p.Arrivals && w.pacing == p.Pacing
+		})
 		if k < 0 {
 			k = len(all)
-			all = append(all, &waiting{Waiting: reports.Waiting{Rate: rate, Arrivals: p.Arrivals.String()}, arrivals: p.Arrivals, pacing: p.Pacing})
+			all = append(all, &waiting{
+				Waiting:  reports.Waiting{Rate: rate, Arrivals: p.Arrivals.String()},
+				arrivals: p.Arrivals, pacing: p.Pacing,
+			})
 		}
 		w := all[k]
 		w.Workers = max(w.Workers, cell.Client.Workers)
@@ -79,7 +84,8 @@ func waitings(cells []reports.Cell, c *Config) (all []*waiting) {
 // phaseOf is the measured phase of the workload that the cell is of; nil: it is of none.
 func (c *Config) phaseOf(cell *reports.Cell) *workloads.Phase {
 	for i := range c.Workload.Phases {
-		if p := &c.Workload.Phases[i]; p.Kind == workloads.Measure && cell.Kind == reports.KindMeasure && p.Name == cell.Phase {
+		if p := &c.Workload.Phases[i]; p.Kind == workloads.Measure &&
+			cell.Kind == reports.KindMeasure && p.Name == cell.Phase {
 			return p
 		}
 	}

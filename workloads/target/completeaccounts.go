@@ -77,7 +77,10 @@ func find(ctx context.Context, mb models.Mailbox, u int, names []string, joins b
 	return a, nil
 }
 
-func addFolder(ctx context.Context, mb models.Mailbox, a *models.Account, name string, joins bool, first *Account) (*models.Folder, error) {
+func addFolder(
+	ctx context.Context, mb models.Mailbox, a *models.Account, name string, joins bool,
+	first *Account,
+) (*models.Folder, error) {
 	if joins {
 		return mb.(models.Poster).Join(ctx, a, first.Folders[0].Ref)
 	}

@@ -152,12 +152,14 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	case d.Complete && d.Mail == want.Mail:
 		return nil
 	case len(d.Steps) == 0:
-		return fmt.Errorf("the data set in %s was not loaded to the end, by a version that did not note how far it was; %s", dir, audit)
+		return fmt.Errorf("the data set in %s was not loaded to the end, by a version that did not note how far it was; %s",
+			dir, audit)
 	case !d.Closed && d.Durability == drivers.Memory.String():
 		return fmt.Errorf("the data set in %s cannot be completed: the last run was killed, and with durability memory the engine "+
 			"may have lost what it acknowledged; %s", dir, audit)
 	case d.Mail != want.Mail && d.Of > 0:
-		return fmt.Errorf("the data set in %s has another population, and that of a shard cannot grow; %s or name another", dir, d.removal())
+		return fmt.Errorf("the data set in %s has another population, and that of a shard cannot grow; %s or name another",
+			dir, d.removal())
 	}
 	return nil
 }
@@ -185,7 +187,8 @@ func (d *Dataset) clean() string { return "mailbench engine clean " + d.Engine +
 func (t *Target) dataset(w *workloads.Workload) *Dataset {
 	d := &Dataset{
 		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed,
-		Mail: mailDigest(w, t.Mail), Contents: contentsDigest(w, t.Mail), Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
+		Mail: mailDigest(w, t.Mail), Contents: contentsDigest(w,
+			t.Mail), Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
 	}
 	d.Chunk, d.Overflow = w.Model.ChunkSize, w.Model.OverflowAfter
 	if s := t.Census.Shard(); s.Divides() {

@@ -71,10 +71,12 @@ func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
 	}
 	s = t.under(h)
 	if lacks := t.Census.Lacks(&s.Growth); lacks != d.last().Messages {
-		return nil, "", fmt.Errorf("the ledger in %s is not of this data set: by it, the load that was interrupted has %d messages, "+
-			"and by %s %d; %s", t.Dir, lacks, datasetFile, d.last().Messages, d.removal())
+		return nil, "",
+			fmt.Errorf("the ledger in %s is not of this data set: by it, the load that was interrupted has %d messages, "+
+				"and by %s %d; %s", t.Dir, lacks, datasetFile, d.last().Messages, d.removal())
 	}
-	return s, fmt.Sprintf("continues a load that was interrupted, with %d of %d messages", s.done.n, d.last().Messages), nil
+	return s, fmt.Sprintf("continues a load that was interrupted, with %d of %d messages",
+		s.done.n, d.last().Messages), nil
 }
 
 // Grow makes the accounts and folders that the data set lacks of a larger population, and
@@ -83,8 +85,8 @@ func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
 // workload and census.
 //
 // The other workload must have the same mail and seed; no folder may have fewer messages
-// than before. The source of mail is Config.Mail, which is the caller's to change. Which messages are delivered, workloads.Growth says. If the data set is
-// kept and this is interrupted, Populate goes on with it.
+// than before. The source of mail is Config.Mail, which is the caller's to change. Which messages are delivered,
+// workloads.Growth says. If the data set is kept and this is interrupted, Populate goes on with it.
 //
 //	load, err := t.Grow(ctx, larger, census)
 //	if err == nil && load != nil {
@@ -93,7 +95,8 @@ func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
 //	}
 func (t *Target) Grow(ctx context.Context, to *workloads.Workload, census *workloads.Census) (*Load, error) {
 	if !t.Dataset.Complete {
-		return nil, fmt.Errorf("the data set of %s on %s cannot grow: it is not loaded to the end", t.Model.Name, t.Engine.Name)
+		return nil, fmt.Errorf("the data set of %s on %s cannot grow: it is not loaded to the end",
+			t.Model.Name, t.Engine.Name)
 	}
 	want, open := t.dataset(to), *t.Dataset
 	open.Closed = true // nobody has killed this run

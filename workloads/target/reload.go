@@ -15,7 +15,8 @@ import (
 func (t *Target) reload(ctx context.Context, h *ledger.History) error {
 	for i := range h.Entries {
 		e := &h.Entries[i]
-		if u, f := int(e.Place.Account), int(e.Place.Folder); u >= len(t.Live.Accounts) || f >= len(t.Live.Accounts[u].Folders) {
+		if u, f := int(e.Place.Account), int(e.Place.Folder); u >= len(t.Live.Accounts) ||
+			f >= len(t.Live.Accounts[u].Folders) {
 			return t.foreign(e.Place)
 		}
 		if e.State == ledger.Live && !e.Labelled {
@@ -31,7 +32,8 @@ func (t *Target) reload(ctx context.Context, h *ledger.History) error {
 
 // foreign is the error for a ledger that is not of the data set.
 func (t *Target) foreign(p ledger.Place) error {
-	return fmt.Errorf("the ledger in %s is not of this data set: it names folder %d of account %d, which the population does not have",
+	return fmt.Errorf("the ledger in %s is not of this data set: it names folder %d of account %d, which the population "+
+		"does not have",
 		t.Dir, p.Folder, p.Account)
 }
 

@@ -68,7 +68,8 @@ func (t *Target) next(want *Dataset, census *workloads.Census, has counts) (*ste
 	for _, place := range has.places() {
 		u, f := int(place.Account), int(place.Folder)
 		if u >= census.Users() || f >= census.FolderCount(u) {
-			return nil, shrinks("it has %d messages in folder %d of account %d, which the workload's population does not have", has[place], f, u)
+			return nil, shrinks("it has %d messages in folder %d of account %d, which the workload's population does not have",
+				has[place], f, u)
 		}
 		if most := census.FolderMessages(u, f); int(has[place]) > most {
 			return nil, shrinks("folder %s of %s was loaded with %d messages, and the workload says %d",

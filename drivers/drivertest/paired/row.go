@@ -59,10 +59,12 @@ func (r *Row) Turn(n uint64) {
 
 // Check returns an error unless these are the values of the row, beside its key.
 func (r *Row) Check(from, subject []byte, date time.Time, size int64, seen bool, body []byte) error {
-	if string(from) == r.From && string(subject) == r.Subject && date.Equal(r.Date) && size == r.Size && seen == r.Seen && bytes.Equal(body, r.Body) {
+	if string(from) == r.From && string(subject) == r.Subject && date.Equal(r.Date) && size == r.Size &&
+		seen == r.Seen && bytes.Equal(body, r.Body) {
 		return nil
 	}
-	return fmt.Errorf("row %s %x: read from %q, subject %q, date %v, size %d, seen %v, %d bytes of body beginning %x; expected %q, %q, %v, %d, %v, %d bytes beginning %x",
+	return fmt.Errorf("row %s %x: read from %q, subject %q, date %v, size %d, seen %v, %d bytes of body beginning %x; "+
+		"expected %q, %q, %v, %d, %v, %d bytes beginning %x",
 		r.Mailbox, r.ID, from, subject, date, size, seen, len(body), body[:min(8, len(body))],
 		r.From, r.Subject, r.Date, r.Size, r.Seen, len(r.Body), r.Body[:8])
 }
