@@ -74,6 +74,7 @@ func TestComposeHBase(t *testing.T) {
 		"hbase.master.ipc.address":                   "0.0.0.0",
 		"hbase.regionserver.ipc.address":             "0.0.0.0",
 		"hbase.coprocessor.user.enabled":             "false",
+		"hbase.coprocessor.region.classes":           "org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint",
 	} {
 		if conf[name] != want {
 			t.Errorf("%s is %q, want %q", name, conf[name], want)

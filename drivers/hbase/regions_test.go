@@ -3,9 +3,12 @@ package hbase
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -161,6 +164,54 @@ func TestPreSplit(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitRegions(t, st, 4)
+}
+
+// TestSplit writes until HBase divides a region, and reads what lies in both halves.
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	st := openLive(t, newNamespace(), nil)
+	s := parse(t, `
+schema: 1
+name: split
+tables:
+  mail: {partition: [p text], clustering: [k int], columns: {body: blob}}
+patterns:
+  put: {put: mail}
+  all: {scan: mail, columns: [k]}
+`)
+	l, err := newLayout(prefixOf(st.namespace, s.Name), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := l.descriptor(l.roots[0], st.namespace).message()
+	// The least that HBase takes: a region of twice as much is divided.
+	table.Attributes = append(table.Attributes, pair("MEMSTORE_FLUSHSIZE", "1048576"))
+	var answer pb.CreateTableResponse
+	if err := st.askMaster(t.Context(), "CreateTable", &pb.CreateTableRequest{TableSchema: table}, &answer); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.procedure(t.Context(), answer.GetProcId()); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorker(t, st, s)
+	body, random := make([]byte, 256<<10), rand.NewChaCha8([32]byte{1})
+	var want []int
+	put := func(k int) {
+		random.Read(body)
+		w.write("put", drivers.Text(fmt.Sprintf("p%03d", k)), drivers.Int(int32(k)), drivers.Blob(body))
+		want = append(want, k)
+	}
+	for k := range 24 {
+		put(k)
+	}
+	awaitRegions(t, st, 2)
+	put(24)
+	if got := w.numbers("all"); !slices.Equal(got, want) {
+		t.Errorf("after the region was divided: %v, expected %v", got, want)
+	}
 }
 
 // awaitRegions waits until the region servers have reported so many regions,
