@@ -11,7 +11,9 @@ const leastDelay = 500 * time.Microsecond
 // starts when it is due and the worker's operation before has ended, and takes the
 // same service time, less the hiccup at its end. Waiting for a slow store is in
 // both courses. Late timers, a stopped process and the time that workers take to make
-// operations are only in the real one.
+// operations are only in the real one. An operation that is dropped in the real one only
+// takes as long as the worker's others did on average: with more than a store can do, both
+// courses drop nearly the same.
 func (w *worker) undelayed(due, start, end time.Duration) time.Duration {
 	service := end - start
 	if h := w.phase.hiccups; h.near(start, end) {
@@ -22,6 +24,15 @@ func (w *worker) undelayed(due, start, end time.Duration) time.Duration {
 	}
 	w.free = max(due, w.free) + service
 	return w.free - due
+}
+
+// meanService is how long the worker's calls took on average.
+func (w *worker) meanService() time.Duration {
+	var started int64
+	for i := range w.stats.streams {
+		started += w.stats.streams[i].started
+	}
+	return w.stats.busy / time.Duration(max(1, started))
 }
 
 // noteDelay notes the response time of an operation of the slot that was ok, and what

@@ -100,6 +100,30 @@ func TestClientPausesInVirtualTime(t *testing.T) {
 	}
 }
 
+// What is beyond the store's capacity is not dropped by the client, also where the client
+// stands still for a fiftieth of the phase: that costs a fiftieth of what is carried out.
+func TestOverloadInVirtualTime(t *testing.T) {
+	phase := workloads.Phase{
+		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 10_000, Per: second},
+		Operations: 100_000, Mix: workloads.Mix{workloads.List: 1},
+	}
+	store := func(start time.Duration) time.Duration { return start + 8*ms } // 32 workers: 4,000/s
+	for pause, most := range map[time.Duration]float64{0: 0.002, 200 * ms: 0.025} {
+		p := simulate(t, phase, 32, 100*ms, store, span{4 * second, 4*second + pause})
+		all := p.recorder.Total(int(workloads.List))
+		d, started := p.delays(), all.Counts[latency.OK]
+		t.Logf("pause of %v: %d carried out, %d dropped, %d of them by the client", pause, started,
+			all.Counts[latency.Dropped], d.Dropped)
+		if all.Counts[latency.Dropped] < 50_000 || float64(d.Dropped) > most*float64(started) {
+			t.Errorf("pause of %v: of %d carried out and %d dropped the client is said to have dropped %d", pause,
+				started, all.Counts[latency.Dropped], d.Dropped)
+		}
+		if real, ideal := d.Response.P50, d.Undelayed.P50; float64(real) > 1.05*float64(ideal) {
+			t.Errorf("pause of %v: p50 %d, and %d without the client's delays", pause, real, ideal)
+		}
+	}
+}
+
 // In real time a store that stands still for 1 s in 5 gives what arithmetic says within
 // 5%: of 5000 operations the 1000 that were due meanwhile waited for the end. The
 // slowest tells how long the store really stood still. On a busy machine the client

@@ -142,6 +142,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		w.recorder.Drop(w.slot())
 		if w.free-due <= w.phase.MaxLag {
 			w.stats.droppedByClient++
+			w.free = max(due, w.free) + w.meanService()
 		}
 		return nil
 	}
