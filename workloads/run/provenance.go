@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
@@ -14,8 +15,8 @@ import (
 )
 
 // provenance is the result before anything was measured: all that it takes to
-// repeat the run.
-func (r *runner) provenance(started time.Time) *reports.Run {
+// repeat the run. The error is that of ctx, if that ends.
+func (r *runner) provenance(ctx context.Context, started time.Time) (*reports.Run, error) {
 	c := r.config
 	run := &reports.Run{
 		Format: reports.Format, Seed: c.Workload.Seed, Command: c.Command, Started: started.UTC().Format(time.RFC3339),
@@ -49,20 +50,24 @@ func (r *runner) provenance(started time.Time) *reports.Run {
 		run.Config.MailFile, run.Config.MailLimit = c.Mail.Info().File, c.MailLimit
 	}
 	if c.Audit == AuditOnly {
-		return run
+		return run, nil
 	}
 	for i := range r.points {
-		run.Phases = append(run.Phases, r.phases(&r.points[i])...)
+		phases, err := r.phases(ctx, &r.points[i])
+		if err != nil {
+			return nil, err
+		}
+		run.Phases = append(run.Phases, phases...)
 	}
 	run.Objectives = objectives(c.Workload)
 	if c.FindMax != nil && len(run.Objectives) == 0 {
 		run.Objectives = defaultObjectives()
 	}
-	return run
+	return run, nil
 }
 
 // phases are the phases at a point, with the digests of their plans.
-func (r *runner) phases(at *point) (all []reports.Phase) {
+func (r *runner) phases(ctx context.Context, at *point) (all []reports.Phase, err error) {
 	c := r.config
 	for i := range at.workload.Phases {
 		p := &at.workload.Phases[i]
@@ -74,6 +79,9 @@ func (r *runner) phases(at *point) (all []reports.Phase) {
 		}
 		if p.Runs() {
 			for trial := range max(1, c.Trials) {
+				if ctx.Err() != nil {
+					return nil, ctx.Err()
+				}
 				drawn := c.Shard.Own(*p)
 				drawn.Trial = trial
 				sum, digested := at.workload.PlanDigest(&drawn, at.census)
@@ -85,7 +93,7 @@ func (r *runner) phases(at *point) (all []reports.Phase) {
 		}
 		all = append(all, phase)
 	}
-	return all
+	return all, nil
 }
 
 // objectives are what the workload expects.

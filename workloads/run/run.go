@@ -69,7 +69,9 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 		defer debug.SetMemoryLimit(limit)
 	}
 	r.started = time.Now()
-	r.result = r.provenance(r.started)
+	if r.result, err = r.provenance(ctx, r.started); err != nil {
+		return nil, err
+	}
 	if err := r.sweep(ctx); err != nil {
 		return nil, err
 	}

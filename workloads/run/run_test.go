@@ -451,6 +451,23 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestPlanningStops: the digests of many trials end with their context, before the first operation.
+func TestPlanningStops(t *testing.T) {
+	d := newFake()
+	c := config(t, d, "  - measure: {clients: 1, operations: 10000, mix: {list: 1}}\n")
+	c.Trials = 10_000
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	r, err := Run(ctx, c)
+	if took := time.Since(began); r != nil || !errors.Is(err, context.DeadlineExceeded) || took > 5*time.Second {
+		t.Errorf("%v after %s, want the end of the context", err, took)
+	}
+	if len(d.accounts) > 0 {
+		t.Errorf("%d accounts made", len(d.accounts))
+	}
+}
+
 // A population that does not fit into memory is refused before anything is made.
 func TestPopulationBeyondMemory(t *testing.T) {
 	d := newFake()
