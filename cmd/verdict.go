@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/judge"
 )
 
 // verdict is the error that a result amounts to, worst first. With noFail, figures
@@ -91,15 +90,9 @@ func cellsOf(r *reports.Run, v reports.Verdict) []*reports.Cell {
 	return cells
 }
 
-// empty returns the cells that measured nothing. A model that cannot hold the
-// workload's population is no fault of a run in which another model can.
+// empty returns the cells that measured nothing, and should have.
 func empty(r *reports.Run) []*reports.Cell {
-	measured := slices.ContainsFunc(r.Cells, func(c reports.Cell) bool {
-		return c.Kind == reports.KindMeasure && c.Verdict != reports.Empty
-	})
-	return slices.DeleteFunc(cellsOf(r, reports.Empty), func(c *reports.Cell) bool {
-		return measured && c.Reason.Code == judge.CodeNotOffered
-	})
+	return slices.DeleteFunc(cellsOf(r, reports.Empty), r.Excused)
 }
 
 // cellError is the error of the first of the cells; the table has the others.

@@ -49,7 +49,8 @@ type (
 // WriteJUnit writes what the run amounts to as JUnit XML, for CI systems: a test case for
 // each cell, each objective of a cell, and each audit. A cell that failed is an error.
 // What else would end a run with another status than 0 is a failure: another verdict, an
-// objective that is missed or unclear, data that is wrong or lost.
+// objective that is missed or unclear, data that is wrong or lost. A cell that the run is
+// excused from is skipped.
 func WriteJUnit(w io.Writer, r *Run) error {
 	s := junitSuite{Name: junitText(r.Workload.Name), Timestamp: strings.TrimSuffix(r.Started, "Z")}
 	if r.Interrupted {
@@ -60,7 +61,7 @@ func WriteJUnit(w io.Writer, r *Run) error {
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		s.Cases = append(s.Cases, c.junit(s.Name))
+		s.Cases = append(s.Cases, r.junit(c, s.Name))
 		for j := range c.Objectives {
 			s.Cases = append(s.Cases, c.Objectives[j].junit(s.Name, c))
 		}
@@ -98,16 +99,19 @@ func (s *junitSuite) count(seconds float64) {
 	}
 }
 
-func (c *Cell) junit(workload string) junitCase {
+func (r *Run) junit(c *Cell, workload string) junitCase {
 	one := junitCase{Class: junitClass(workload, c.Model, c.Engine), Name: c.junitName(), Time: float(c.Seconds)}
 	if c.Verdict != OK {
 		bad := &junitOutcome{Message: string(c.Verdict), Type: string(c.Verdict)}
 		if c.Reason != nil {
 			bad.Message = junitText(c.Reason.Text)
 		}
-		if c.Verdict == Failed {
+		switch {
+		case c.Verdict == Failed:
 			one.Error = bad
-		} else {
+		case r.Excused(c):
+			one.Skipped = bad
+		default:
 			one.Failure = bad
 		}
 	}

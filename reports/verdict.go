@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,6 +22,16 @@ const (
 
 // Code names the reason of a verdict, or a doubt. Package judge lists them.
 type Code string
+
+// notOffered is the reason of a cell whose model cannot hold the workload's population.
+const notOffered Code = "not-offered"
+
+// Excused reports whether the cell is empty without being a fault of the run: its model
+// cannot hold the workload's population, and another model can.
+func (r *Run) Excused(c *Cell) bool {
+	return c.Verdict == Empty && c.Reason != nil && c.Reason.Code == notOffered &&
+		slices.ContainsFunc(r.Cells, func(o Cell) bool { return o.Kind == KindMeasure && o.Verdict != Empty })
+}
 
 // Reason is why a verdict is not ok.
 type Reason struct {
