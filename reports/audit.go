@@ -6,6 +6,8 @@ type Audit struct {
 	Model       string `json:"model"`
 	Engine      string `json:"engine"`
 	Point       string `json:"point,omitempty"` // of a sweep
+	Trial       int    `json:"trial,omitempty"` // from 1; 0: an earlier version did not tell
+	Shard       int    `json:"shard,omitempty"` // likewise
 	Delivered   int64  `json:"delivered"`       // acknowledged deliveries in the ledger
 	Deleted     int64  `json:"deleted"`         // acknowledged deletions
 	Verified    int64  `json:"verified"`        // found, and byte for byte as delivered

@@ -109,15 +109,23 @@ func (o *Op) others() int64 { return o.NotFound + o.Failed + o.Unknown + o.Dropp
 // Offered reports whether the model offers the operation.
 func (o *Op) Offered() bool { return o.Support != NotOffered || o.Count+o.others() > 0 }
 
-// Names gives each cell of a run a name of its own: the model, and the engine and
+// Names gives each cell and audit of a run a name of its own: the model, and the engine and
 // the trial if there are several.
 type Names struct{ engines, trials bool }
 
 func NamesIn(r *Run) Names {
 	var n Names
+	first := ""
+	see := func(engine string, trial int) {
+		first = cmp.Or(first, engine)
+		n.engines = n.engines || engine != first
+		n.trials = n.trials || trial > 1
+	}
 	for i := range r.Cells {
-		n.engines = n.engines || r.Cells[i].Engine != r.Cells[0].Engine
-		n.trials = n.trials || r.Cells[i].Trial > 1
+		see(r.Cells[i].Engine, r.Cells[i].Trial)
+	}
+	for i := range r.Audits { // which may be all that there is
+		see(r.Audits[i].Engine, r.Audits[i].Trial)
 	}
 	return n
 }
@@ -126,6 +134,18 @@ func (n Names) Of(c *Cell) string {
 	name := n.Part(c.Model, c.Engine)
 	if n.trials {
 		name += " #" + strconv.Itoa(c.Trial)
+	}
+	return name
+}
+
+// Audit is the name of what was audited.
+func (n Names) Audit(a *Audit) string {
+	name := n.Part(a.Model, a.Engine)
+	if n.trials && a.Trial > 0 {
+		name += " #" + strconv.Itoa(a.Trial)
+	}
+	if a.Point != "" {
+		name += " at " + a.Point
 	}
 	return name
 }

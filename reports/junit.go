@@ -124,13 +124,13 @@ func (r *Run) junit(c *Cell, workload string) junitCase {
 }
 
 // junitName names the phase of the cell, and the trial and shard that are not the first.
-func (c *Cell) junitName() string {
-	name := junitText(c.Where())
-	if c.Trial > 1 {
-		name += fmt.Sprintf(" #%d", c.Trial)
+func (k Key) junitName() string {
+	name := junitText(k.Where())
+	if k.Trial > 1 {
+		name += fmt.Sprintf(" #%d", k.Trial)
 	}
-	if c.Shard > 1 {
-		name += fmt.Sprintf(" shard %d", c.Shard)
+	if k.Shard > 1 {
+		name += fmt.Sprintf(" shard %d", k.Shard)
 	}
 	return name
 }
@@ -177,7 +177,8 @@ func (s *Search) junit(workload string) junitCase {
 }
 
 func (a *Audit) junit(workload string) junitCase {
-	one := junitCase{Class: junitClass(workload, a.Model, a.Engine), Name: "audit", Time: "0"}
+	key := Key{Phase: "audit", Point: a.Point, Trial: a.Trial, Shard: a.Shard}
+	one := junitCase{Class: junitClass(workload, a.Model, a.Engine), Name: key.junitName(), Time: "0"}
 	var notes []string
 	for _, n := range append([]string{a.Summary()}, a.Notes...) {
 		notes = append(notes, junitText(n))

@@ -82,7 +82,7 @@ func (m *markdown) head(view *Overview) {
 	}
 	for i := range r.Audits {
 		if a := &r.Audits[i]; a.Wrong() {
-			m.line("- **audit** of %s: %s", units.Markdown(m.names.Part(a.Model, a.Engine)), units.Markdown(a.Summary()))
+			m.line("- **audit** of %s: %s", units.Markdown(m.names.Audit(a)), units.Markdown(a.Summary()))
 		}
 	}
 	for i := range view.Verdicts {
@@ -216,7 +216,7 @@ func (m *markdown) notes(view *Overview, all []Section) {
 	}
 	for i := range m.run.Audits {
 		if a := &m.run.Audits[i]; !a.Wrong() {
-			notes = append(notes, "audit of "+m.names.Part(a.Model, a.Engine)+": "+a.Summary())
+			notes = append(notes, "audit of "+m.names.Audit(a)+": "+a.Summary())
 		}
 	}
 	for _, s := range []string{TooFew(all), Regime(all, m.names), Floors(m.run)} {

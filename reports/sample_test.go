@@ -204,8 +204,8 @@ func sample() *Run {
 			Lag: Latency{P50: 71_000, P90: 90_000, P99: 310_000, P999: 900_000, Max: 1_200_000, Mean: 80_000},
 		}},
 		Audits: []Audit{
-			{Model: "james", Engine: "embedded", Delivered: 1000, Deleted: 90, Verified: 905, Lost: 4, Corrupt: 1, Notes: []string{"lost " + hostile}},
-			{Model: "conversation", Engine: "embedded", Delivered: 1000, Deleted: 90, Verified: 910, Purgeable: 12},
+			{Model: "james", Engine: "embedded", Trial: 1, Shard: 1, Delivered: 1000, Deleted: 90, Verified: 905, Lost: 4, Corrupt: 1, Notes: []string{"lost " + hostile}},
+			{Model: "conversation", Engine: "embedded", Trial: 1, Shard: 1, Delivered: 1000, Deleted: 90, Verified: 910, Purgeable: 12},
 			{Model: "oracle", Engine: "embedded", Delivered: 1000, Verified: 990, Unknown: 10, Dangling: 2, CounterDrift: 17, Interrupted: true},
 		},
 		Left: []string{"namespace q5k2 of james on cassandra could not be dropped (" + hostile + ")"},

@@ -200,7 +200,7 @@ func (t *text) notes(r *Run, all []Section, view *Overview) {
 }
 
 func (t *text) audit(a *Audit) {
-	t.labelled("audit", t.names.Part(a.Model, a.Engine)+": "+a.Summary())
+	t.labelled("audit", t.names.Audit(a)+": "+a.Summary())
 	for _, n := range a.Notes {
 		t.wrap(strings.Repeat(" ", labelWidth)+"- ", labelWidth+2, n)
 	}

@@ -131,13 +131,13 @@ func short(v any) string {
 func audits(sources []Source) []reports.Audit {
 	var all []reports.Audit
 	for _, s := range sources {
-		seen := map[[2]string]int{}
+		seen := map[reports.Key]int{}
 		for _, a := range s.Run.Audits {
-			key := [2]string{a.Model, a.Engine}
-			seen[key]++
+			key := reports.Key{Model: a.Model, Engine: a.Engine, Trial: a.Trial}
+			seen[key]++ // earlier versions did not tell the trial
 			n, at := 0, -1
 			for i := range all {
-				if all[i].Model == a.Model && all[i].Engine == a.Engine {
+				if all[i].Model == a.Model && all[i].Engine == a.Engine && all[i].Trial == a.Trial {
 					if n++; n == seen[key] {
 						at = i
 					}
@@ -145,7 +145,7 @@ func audits(sources []Source) []reports.Audit {
 			}
 			if at < 0 {
 				all = append(all, a)
-				all[len(all)-1].Notes = slices.Clone(a.Notes)
+				all[len(all)-1].Notes, all[len(all)-1].Shard = slices.Clone(a.Notes), 1
 				continue
 			}
 			addAudit(&all[at], &a, common(s.Run, a.Engine))

@@ -266,3 +266,25 @@ func TestRefused(t *testing.T) {
 		t.Errorf("three shards of one run: %v", err)
 	}
 }
+
+// The audits of the shards add up trial by trial, also where a shard lacks one.
+func TestAudits(t *testing.T) {
+	var sources []merge.Source
+	for i, audits := range [][]reports.Audit{
+		{{Trial: 1, Shard: 1, Verified: 3}, {Trial: 2, Shard: 1, Verified: 40}},
+		{{Trial: 2, Shard: 2, Verified: 2}},
+	} {
+		s := newShard()
+		record(rand.New(rand.NewPCG(uint64(i), 1)), s)
+		sources = append(sources, s.source(t, i+1, 2))
+		sources[i].Run.Audits = audits
+	}
+	merged, err := merge.Merge(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []reports.Audit{{Trial: 1, Shard: 1, Verified: 3}, {Trial: 2, Shard: 1, Verified: 42}}
+	if d := cmp.Diff(want, merged.Run.Audits); d != "" {
+		t.Error(d)
+	}
+}

@@ -100,7 +100,7 @@ func newRunView(s *Source) *runView {
 	v.Models = newModelViews(r)
 	for i := range r.Audits {
 		a := &r.Audits[i]
-		v.Audited = append(v.Audited, auditView{n.Part(a.Model, a.Engine), a.Summary(), a.Wrong(), a.Notes})
+		v.Audited = append(v.Audited, auditView{n.Audit(a), a.Summary(), a.Wrong(), a.Notes})
 	}
 	for i := range r.Cells {
 		v.Cells = append(v.Cells, cellView{n.Of(&r.Cells[i]), &r.Cells[i]})

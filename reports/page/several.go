@@ -79,7 +79,7 @@ func newSeveralView(sources []Source) *severalView {
 		}
 		for n := range s.Run.Audits {
 			if a := &s.Run.Audits[n]; a.Wrong() {
-				h.Notices = append(h.Notices, "data is wrong or lost in "+a.Model+": "+a.Summary())
+				h.Notices = append(h.Notices, "data is wrong or lost in "+reports.NamesIn(s.Run).Audit(a)+": "+a.Summary())
 			}
 		}
 		for n := range o.Verdicts {

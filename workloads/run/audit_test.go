@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -349,5 +350,29 @@ func TestAuditAfterKill(t *testing.T) {
 	// nothing refers to yet. But nothing may be broken.
 	if a.Dangling+a.Duplicated+a.BrokenBodies > 0 {
 		t.Errorf("the model's own audit: %+v", a)
+	}
+}
+
+// TestAuditsOfTrials: each audit says of which trial it is, also that of an audit by itself.
+func TestAuditsOfTrials(t *testing.T) {
+	s := newServer(t)
+	c := remoteConfig(t, s, briefly)
+	c.Trials, c.DataDir = 2, filepath.Join(t.TempDir(), "data")
+	for _, c.Audit = range []AuditMode{AuditAfter, AuditOnly} {
+		r := runOK(t, c)
+		allOK(t, r)
+		for i, a := range r.Audits {
+			if len(r.Audits) != 2 || a.Trial != i+1 || a.Shard != 1 {
+				t.Errorf("%v: audit %d of %d is of trial %d, shard %d", c.Audit, i+1, len(r.Audits), a.Trial, a.Shard)
+			}
+		}
+		for name, write := range map[string]func(io.Writer, *reports.Run) error{
+			" #2: ": func(w io.Writer, r *reports.Run) error { return reports.WriteText(w, r, 200) }, `name="audit #2"`: reports.WriteJUnit,
+		} {
+			var b strings.Builder
+			if err := write(&b, r); err != nil || !strings.Contains(b.String(), name) {
+				t.Errorf("%v: no %q: %v\n%s", c.Audit, name, err, &b)
+			}
+		}
 	}
 }

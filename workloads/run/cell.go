@@ -131,7 +131,8 @@ func (c *combination) audit(ctx context.Context) error {
 	c.runner.progress("audit", drive.Progress{Fraction: -1})
 	found, err := c.target.Audit(ctx, c.runner.config.Audit == AuditOnly)
 	if found != nil {
-		found.Point = c.at.value
+		k := c.key("audit")
+		found.Point, found.Trial, found.Shard = k.Point, k.Trial, k.Shard
 		c.runner.result.Audits = append(c.runner.result.Audits, *found)
 	}
 	return err
