@@ -253,7 +253,8 @@ func (r *runner) combination(ctx context.Context, c *combination) {
 			return // a run that was killed had not come to all of its models
 		}
 		if d != nil {
-			r.result.Workload = reports.Workload{Name: d.Workload} // the workload that loaded it: the data set knows no more
+			// The workload that loaded it: the data set knows no more.
+			r.result.Workload, r.result.Seed = reports.Workload{Name: d.Workload}, d.Seed
 		}
 		c.auditOnly(ctx)
 	} else {
