@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -13,6 +14,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/replay"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
@@ -98,8 +101,8 @@ func (r registry) withSaved(was *reports.Run) (registry, error) {
 }
 
 // tellDifferences says what of a repetition is not as it was: the schemas that
-// this mailbench has, and the mail file.
-func tellDifferences(w io.Writer, was *reports.Run, c *run.Config) error {
+// this mailbench has, the mail file, and the traces.
+func tellDifferences(ctx context.Context, w io.Writer, was *reports.Run, c *run.Config) error {
 	for _, s := range was.Schemas {
 		for _, m := range c.Models {
 			if m.Name == s.Model {
@@ -118,6 +121,37 @@ func tellDifferences(w io.Writer, was *reports.Run, c *run.Config) error {
 		if info := c.Mail.Info(); info.SHA256 != was.Mail.SHA256 {
 			return usagef("--mail %s is not the file of that run: its SHA-256 is %s, not %s", info.File,
 				info.SHA256, was.Mail.SHA256)
+		}
+	}
+	return sameTraces(ctx, was, c)
+}
+
+// sameTraces refuses a trace that is not the file that the run replayed.
+func sameTraces(ctx context.Context, was *reports.Run, c *run.Config) error {
+	at := map[string]*workloads.Workload{"": c.Workload} // by the point of a sweep
+	if s := c.Workload.Sweep; s != nil {
+		for _, p := range s.Points {
+			at[p.Value] = p.Workload
+		}
+	}
+	for _, before := range was.Phases {
+		w := at[before.Point]
+		if before.Trace == "" || w == nil {
+			continue
+		}
+		for i := range w.Phases {
+			p := &w.Phases[i]
+			if p.Name != before.Name || p.Replay == nil {
+				continue
+			}
+			t, err := replay.Open(ctx, p.Replay.Trace)
+			if err != nil {
+				return missing(fmt.Errorf("phase %s: %w", p.Name, err))
+			}
+			if t.SHA256 != before.Trace {
+				return usagef("phase %s: trace %s is not the file of that run: its SHA-256 is %s, not %s", p.Name,
+					p.Replay.Trace, t.SHA256, before.Trace)
+			}
 		}
 	}
 	return nil

@@ -187,7 +187,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		c.Mail, c.MailLimit = source, int64(f.mailLimit)
 	}
 	if was != nil {
-		if err := tellDifferences(cmd.ErrOrStderr(), was, c); err != nil {
+		if err := tellDifferences(ctx, cmd.ErrOrStderr(), was, c); err != nil {
 			return err
 		}
 	}
