@@ -130,6 +130,9 @@ func (f *upFlags) config(cmd *cobra.Command, engine string) (launch.Config, erro
 		}
 		c.HeapBytes = int64(size)
 	}
+	if err := c.Check(); err != nil {
+		return c, launchError(err)
+	}
 	return c, nil
 }
 

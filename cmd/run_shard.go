@@ -22,6 +22,7 @@ const (
 	mostShards = 1000
 	// shortestTimeout is more than a garbage collection or a busy processor takes.
 	shortestTimeout = 5 * time.Second
+	longestTimeout  = 24 * time.Hour
 	// jobShard stands for the number of a pod in a Kubernetes Indexed Job, which Kubernetes
 	// writes into jobVariable, from 0.
 	jobShard    = "job"
@@ -33,7 +34,8 @@ func (f *shardFlags) bind(flags *pflag.FlagSet) {
 		"carry out part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the\nnumber of a pod in a Kubernetes Indexed Job")
 	flags.StringVar(&f.start, "start", "", "`TIME` at which all shards begin, the same for all, such as "+
 		"2026-05-01T12:00:00Z")
-	flags.DurationVar(&f.timeout, "shard-timeout", meet.UsualSilence,
+	f.timeout = meet.UsualSilence
+	flags.Var(duration(&f.timeout, shortestTimeout, longestTimeout), "shard-timeout",
 		"give up when another shard gives no sign of life for that `DURATION`")
 }
 
@@ -46,9 +48,6 @@ func (f *shardFlags) parse() (shard workloads.Shard, start time.Time, err error)
 			err = usagef("--shard-timeout belongs to --shard: add that, or leave it out")
 		}
 		return shard, start, err
-	}
-	if f.timeout < shortestTimeout {
-		return shard, start, usagef("--shard-timeout %v: expected %v or more", f.timeout, shortestTimeout)
 	}
 	index, of, _ := strings.Cut(f.shard, "/")
 	if index == jobShard {

@@ -44,7 +44,15 @@ const (
 	maxHeap = 64 << 30
 )
 
-// check checks the configuration, without looking at the machine.
+// Check checks the configuration, without looking at the machine.
+func (c *Config) Check() error {
+	e, err := find(c.Engine)
+	if err != nil {
+		return err
+	}
+	return c.check(e)
+}
+
 func (c *Config) check(e engine) error {
 	f := e.facts()
 	switch {
