@@ -10,7 +10,7 @@ import (
 
 // collect takes what the workers recorded, tick by tick, until they have ended, and
 // once more then.
-func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) error {
+func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) {
 	p.timeline.tick = p.tickEvery()
 	ticks := time.NewTicker(p.timeline.tick)
 	defer ticks.Stop()
@@ -23,13 +23,9 @@ func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) error {
 		case <-ticks.C:
 		}
 		to := time.Now()
-		if err := p.take(from, to, last); err != nil {
-			stop()
-			<-ended
-			return err
-		}
+		p.take(from, to, last)
 		if last {
-			return nil
+			return
 		}
 		// A warm-up of so many operations runs them all.
 		if p.Phase.Kind == workloads.Warmup && p.Phase.Duration > 0 && warm(p.windows) {
@@ -40,12 +36,10 @@ func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) error {
 }
 
 // take takes what was recorded between two times, the last time at the phase's end.
-func (p *phase) take(from, to time.Time, last bool) error {
+func (p *phase) take(from, to time.Time, last bool) {
 	ticked, hiccups := p.recorder.Tick(), p.hiccups.tick()
 	ops := p.byOp(ticked)
-	if err := p.writeLog(ops, hiccups, from, to, last); err != nil {
-		return err
-	}
+	p.writeLog(ops, hiccups, from, to, last)
 	p.memory.follow()
 	if p.Stream.Open() {
 		p.learn()
@@ -56,7 +50,6 @@ func (p *phase) take(from, to time.Time, last bool) error {
 	if last {
 		p.timeline.endGap(to.Sub(p.began))
 	}
-	return nil
 }
 
 // tickEvery is how long a window is: a second, or a tenth of a short phase. Those of a

@@ -48,7 +48,7 @@ type Spec struct {
 	// the order of LogNames.
 	// Hiccups are how late the hiccup meter woke. Windows follow each other without a gap,
 	// and are the longer the older the phase is.
-	Log func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error
+	Log func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time)
 	// Progress, if set, is told how far the phase is, from one goroutine.
 	Progress func(Progress)
 }
@@ -209,8 +209,8 @@ func (p *phase) run(ctx context.Context) (err error) {
 	ended := make(chan struct{})
 	var workErr error
 	go func() { workErr = g.Wait(); close(ended) }()
-	logErr := crash.Guard(func() error { return p.collect(ended, stop) })
-	if logErr != nil {
+	collectErr := crash.Guard(func() error { p.collect(ended, stop); return nil })
+	if collectErr != nil {
 		stop()
 	}
 	<-ended
@@ -225,7 +225,7 @@ func (p *phase) run(ctx context.Context) (err error) {
 		p.span = at
 		p.countOverdue(at)
 	}
-	return errors.Join(workErr, logErr)
+	return errors.Join(workErr, collectErr)
 }
 
 // countOverdue counts the operations that were due when the phase was stopped and

@@ -3,6 +3,7 @@ package drive
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -109,13 +110,12 @@ func newHour(tb testing.TB, each int) *hour {
 		Kind: workloads.Measure, Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: uint64(each), Per: second}, Duration: hourLong,
 		Mix: workloads.Mix{workloads.List: 1},
 	}
-	h.phase = newPhase(t, Spec{Phase: what, Stream: stream(&what), Workers: 1, Log: func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error {
+	h.phase = newPhase(t, Spec{Phase: what, Stream: stream(&what), Workers: 1, Log: func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
 		h.windows = append(h.windows, span{from.Sub(began), to.Sub(began)})
 		h.ok += ops[workloads.List].Counts[latency.OK]
-		if err := log.WriteOne(hiccupTag, hiccups, from, to); err != nil {
-			return err
+		if err := errors.Join(log.WriteOne(hiccupTag, hiccups, from, to), log.Write(hourTag, ops, from, to)); err != nil {
+			tb.Fatal(err)
 		}
-		return log.Write(hourTag, ops, from, to)
 	}})
 	p := h.phase
 	p.began, p.timeline.tick = began, p.tickEvery()
@@ -128,9 +128,7 @@ func newHour(tb testing.TB, each int) *hour {
 			h.tick(&r, at, each)
 		}
 		*p.clock.virtual = at + second
-		if err := p.take(began.Add(at), began.Add(at+second), at+second == hourLong); err != nil {
-			tb.Fatal(err)
-		}
+		p.take(began.Add(at), began.Add(at+second), at+second == hourLong)
 	}
 	if err := log.Flush(); err != nil {
 		tb.Fatal(err)

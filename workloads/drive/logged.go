@@ -29,9 +29,9 @@ type logged struct {
 // writeLog gives a tick to the log, together with those before it that waited. A window
 // that is too short for the phase's age waits for the next tick. Histograms add exactly, so
 // the sum of the windows is the same however ticks are put together.
-func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) error {
+func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) {
 	if p.Log == nil {
-		return nil
+		return
 	}
 	l := &p.logged
 	if l.waits {
@@ -39,16 +39,16 @@ func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time
 	}
 	if full := last || l.windows < loggedTicks || loggedPart*to.Sub(from) >= to.Sub(p.began); !full {
 		l.add(ops, hiccups, from)
-		return nil
+		return
 	}
 	l.windows++
 	if !l.waits {
-		return p.Log(ops, hiccups, from, to)
+		p.Log(ops, hiccups, from, to)
+		return
 	}
 	l.add(ops, hiccups, from)
-	err := p.Log(l.ops, l.hiccups, from, to)
+	p.Log(l.ops, l.hiccups, from, to)
 	l.reset()
-	return err
 }
 
 // add adds a tick to the window that begins at from.

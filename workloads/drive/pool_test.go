@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
 )
 
@@ -79,5 +82,23 @@ func TestPanicOfADriver(t *testing.T) {
 	var panicked *crash.Error
 	if !errors.As(err, &panicked) || panicked.Value != "no such slot" {
 		t.Errorf("error %v, want that of the panic", err)
+	}
+}
+
+// A panic of what gets the windows costs the phase, and ends it.
+func TestPanicOfALog(t *testing.T) {
+	at, stream := testTarget(t, idleBound{})
+	phase := workloads.Phase{
+		Kind: workloads.Measure, Name: "measure", Operations: 1000, Arrivals: workloads.Constant,
+		Rate: workloads.RateOf(10), Mix: workloads.Mix{workloads.List: 1},
+	}
+	began := time.Now()
+	_, err := Drive(t.Context(), at, Spec{
+		Phase: phase, Stream: stream(&phase), Workers: 2, MaxLag: time.Hour,
+		Log: func([]latency.Op, *hdr.Histogram, time.Time, time.Time) { panic("no such tag") },
+	})
+	var panicked *crash.Error
+	if !errors.As(err, &panicked) || panicked.Value != "no such tag" || time.Since(began) > 30*time.Second {
+		t.Errorf("error %v after %s, want that of the panic", err, time.Since(began))
 	}
 }

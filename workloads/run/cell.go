@@ -279,28 +279,27 @@ func (c *combination) spec(p *workloads.Phase, s workloads.Stream, total int64) 
 		spec.Workers = r.config.loaders()
 	}
 	// A merge of shards adds the histograms of loads and warm-ups, too.
+	// The figures do not need the log: the run tells of its error in the end.
 	if key := c.key(p.Name); r.log != nil && (p.Kind == workloads.Measure || r.config.Shard.Divides()) {
 		names := drive.LogNames(p)
 		tag := func(op int, k latency.Kind) string { return key.Tag(names[op], k.String()) }
-		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error {
+		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
 			if r.logErr == nil {
 				r.logErr = r.log.Write(tag, ops, from, to)
 			}
 			if r.logErr == nil {
 				r.logErr = r.log.WriteOne(key.Tag("client", "hiccup"), hiccups, from, to)
 			}
-			return nil // the figures do not need the log
 		}
 	}
 	if observe := r.config.Observe; observe != nil {
 		key, log := c.key(p.Name), spec.Log
 		name := func(op int) string { return workloads.Op(op).String() }
-		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) error {
+		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
 			observe(key, name, ops[:workloads.NumOps])
-			if log == nil {
-				return nil
+			if log != nil {
+				log(ops, hiccups, from, to)
 			}
-			return log(ops, hiccups, from, to)
 		}
 	}
 	return spec
