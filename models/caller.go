@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -74,6 +75,20 @@ func (c *Caller) Claim(ctx context.Context, st drivers.Statement, args ...driver
 		return ErrExists
 	}
 	return err
+}
+
+// CheckFolders returns an error if a new account cannot have these folders: none, or two of
+// one name.
+func CheckFolders(folders []string) error {
+	if len(folders) == 0 {
+		return errors.New("an account needs an inbox; name at least one folder")
+	}
+	for i, name := range folders {
+		if slices.Contains(folders[:i], name) {
+			return fmt.Errorf("folder %q: %w", name, ErrExists)
+		}
+	}
+	return nil
 }
 
 // Unused runs a read. It returns ErrExists if the read yields a row.

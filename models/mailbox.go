@@ -90,7 +90,8 @@ type Bound interface {
 type Mailbox interface {
 	// CreateUser creates an account with the folders named. The first folder is
 	// the inbox. It returns ErrExists if the address is taken and the engine can
-	// tell. An account without folders is an error, except for a Poster.
+	// tell, or if two folders have one name. An account without folders is an error,
+	// except for a Poster.
 	CreateUser(ctx context.Context, address string, folders []string) (*Account, error)
 	// CreateFolder adds a folder to an account. It returns ErrExists if the name is taken.
 	CreateFolder(ctx context.Context, a *Account, name string) (*Folder, error)

@@ -35,11 +35,13 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 }
 
 func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []string) error {
+	if len(folders) > 0 {
+		if err := models.CheckFolders(folders); err != nil {
+			return err
+		}
+	}
 	m.Calls.Reset()
 	for i, name := range folders {
-		if slices.Contains(folders[:i], name) {
-			return fmt.Errorf("folder %q: %w", name, models.ErrExists)
-		}
 		f := newFolder(a, name, conversationOf(a.Address, name))
 		a.Folders = append(a.Folders, f)
 		if i > 0 {

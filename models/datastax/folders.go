@@ -97,15 +97,12 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 }
 
 func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []string) error {
-	if len(folders) == 0 {
-		return fmt.Errorf("an account needs an inbox; name at least one folder")
+	if err := models.CheckFolders(folders); err != nil {
+		return err
 	}
-	for i, name := range folders {
+	for _, name := range folders {
 		if err := checkName(name); err != nil {
 			return err
-		}
-		if slices.Contains(folders[:i], name) {
-			return fmt.Errorf("folder %q: %w", name, models.ErrExists)
 		}
 		a.Folders = append(a.Folders, newFolder(a, name, m.share(0)))
 	}

@@ -22,7 +22,11 @@ type named struct {
 func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
 	a := &models.Account{Address: address}
 	m.reset()
-	if err := m.createLabel(ctx, address, named{all, "all"}); err != nil {
+	err := models.CheckFolders(folders)
+	if err == nil {
+		err = m.createLabel(ctx, address, named{all, "all"})
+	}
+	if err != nil {
 		return nil, m.Failed("creation", a, err)
 	}
 	var labels []named
@@ -34,10 +38,8 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 		labels = append(labels, named{l, name})
 		m.Calls.Add(only, drivers.Text(address), m.join("label", l), drivers.Text(name))
 	}
-	if len(labels) > 0 {
-		if err := m.S.Batch(ctx, m.labelsPut, m.Calls.List); err != nil {
-			return nil, m.Failed("creation", a, models.Partly(err))
-		}
+	if err := m.S.Batch(ctx, m.labelsPut, m.Calls.List); err != nil {
+		return nil, m.Failed("creation", a, models.Partly(err))
 	}
 	show(a, labels)
 	return a, nil

@@ -18,16 +18,15 @@ func key(f *models.Folder) drivers.Value { return drivers.UUID(f.Ref.(mailboxID)
 // CreateUser implements models.Mailbox. The empty name claims the address.
 func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
 	a := &models.Account{Address: address}
+	if err := models.CheckFolders(folders); err != nil {
+		return nil, m.Failed("creation", a, err)
+	}
 	now := m.now()
 	for _, name := range folders {
 		a.Folders = append(a.Folders, &models.Folder{Name: name, Account: a, Ref: mailboxID(m.uuids.Next(now))})
 	}
-	id := mailboxID{}
-	if len(a.Folders) > 0 {
-		id = a.Folders[0].Ref.(mailboxID)
-	}
-	err := m.take(ctx, address, "", id)
-	if err == nil && len(folders) > 0 {
+	err := m.take(ctx, address, "", a.Folders[0].Ref.(mailboxID))
+	if err == nil {
 		m.Calls.Reset()
 		for _, f := range a.Folders {
 			m.Calls.Add(createName, drivers.Text(address), drivers.Text(f.Name), key(f))

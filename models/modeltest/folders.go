@@ -22,6 +22,14 @@ func testAccounts(t *testing.T, s *suite) {
 	if _, err := diff.createUser(diff.at("ann"), "INBOX", "Other"); !errors.Is(err, models.ErrExists) {
 		t.Errorf("create an account twice: error is %v, want %q", err, models.ErrExists)
 	}
+	if _, err := diff.createUser(diff.at("bob"), "INBOX", "Work", "Work"); !errors.Is(err, models.ErrExists) {
+		t.Errorf("create an account with two folders of one name: error is %v, want %q", err, models.ErrExists)
+	}
+	if _, ok := diff.got.(models.Poster); !ok {
+		if _, err := diff.got.CreateUser(diff.ctx, diff.at("bob"), nil); err == nil {
+			t.Error("an account was created without folders")
+		}
+	}
 	if _, err := diff.createFolder(a, "Work"); !errors.Is(err, models.ErrExists) {
 		t.Errorf("create a folder twice: error is %v, want %q", err, models.ErrExists)
 	}

@@ -57,6 +57,7 @@ type reference struct {
 	mails    []*refMail
 	all      []*refEntry // also those no longer in a folder
 	last     uint64      // of the numbers given to states and entries
+	posts    bool        // it is offered as a models.Poster
 }
 
 type refAccount struct {

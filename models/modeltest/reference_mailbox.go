@@ -22,6 +22,11 @@ func (r *reference) CreateUser(ctx context.Context, address string, folders []st
 			return nil, fmt.Errorf("account %s: %w", address, models.ErrExists)
 		}
 	}
+	if len(folders) > 0 || !r.posts {
+		if err := models.CheckFolders(folders); err != nil {
+			return nil, err
+		}
+	}
 	a := &refAccount{address: address}
 	for _, name := range folders {
 		a.folders = append(a.folders, &refFolder{name: name})

@@ -133,7 +133,9 @@ func referenceModel(tr Traits, offer func(*reference) models.Mailbox) models.Mod
 			if s.ref == nil {
 				s.ref = newReference(tr, o.Now)
 			}
-			return boundReference{offer(s.ref)}, nil
+			mb := offer(s.ref)
+			_, s.ref.posts = mb.(models.Poster)
+			return boundReference{mb}, nil
 		},
 	}
 }

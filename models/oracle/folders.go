@@ -44,18 +44,18 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 }
 
 func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []string) error {
+	if err := models.CheckFolders(folders); err != nil {
+		return err
+	}
 	id := drivers.Text(a.Ref.(*user).id)
 	m.Calls.Reset()
 	for i, name := range folders {
-		if slices.Contains(folders[:i], name) {
-			return fmt.Errorf("folder %q: %w", name, models.ErrExists)
-		}
 		f := newFolder(a, uint32(i+1), name)
 		a.Folders = append(a.Folders, f)
 		m.Calls.Add(only, id, drivers.Text(ref(f).folderID), drivers.Text(name))
 	}
 	err := m.Claim(ctx, m.insertUser, id, drivers.Text(a.Address), drivers.Text(""))
-	if err != nil || len(folders) == 0 {
+	if err != nil {
 		return err
 	}
 	return models.Partly(m.S.Batch(ctx, m.putFolders, m.Calls.List))
