@@ -228,19 +228,39 @@ func (p *phase) run(ctx context.Context) (err error) {
 	return errors.Join(workErr, collectErr)
 }
 
+// overdueMost is how many overdue operations are looked at, which takes a second or two.
+const overdueMost = 1 << 22
+
 // countOverdue counts the operations that were due when the phase was stopped and
-// that no worker had taken. They were offered, and not carried out.
+// that no worker had taken. They were offered, and not carried out. Of more than overdueMost
+// the rest is taken to be like those: as frequent, and of the same streams.
 func (p *phase) countOverdue(stopped time.Duration) {
 	var o workloads.Operation
-	for {
+	var seen stats
+	first, last, more := time.Duration(-1), time.Duration(0), true
+	for more && seen.due < overdueMost {
 		due, ok := p.Stream.Next(stopped, &o)
-		if !ok || due > stopped {
-			return
+		if more = ok && due <= stopped; !more {
+			break
+		}
+		if last = due; first < 0 {
+			first = due
 		}
 		t := tally{due: 1}
 		if !p.target.Offers[o.Op] {
 			t.skipped = 1
 		}
-		p.stats.count(o.Stream, &t)
+		seen.count(o.Stream, &t)
+	}
+	times := 1.0
+	if more && last > first {
+		times = float64(stopped-first) / float64(last-first)
+	}
+	if limit := p.Phase.Operations; limit > 0 && seen.due > 0 {
+		times = min(times, (float64(limit)-float64(p.stats.due))/float64(seen.due))
+	}
+	for i, t := range seen.streams {
+		t.due, t.skipped = int64(times*float64(t.due)), int64(times*float64(t.skipped))
+		p.stats.count(i, &t)
 	}
 }

@@ -1,0 +1,36 @@
+package drive
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// What is overdue when a phase is stopped is counted, also where it is far too much to look
+// at each operation.
+func TestOverdue(t *testing.T) {
+	for rate, phase := range map[uint64]workloads.Phase{
+		1000:        {Duration: time.Hour},
+		100_000_000: {Duration: time.Hour},
+		10_000_000:  {Operations: 50_000_000},
+	} {
+		phase.Kind, phase.Arrivals, phase.Rate = workloads.Measure, workloads.Constant, workloads.Rate{Count: rate, Per: second}
+		phase.Mix = workloads.Mix{workloads.List: 3, workloads.Counters: 1}
+		at, stream := testTarget(t, idleBound{})
+		at.Offers[workloads.Counters] = false
+		p := newPhase(at, Spec{Phase: phase, Stream: stream(&phase), Workers: 1, MaxLag: time.Hour})
+		p.countOverdue(time.Minute)
+		want := float64(60 * rate)
+		if phase.Operations > 0 {
+			want = float64(phase.Operations)
+		}
+		if due := float64(p.stats.due); math.Abs(due-want) > max(2, 1e-6*want) {
+			t.Errorf("%d/s: %.0f operations were due, want %.0f", rate, due, want)
+		}
+		if share := float64(p.stats.skipped) / float64(p.stats.due); math.Abs(share-0.25) > 0.03 {
+			t.Errorf("%d/s: the model lacks %.3f of them, want 0.25", rate, share)
+		}
+	}
+}
