@@ -46,7 +46,8 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 		(c.Arrivals == "closed" || few) {
 		what, changed = "its process could not run for "+percent(stopped)+" of the phase", true
 	}
-	if dropped := share(d.Dropped, e.Started+d.Dropped); d.Dropped >= beyond && dropped > lateInvalid {
+	if dropped := share(d.Dropped, e.Started+d.Dropped); d.Dropped >= beyond && dropped > lateInvalid &&
+		!beyondStore(c, d) {
 		what, changed = percent(dropped)+" of the operations were dropped because of its own delays", true
 	}
 	switch {
@@ -62,6 +63,14 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 		j.because(reports.Invalid, CodeClientDelays,
 			"client late: %s; leave the machine alone, give the client more processors, or lower the rate", what)
 	}
+}
+
+// beyondStore reports whether operations were dropped because they were more than the store
+// can carry out. Of what a client drops that stood still beside a store with capacity to spare, at
+// least one in as many as there are workers counts as dropped by it, since one worker alone would have
+// carried that out. Fewer of them mean that the store would have dropped nearly all the same.
+func beyondStore(c *reports.Cell, d *reports.Delays) bool {
+	return c.Offered != nil && c.Client != nil && d.Dropped*int64(c.Client.Workers) < c.Offered.Dropped
 }
 
 // effect is the percentile that the client's delays changed most, and by which factor.

@@ -130,6 +130,9 @@ var verdicts = []judged{
 	{"operations were dropped because of it", func(c *reports.Cell) {
 		c.Evidence.Delays.Dropped, c.Offered.Dropped = 700, 700
 	}, reports.Invalid, CodeClientDelays, nil, "1.2% of the operations were dropped because of its own delays"},
+	{"far more was dropped than because of it", func(c *reports.Cell) {
+		c.Evidence.Delays.Dropped, c.Offered.Dropped = 700, 700*int64(c.Client.Workers)+1
+	}, reports.Overloaded, CodeDropped, nil, "due operations were never started"},
 	{"making operations takes longer than running them", func(c *reports.Cell) {
 		c.Evidence.Queued, c.Evidence.Own, c.Evidence.Service = 30000, 50000*ms, 10000*ms
 	}, reports.Invalid, CodeClientBusy, codes{CodeQueued}, "client saturated: busy workers spent 83% of their time on making and recording"},
