@@ -27,6 +27,7 @@ that goes on, to a data folder (--data), or to a run that was killed.
 On this machine (embedded), mailbench lists the folders of runs that were
 killed: temporary data folders in $TMPDIR, and unfinished results in ./results
 or the folder of --results. It leaves the folders of a run that goes on alone.
+Unfinished results with figures in them are named, and never removed.
 
 Nothing without mailbench's mark is touched.`,
 		Example: `  mailbench engine clean embedded

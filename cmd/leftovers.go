@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -31,6 +32,24 @@ func leftovers(results string) ([]scratch.Left, error) {
 	return append(data, unfinished...), nil
 }
 
+// tellKept names the results that killed runs had saved, and says whether there are any. Only
+// their user removes them.
+func tellKept(w io.Writer, results string) (found bool) {
+	entries, _ := os.ReadDir(results) // leftovers has read it
+	for _, e := range entries {
+		path := filepath.Join(results, e.Name())
+		if ok, _ := filepath.Match(reports.PartialPattern, e.Name()); !ok || scratch.InUse(path) || scratch.Abandoned(path) {
+			continue
+		}
+		if r, err := reports.Open(path); err == nil {
+			fmt.Fprintf(w, "%s has the results of %s: keep it or remove it by hand\n", path,
+				plural(len(r.Cells), "cell"))
+			found = true
+		}
+	}
+	return found
+}
+
 // cleanLocal lists what killed runs left, or removes the folders named, or all.
 func cleanLocal(cmd *cobra.Command, results string, names []string, all, asJSON bool) error {
 	there, err := leftovers(results)
@@ -55,9 +74,14 @@ func cleanLocal(cmd *cobra.Command, results string, names []string, all, asJSON 
 	case all:
 		names = paths
 	case len(names) == 0 && len(there) > 0:
-		return listLeft(out, there)
+		err := listLeft(out, there)
+		tellKept(out, results)
+		return err
 	}
 	if len(there) == 0 && len(names) == 0 {
+		if tellKept(out, results) {
+			return nil
+		}
 		_, err := fmt.Fprintf(out, "killed runs left nothing in %s and %s\n", os.TempDir(), results)
 		return err
 	}
@@ -97,12 +121,8 @@ func tellLeft(w io.Writer) {
 	for _, l := range there {
 		bytes += l.Bytes
 	}
-	folders := "1 folder"
-	if len(there) > 1 {
-		folders = fmt.Sprintf("%d folders", len(there))
-	}
 	fmt.Fprintf(w, "killed runs left %s with %s; \"mailbench engine clean embedded\" lists and removes them\n",
-		folders, megabytes(bytes))
+		plural(len(there), "folder"), megabytes(bytes))
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
