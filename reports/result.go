@@ -92,9 +92,9 @@ type FindMax struct {
 }
 
 // Phase is a phase of the workload with the digest of its plan: two runs with
-// equal digests were asked for the same operations at the same times. SHA256 is
-// of the first Digested operations: operation, user, folders, message,
-// recipients and due time.
+// equal digests were asked for the same first operations at the same times. SHA256
+// is of the first Digested operations: operation, user, folders, message,
+// recipients and due time. The text of the workload decides the rest, and the contents of mail.
 type Phase struct {
 	Name     string `json:"name"`
 	Kind     string `json:"kind"`

@@ -285,7 +285,7 @@ const Digested = 10_000
 
 // PlanDigest returns the SHA-256, in hex, of the first operations of a phase with
 // their due times, and how many they are. Two runs with the same digest ask for the
-// same operations at the same times. Which message an operation chooses is drawn
+// same first operations at the same times. Which message an operation chooses is drawn
 // among those that are live when it comes up, and is not part of the plan.
 func (w *Workload) PlanDigest(p *Phase, c *Census) (sum string, operations int64) {
 	s, h := w.Stream(p, c), sha256.New()
