@@ -291,10 +291,11 @@ func TestTrialsThatAreNotOK(t *testing.T) {
 // Runs that differ in more than the build are refused, and what differs is named.
 func TestRefused(t *testing.T) {
 	for want, change := range map[string]func(r *reports.Run){
-		"workload: quick in old, churn in fresh":                func(r *reports.Run) { r.Workload.Name = "churn" },
-		`line 3 of the workload: "" in old, "rate: 9" in fresh`: func(r *reports.Run) { r.Workload.Text += "rate: 9" },
-		"seed: 1 in old, 2 in fresh":                            func(r *reports.Run) { r.Seed = 2 },
-		"the operations of phase measure are others":            func(r *reports.Run) { r.Phases[0].SHA256 = "3" },
+		"workload: quick in old, churn in fresh":                 func(r *reports.Run) { r.Workload.Name = "churn" },
+		`line 3 of the workload: "" in old, "rate: 9" in fresh`:  func(r *reports.Run) { r.Workload.Text += "rate: 9" },
+		"seed: 1 in old, 2 in fresh":                             func(r *reports.Run) { r.Seed = 2 },
+		"the operations of phase measure are others":             func(r *reports.Run) { r.Phases[0].SHA256 = "3" },
+		"trace of phase measure: none in old, 0123abcd in fresh": func(r *reports.Run) { r.Phases[0].Trace = "0123abcdef" },
 		`line 1 of the schema of james: "name: james" in old, "name: jim" in fresh`: func(r *reports.Run) {
 			r.Schemas[0].Text, r.Schemas[0].SHA256 = "name: jim", "4"
 		},

@@ -113,7 +113,7 @@ func firstLine(a, b string) (line int, was, is string) {
 	return 0, "", ""
 }
 
-// plans compares the digests of what the phases were asked for.
+// plans compares the digests of what the phases were asked for. Those of traces are whole.
 func plans(a, b *reports.Run) []difference {
 	var all []difference
 	for i, p := range a.Phases {
@@ -126,6 +126,11 @@ func plans(a, b *reports.Run) []difference {
 			!slices.Equal(p.Trials[:trials], q.Trials[:trials]) {
 			all = append(all, difference{what: "the operations of phase " + p.Name + " are others"})
 		}
+		if p.Trace != q.Trace {
+			all = append(all, difference{
+				what: "trace of phase " + p.Name, base: abbreviated(p.Trace), new: abbreviated(q.Trace),
+			})
+		}
 	}
 	return all
 }
@@ -134,8 +139,11 @@ func mail(r *reports.Run) string {
 	if r.Mail == nil {
 		return ""
 	}
-	return r.Mail.File + " " + r.Mail.SHA256[:min(8, len(r.Mail.SHA256))]
+	return r.Mail.File + " " + abbreviated(r.Mail.SHA256)
 }
+
+// abbreviated is the begin of a digest.
+func abbreviated(digest string) string { return digest[:min(8, len(digest))] }
 
 // settings are the machine, the limits and the flags of a run by name.
 func settings(r *reports.Run) map[string]string {
