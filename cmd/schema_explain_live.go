@@ -60,7 +60,7 @@ func (f *liveFlags) run(
 		enc.SetIndent("", "  ")
 		err = enc.Encode(report)
 	} else {
-		err = writeTraced(out, report)
+		err = writeTraced(out, report, e.TraceDoc)
 	}
 	if err != nil {
 		return fmt.Errorf("print the report: %w", err)
@@ -103,21 +103,10 @@ var costColumns = []column{
 	}, shortTime},
 }
 
-// columnDocs say what the columns mean, by engine.
-var columnDocs = map[string]string{
-	"embedded": `REQUESTS are keys that Pebble looked for. READ are rows and index entries. HIDDEN
-entries were passed beside them: tombstones, what they delete, older versions.
-BLOCKS are bytes of blocks; what is only in memory has none. TIME is the client's.`,
-	"cassandra": `NODES are replicas that read or wrote; READ and TOMBSTONES are counted on each.
-TIME is what coordinators took, added up. All this is from Cassandra's tracing.`,
-	"hbase": `NODES are regions. READ are rows of HBase: of scans all that a region server read,
-of gets those returned. CELLS and BYTES were returned. TIME is the client's.`,
-}
-
-// writeTraced prints the costs as a table.
-func writeTraced(w io.Writer, r *trace.Report) error {
+// writeTraced prints the costs as a table, under what the engine says of its columns.
+func writeTraced(w io.Writer, r *trace.Report, legend string) error {
 	fmt.Fprintf(w, "%s on %s (%s): medians of the calls of each pattern, and the most in brackets.\n%s\n\n",
-		r.Model, r.Engine, r.Version, columnDocs[r.Engine])
+		r.Model, r.Engine, r.Version, legend)
 	shown := slices.DeleteFunc(slices.Clone(costColumns), func(c column) bool {
 		return !slices.ContainsFunc(r.Patterns, func(p trace.Pattern) bool { return p.Most != nil && c.of(p.Most) >= 0 })
 	})

@@ -42,3 +42,22 @@ func TestExplainAll(t *testing.T) {
 		}
 	}
 }
+
+// What is said of an engine by name is said by the engine, so that another needs no line here.
+func TestEngineWords(t *testing.T) {
+	known := bundled()
+	for _, e := range known.engines {
+		if e.Compile != nil && e.TraceDoc == "" {
+			t.Errorf("%s does not say what the columns of --live mean", e.Name)
+		}
+	}
+	known.engines = append(known.engines, drivers.Engine{Name: "other", Remote: true, Namespace: "keyspace"})
+	f := storeFlags{engine: "other", keyspace: "mail"}
+	if e, err := f.pick(known); err != nil || e.Name != "other" {
+		t.Errorf("%s, %v", e.Name, err)
+	}
+	f = storeFlags{engine: "other", namespace: "mail"}
+	if _, err := f.pick(known); err == nil || err.Error() != "--namespace mail: other has no namespaces" {
+		t.Error(err)
+	}
+}

@@ -74,10 +74,10 @@ func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
 	switch {
 	case e.Name == known.floor.Name:
 		return e, usagef("--engine %s keeps nothing that could be read", e.Name)
-	case f.keyspace != "" && e.Name != "cassandra":
-		return e, usagef("--keyspace %s: only cassandra has keyspaces", f.keyspace)
-	case f.namespace != "" && e.Name != "hbase":
-		return e, usagef("--namespace %s: only hbase has namespaces", f.namespace)
+	case f.keyspace != "" && e.Namespace != "keyspace":
+		return e, usagef("--keyspace %s: %s has no keyspaces", f.keyspace, e.Name)
+	case f.namespace != "" && e.Namespace != "namespace":
+		return e, usagef("--namespace %s: %s has no namespaces", f.namespace, e.Name)
 	case f.data != "" && f.keyspace+f.namespace != "":
 		return e, usagef("--data names a data set, so that its keyspace or namespace cannot be named too")
 	case f.data == "" && !e.Remote:

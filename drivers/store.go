@@ -35,6 +35,11 @@ type Engine struct {
 	// Forecast returns what the rows of a schema take in the engine's files, without
 	// opening it; nil if the engine has no files.
 	Forecast func(s *schemas.Schema) (forecast.Engine, error)
+	// Namespace is the engine's own word for what Options.Keyspace names: keyspace or
+	// namespace; "" if it has none.
+	Namespace string
+	// TraceDoc says what the columns of traced calls mean (Tracer): lines for a table's head.
+	TraceDoc string
 }
 
 // Setting describes one driver setting.

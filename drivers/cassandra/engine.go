@@ -60,8 +60,11 @@ func Engine() drivers.Engine {
 			}
 			return s, nil
 		},
-		Render:  renderCQL,
-		Compile: compiler,
+		Render:    renderCQL,
+		Compile:   compiler,
+		Namespace: "keyspace",
+		TraceDoc: `NODES are replicas that read or wrote; READ and TOMBSTONES are counted on each.
+TIME is what coordinators took, added up. All this is from Cassandra's tracing.`,
 	}
 }
 

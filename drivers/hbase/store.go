@@ -59,6 +59,10 @@ func Engine() drivers.Engine {
 		Render:   renderShell,
 		Compile:  compiler,
 		Forecast: forecastOf,
+
+		Namespace: "namespace",
+		TraceDoc: `NODES are regions. READ are rows of HBase: of scans all that a region server read,
+of gets those returned. CELLS and BYTES were returned. TIME is the client's.`,
 	}
 }
 

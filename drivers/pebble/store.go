@@ -69,6 +69,9 @@ func Engine() drivers.Engine {
 		Forecast: forecastOf,
 		Render:   renderKeys,
 		Compile:  compiler,
+		TraceDoc: `REQUESTS are keys that Pebble looked for. READ are rows and index entries. HIDDEN
+entries were passed beside them: tombstones, what they delete, older versions.
+BLOCKS are bytes of blocks; what is only in memory has none. TIME is the client's.`,
 	}
 }
 
