@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path"
 	"slices"
@@ -148,6 +149,40 @@ func TestLayersAreHeld(t *testing.T) {
 	}
 	if got := (goPackage{ImportPath: module + "models/james", TestImports: []string{module + "drivers/pebble", "fmt"}}).faults(); len(got) != 0 {
 		t.Errorf("tests of a model may use an engine, but: %q", got)
+	}
+}
+
+// The table of ARCHITECTURE.md has every package, and each imports those of its own row
+// and of rows below it only.
+func TestLayersOfTheTable(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "| package | what it is |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := map[string]int{}
+	for n, row := range strings.Split(table, "\n") {
+		for i, name := range strings.Split(strings.Split(row+"||", "|")[1], "`") {
+			if i%2 == 1 { // between quotes
+				rows[name] = n + 1
+			}
+		}
+	}
+	packages := listPackages(t)
+	for _, p := range packages {
+		self := strings.TrimPrefix(p.ImportPath, module)
+		if rows[self] == 0 {
+			t.Errorf("package %s is in no row of the table in ARCHITECTURE.md", self)
+		}
+		for _, i := range p.Imports {
+			if other, ours := strings.CutPrefix(i, module); ours && rows[other] < rows[self] {
+				t.Errorf("%s imports %s, which is in a row above its own in ARCHITECTURE.md", self, other)
+			}
+		}
+	}
+	if len(rows) != len(packages) {
+		t.Errorf("the table in ARCHITECTURE.md has %d packages, the module %d", len(rows), len(packages))
 	}
 }
 
