@@ -112,12 +112,6 @@ func (s *Prepared) Fill(byName map[string]*Statement) (err error) {
 	return nil
 }
 
-// Emulated reports whether the fallback of a pattern runs in its place.
-func (s *Prepared) Emulated(name string) bool {
-	stmt := s.byName[name]
-	return stmt != nil && stmt.Emulates() != nil
-}
-
 // Arg returns where calls of a pattern have the argument of that name, or -1.
 // A fallback may take the arguments of after in another order than its pattern.
 func (s *Prepared) Arg(name, arg string) int {

@@ -77,11 +77,11 @@ func TestPrepared(t *testing.T) {
 		if got := [2]string{page.Pattern().Name, grow.Pattern().Name}; got != c.runs {
 			t.Errorf("without %v, %v run; expected %v", c.refuses, got, c.runs)
 		}
-		if p.Emulated("page") != c.emulated || p.Emulated("grow") != c.emulated || p.Emulated("page_by_id") {
-			t.Errorf("without %v, emulated: page %t, grow %t, page_by_id %t", c.refuses, p.Emulated("page"), p.Emulated("grow"), p.Emulated("page_by_id"))
-		}
-		if got := p.Emulated("sized"); got != c.emulated {
-			t.Errorf("without %v, the filter by an indexed column is emulated: %t", c.refuses, got)
+		// The last is a filter by an indexed column.
+		for name, want := range map[string]bool{"page": c.emulated, "grow": c.emulated, "page_by_id": false, "sized": c.emulated} {
+			if st, err := p.Get(name); err != nil || (st.Emulates() != nil) != want {
+				t.Errorf("without %v, %s is emulated: %t, %v", c.refuses, name, !want, err)
+			}
 		}
 		if day, id, none := p.Arg("page", "day"), p.Arg("page", "id"), p.Arg("page", "size"); day != c.dayAt || id != c.idAt || none != -1 {
 			t.Errorf("without %v, the arguments of page are day %d, id %d, size %d", c.refuses, day, id, none)

@@ -227,9 +227,9 @@ type Capabilities struct {
 	// EqualIndexes: local indexes over plain columns that find equal values, in
 	// no order of theirs. PlainIndexes do that too.
 	EqualIndexes bool
-	// MaxBatchBytes, MaxBatchCalls, MaxCellBytes and MaxRowBytes are what the
-	// engine refuses to exceed: ErrTooLarge.
-	MaxBatchBytes, MaxBatchCalls, MaxCellBytes, MaxRowBytes int64
+	// MaxBatchBytes, MaxCellBytes and MaxRowBytes are what the engine refuses to
+	// exceed: ErrTooLarge.
+	MaxBatchBytes, MaxCellBytes, MaxRowBytes int64
 	// MaxSpreadBytes is the same of a batch whose rows lie in several
 	// partitions, where that is less than MaxBatchBytes.
 	MaxSpreadBytes int64

@@ -62,14 +62,6 @@ func (s Shape) Count(t time.Duration) float64 {
 	return n
 }
 
-// Peak is the highest rate.
-func (s Shape) Peak() (most float64) {
-	for i := range s {
-		most = max(most, s[i].From, s[i].To)
-	}
-	return most
-}
-
 // cursor finds times by counts that do not decrease.
 type cursor struct {
 	shape Shape

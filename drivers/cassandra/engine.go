@@ -196,7 +196,6 @@ func (s *Store) Capabilities() drivers.Capabilities {
 		EqualIndexes:   true,
 		MaxBatchBytes:  s.limits.mutation,
 		MaxSpreadBytes: s.limits.batch,
-		MaxBatchCalls:  gocql.BatchSizeMaximum,
 		MaxCellBytes:   s.limits.mutation,
 		MaxRowBytes:    s.limits.mutation,
 	}

@@ -5,14 +5,6 @@ import (
 	"io"
 )
 
-// NewReader returns a reader of what r holds, decoded. Its errors are those of
-// r and of [Decoder].
-func NewReader(r io.Reader, enc Encoding) io.Reader {
-	d := &reader{}
-	d.reset(r, enc)
-	return d
-}
-
 // reset makes d decode what r holds.
 func (d *reader) reset(r io.Reader, enc Encoding) {
 	d.r, d.err = r, nil
@@ -20,7 +12,8 @@ func (d *reader) reset(r io.Reader, enc Encoding) {
 	d.dec.Reset(&d.decoded, enc)
 }
 
-// reader decodes what r holds a piece at a time.
+// reader decodes what r holds a piece at a time. Its errors are those of r and of
+// [Decoder].
 type reader struct {
 	r       io.Reader
 	dec     Decoder
