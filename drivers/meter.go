@@ -10,8 +10,6 @@ import (
 // counts it: arguments of writes, and the columns of rows read.
 type Cost struct {
 	Calls, RowsRead, RowsWritten, BytesRead, BytesWritten int64
-	// Emulated counts calls that ran a fallback.
-	Emulated int64
 }
 
 // Add adds d to c.
@@ -21,7 +19,6 @@ func (c *Cost) Add(d *Cost) {
 	c.RowsWritten += d.RowsWritten
 	c.BytesRead += d.BytesRead
 	c.BytesWritten += d.BytesWritten
-	c.Emulated += d.Emulated
 }
 
 // Meter is a Session that counts what passes through it. A call is one request
@@ -70,9 +67,6 @@ func size(vs []Value) int64 {
 
 func (m *Meter) enter(st Statement, calls int64) {
 	m.Cost.Calls += calls
-	if st.Emulates() != nil {
-		m.Cost.Emulated += calls
-	}
 	if m.Trace != nil {
 		m.Trace(st, calls)
 	}
