@@ -181,7 +181,7 @@ func (e *Estimate) Disk(
 	if engine.Remote {
 		return 0, false, nil
 	}
-	report, _, err := e.files(ctx, w, mail, m, engine)
+	report, _, err := filesOf(ctx, w, mail, m, engine)
 	if report == nil {
 		return 0, false, err
 	}
@@ -197,7 +197,7 @@ const certain = 0.7
 func (e *Estimate) Least(
 	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model, engine drivers.Engine,
 ) (bytes float64, ok bool, err error) {
-	report, files, err := e.files(ctx, w, mail, m, engine)
+	report, files, err := filesOf(ctx, w, mail, m, engine)
 	if report == nil {
 		return 0, false, err
 	}
@@ -217,8 +217,8 @@ func (e *Estimate) grown() float64 {
 	return (float64(e.Messages) + e.Delivered) / max(1, float64(e.Messages))
 }
 
-// files forecasts a model's files on an engine; nil if they are not known.
-func (e *Estimate) files(
+// filesOf forecasts a model's files on an engine; nil if they are not known.
+func filesOf(
 	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model, engine drivers.Engine,
 ) (*forecast.Report, forecast.Engine, error) {
 	if engine.Forecast == nil {
@@ -255,26 +255,11 @@ func Partition(
 	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model,
 	engine drivers.Engine,
 ) (part Largest, err error) {
-	if engine.Forecast == nil {
-		return part, nil
-	}
-	s, err := m.Schema()
-	if err != nil {
-		return part, fmt.Errorf("schema of %s: %w", m.Name, err)
-	}
-	files, err := engine.Forecast(s)
-	if err != nil {
-		return part, nil // the engine does not run the schema, and the run will say so
-	}
-	p, err := population.Of(ctx, w, mail, sampled)
-	if err != nil {
+	report, _, err := filesOf(ctx, w, mail, m, engine)
+	if err != nil || report == nil {
 		return part, err
 	}
-	f, err := forecast.Make(s, p, files)
-	if err != nil {
-		return part, nil // a model outside of this repository may not say what its rows are
-	}
-	for _, g := range f.Report(p, 1, []float64{0}).Partitions {
+	for _, g := range report.Partitions {
 		if len(g.Largest) > 0 && g.Largest[0].Bytes > part.Bytes {
 			part = Largest{g.Table, g.Largest[0].Bytes}
 		}

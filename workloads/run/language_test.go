@@ -20,6 +20,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	estimates "github.com/mailbench/mailbench/workloads/estimate"
+	"github.com/mailbench/mailbench/workloads/target"
 )
 
 // spy notes how the operations of a workload call a mailbox.
@@ -176,7 +177,7 @@ func TestReplayedTrace(t *testing.T) {
 	if cell.Ops["deliver"].Count != 50 || cell.Ops["list"].Count != 50 || cell.Offered.Span < 0.48 || cell.Offered.Span > 0.52 {
 		t.Errorf("replayed %+v of %+v", cell.Offered, cell.Ops)
 	}
-	if p := r.Phases[len(r.Phases)-1]; p.Trace != digest([]byte(b.String())) {
+	if p := r.Phases[len(r.Phases)-1]; p.Trace != target.Digest([]byte(b.String())) {
 		t.Errorf("the phase %+v has not the digest of its trace", p)
 	}
 	sized := 0

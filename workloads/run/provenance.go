@@ -2,8 +2,6 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"strings"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/replay"
+	"github.com/mailbench/mailbench/workloads/target"
 )
 
 // provenance is the result before anything was measured: all that it takes to
@@ -21,7 +20,8 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*reports.Ru
 	run := &reports.Run{
 		Format: reports.Format, Seed: c.Workload.Seed, Command: c.Command, Started: started.UTC().Format(time.RFC3339),
 		Workload: reports.Workload{
-			Name: c.Workload.Name, Text: string(c.Workload.Source), SHA256: digest(c.Workload.Source), Overrides: c.Overrides,
+			Name: c.Workload.Name, Text: string(c.Workload.Source), SHA256: target.Digest(c.Workload.Source),
+			Overrides: c.Overrides,
 		},
 		Machine: thisMachine(), Shard: c.shard(), Environment: Environment(r.data.path),
 		Config: reports.Config{
@@ -116,7 +116,7 @@ func (r *runner) addSchema(s *schemas.Schema) {
 			return
 		}
 	}
-	schema := reports.Schema{Model: s.Name, Text: string(s.Source), SHA256: digest(s.Source)}
+	schema := reports.Schema{Model: s.Name, Text: string(s.Source), SHA256: target.Digest(s.Source)}
 	r.result.Schemas = append(r.result.Schemas, schema)
 }
 
@@ -138,19 +138,13 @@ func (c *Config) settings() map[string]string {
 	return s
 }
 
-// digest is the SHA-256 of b in hex.
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
 // thisMachine identifies the machine without telling its identity: machine-id(5)
 // asks for a keyed hash of it.
 func thisMachine() reports.Machine {
 	var m reports.Machine
 	m.Name, _ = os.Hostname()
 	if id := machineID(); id != "" {
-		m.ID = digest([]byte("mailbench " + id))[:16]
+		m.ID = target.Digest([]byte("mailbench " + id))[:16]
 	}
 	return m
 }

@@ -55,7 +55,7 @@ func (c *Config) shard() reports.Shard {
 // tells it apart from the run's others.
 func (c *Config) namespace(what string) string {
 	id := fmt.Sprintf("%s %d %d %s %s", c.Start.UTC().Format(time.RFC3339Nano), c.Shard.Of, c.Workload.Seed,
-		digest(c.Workload.Source), what)
+		target.Digest(c.Workload.Source), what)
 	sum := sha256.Sum256([]byte(id))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:16]
 }

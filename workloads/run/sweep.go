@@ -11,6 +11,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	estimates "github.com/mailbench/mailbench/workloads/estimate"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/target"
 )
 
 // point is the workload at one value of a sweep. A run without a sweep has one, whose value
@@ -99,7 +100,7 @@ func (r *runner) sweep(ctx context.Context) error {
 	for i := range r.points {
 		p := &r.points[i]
 		one := reports.SweepPoint{
-			Value: p.value, Size: s.Points[i].Size, SHA256: digest(p.workload.Source),
+			Value: p.value, Size: s.Points[i].Size, SHA256: target.Digest(p.workload.Source),
 			Users: p.census.Users(), Folders: p.census.Folders(), Messages: p.census.Messages(),
 		}
 		for _, e := range r.config.Engines {

@@ -231,21 +231,21 @@ func (t *Target) Loaded() error {
 
 func (t *Target) ledgerName() string { return filepath.Join(t.Dir, ledgerFile) }
 
-// digest is the SHA-256 of b in hex.
-func digest(b []byte) string {
+// Digest is the SHA-256 of b in hex.
+func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
 
 // schemaDigest is the digest of what a schema stores: its tables in canonical form,
 // without documentation and patterns.
-func schemaDigest(s *schemas.Schema) string { return digest(schemas.Format(schemas.Canonical(s))) }
+func schemaDigest(s *schemas.Schema) string { return Digest(schemas.Format(schemas.Canonical(s))) }
 
 // mailDigest is the digest of everything that a data set is made from: a workload's
 // mail and population, and the mail file.
 func mailDigest(w *workloads.Workload, s messages.Source) string {
 	m, p := &w.Mail, &w.Population
-	return digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
+	return Digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
 		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
 		p.Users, p.Folders, p.Messages, p.Shared, s.Info().SHA256))
 }
@@ -254,7 +254,7 @@ func mailDigest(w *workloads.Workload, s messages.Source) string {
 // many they are.
 func contentsDigest(w *workloads.Workload, s messages.Source) string {
 	m := &w.Mail
-	return digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v | %s",
+	return Digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v | %s",
 		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
 		w.Population.Shared, s.Info().SHA256))
 }
