@@ -113,6 +113,23 @@ func (x *Index) OverKeys() bool {
 	return true
 }
 
+// OneColumn reports whether an index of the table can be one over a single plain column,
+// which finds equal values and has no order, as Cassandra's does. It may have more columns
+// before that one, if they are the first of the primary key and include the whole partition
+// key: a read binds them too.
+func (t *Table) OneColumn(x *Index) bool {
+	last, key := len(x.Columns)-1, t.Key()
+	if c := x.Columns[last]; c.Column.Role != Plain || c.Desc {
+		return false
+	}
+	for i, c := range x.Columns[:last] {
+		if i >= len(key) || c.Column != key[i] {
+			return false
+		}
+	}
+	return last == 0 || last >= len(t.Partition)
+}
+
 // Table is one table. Partition and Clustering hold the whole primary key,
 // inherited columns first.
 type Table struct {

@@ -47,7 +47,7 @@ func (st *statement) compileRead() error {
 // primary key are bound, and the index's last column is a filter.
 func (st *statement) useIndex() error {
 	p, x := st.Pattern(), st.Pattern().Index
-	if !keptIndex(st.table.Table, x) {
+	if !st.table.Table.OneColumn(x) {
 		return unsupported("index %s: a Cassandra index finds equal values of one plain column, and has no order", x.Name)
 	}
 	last := len(x.Columns) - 1

@@ -94,7 +94,7 @@ func indexesOf(t *schemas.Table) []indexDefinition {
 	has := make(map[*schemas.Column]bool)
 	for _, x := range t.Indexes {
 		column := x.Columns[len(x.Columns)-1].Column
-		if !keptIndex(t, x) || has[column] {
+		if !t.OneColumn(x) || has[column] {
 			continue
 		}
 		has[column] = true

@@ -13,8 +13,8 @@ import (
 )
 
 // Stored implements drivers.Store. Cassandra keeps every table, the indexes for
-// which keptIndex is true, the options that hints set, each as a setting of its own
-// (compaction.class), and how long rows live.
+// which schemas.Table.OneColumn is true, the options that hints set, each as a setting of
+// its own (compaction.class), and how long rows live.
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 	own, err := stored(sch)
 	if err != nil {
@@ -34,7 +34,7 @@ func stored(sch *schemas.Schema) (*schemas.Schema, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !keptIndex(t, x) })
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !t.OneColumn(x) })
 		t.Hints = nil
 		if t.Header() {
 			continue

@@ -59,7 +59,7 @@ func newMark(namespace, schema string, t *schemas.Table) mark {
 	created := indexesOf(t)
 	for _, x := range t.Indexes {
 		told := len(x.Columns) == 1 && slices.Contains(created, indexDefinition{x.Name, x.Columns[0].Column})
-		if !keptIndex(t, x) || told {
+		if !t.OneColumn(x) || told {
 			continue
 		}
 		if m.Indexes == nil {
@@ -112,25 +112,4 @@ func (m mark) sound() bool {
 		}
 	}
 	return m.Schema != "" && m.Table != ""
-}
-
-// keptIndex reports whether Cassandra can keep an index of the table. A Cassandra
-// index is over one plain column; it finds equal values and has no order. The
-// schema's index may have more columns before that one, if they are the first of
-// the primary key and include the whole partition key: a read binds them too.
-func keptIndex(t *schemas.Table, x *schemas.Index) bool {
-	last := len(x.Columns) - 1
-	if c := x.Columns[last]; c.Column.Role != schemas.Plain || c.Desc {
-		return false
-	}
-	if last > 0 && last < len(t.Partition) || last > len(t.Partition)+len(t.Clustering) {
-		return false
-	}
-	key := t.Key()
-	for i, c := range x.Columns[:last] {
-		if c.Column != key[i] {
-			return false
-		}
-	}
-	return true
 }

@@ -55,7 +55,7 @@ func comments(t *render.Text, td tableDefinition) {
 		}
 	}
 	for _, x := range td.table.Indexes {
-		if !keptIndex(td.table, x) {
+		if !td.table.OneColumn(x) {
 			t.Comment(fmt.Sprintf("Index %s over (%s) is left out: an index of Cassandra is over one plain column.", x.Name,
 				strings.Join(indexNames(x), ", ")))
 		}

@@ -47,7 +47,7 @@ func cassandraUnable(p *schemas.Pattern) string {
 	}
 	last := len(p.Index.Columns) - 1
 	switch {
-	case !keptByCassandra(p.Table, p.Index):
+	case !p.Table.OneColumn(p.Index):
 		return "an index finds equal values of one plain column, and has no order"
 	case len(p.By) <= last || p.Reverse || p.In != nil || len(p.Filter) > 0:
 		return "an index finds equal values, in no order"
@@ -57,25 +57,10 @@ func cassandraUnable(p *schemas.Pattern) string {
 	return ""
 }
 
-// keptByCassandra reports whether an index can be one of Cassandra's: over one plain
-// column, after the first columns of the primary key or alone.
-func keptByCassandra(t *schemas.Table, x *schemas.Index) bool {
-	last, key := len(x.Columns)-1, t.Key()
-	if c := x.Columns[last]; c.Column.Role != schemas.Plain || c.Desc {
-		return false
-	}
-	for i, c := range x.Columns[:last] {
-		if i >= len(key) || c.Column != key[i] {
-			return false
-		}
-	}
-	return last == 0 || last >= len(t.Partition)
-}
-
 // filtersByIndex reports whether Cassandra would use an index for a filter.
 func filtersByIndex(p *schemas.Pattern) bool {
 	return slices.ContainsFunc(p.Table.Indexes, func(x *schemas.Index) bool {
-		return keptByCassandra(p.Table, x) && slices.Contains(p.Filter, x.Columns[len(x.Columns)-1].Column)
+		return p.Table.OneColumn(x) && slices.Contains(p.Filter, x.Columns[len(x.Columns)-1].Column)
 	})
 }
 
