@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -8,6 +9,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/random"
 )
@@ -30,6 +32,17 @@ func TestBundledWorkloads(t *testing.T) {
 				checkMeasured(t, r)
 			})
 		}
+	}
+}
+
+// Each bundled schema is of a model that these tests run.
+func TestBundledModels(t *testing.T) {
+	var names []string
+	for _, m := range bundledModels() {
+		names = append(names, m.Name)
+	}
+	if want := schemas.BundledNames(); !slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("models %v, bundled schemas %v", names, want)
 	}
 }
 
@@ -64,10 +77,10 @@ func scaleDown(w *workloads.Workload) {
 }
 
 // checkMeasured fails the test for a phase that measured nothing, or in which
-// something failed.
+// something failed, and for a store that was not audited.
 func checkMeasured(t *testing.T, r *reports.Run) {
 	t.Helper()
-	measured := 0
+	measured, loaded := 0, false
 	for _, c := range r.Cells {
 		if c.Verdict == reports.Failed {
 			t.Errorf("phase %s: %s", c.Phase, why(c))
@@ -84,6 +97,10 @@ func checkMeasured(t *testing.T, r *reports.Run) {
 			}
 			ok += o.Count
 		}
+		loaded = loaded || ok > 0
+		if len(c.Ops) > 0 && ok == 0 {
+			t.Errorf("phase %s: no operation succeeded", c.Phase)
+		}
 		if c.Kind == reports.KindMeasure {
 			measured++
 			if ok < 20 {
@@ -93,6 +110,9 @@ func checkMeasured(t *testing.T, r *reports.Run) {
 	}
 	if measured == 0 {
 		t.Error("nothing was measured")
+	}
+	if loaded && len(r.Audits) == 0 {
+		t.Error("no audit was made")
 	}
 	for _, a := range r.Audits {
 		if a.Wrong() {
