@@ -40,11 +40,12 @@ lint: cross ## vet for all systems, staticcheck, gofumpt, import layers, go.mod,
 # go vet compiles all code and all tests. Without cgo no cross compiler is needed.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64
 .PHONY: cross
-cross: ## vet for this system, and for SYSTEMS without cgo
+cross: ## vet for this system; vet and link for SYSTEMS without cgo
 	$(GO) vet ./...
 	@for system in $(SYSTEMS); do \
 		echo "go vet for $$system"; \
 		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) vet ./...; \
+		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build -o /dev/null ./cmd/mailbench; \
 	done
 
 .PHONY: fmt
