@@ -177,6 +177,7 @@ type Observer interface {
 // Observation is an engine's state at one moment. A negative number is unknown.
 type Observation struct {
 	DiskBytes      int64 // length of the files on disk
+	LogBytes       int64 // of them, of the write-ahead log: what it holds is in memory, too; 0: not known
 	CacheBytes     int64 // capacity of the block cache
 	CompactionDebt int64 // bytes that compaction still has to move
 	WrittenBytes   int64 // bytes written to disk since the store was opened

@@ -206,6 +206,7 @@ type Delays struct {
 type EngineInfo struct {
 	Version        string            `json:"version,omitempty"`
 	DiskBytes      int64             `json:"disk_bytes"`
+	LogBytes       int64             `json:"log_bytes,omitempty"` // of DiskBytes, the write-ahead log's; 0: not known
 	CacheBytes     int64             `json:"cache_bytes"`
 	CompactionDebt int64             `json:"compaction_debt_bytes"`
 	WrittenBytes   int64             `json:"written_bytes"`

@@ -46,12 +46,19 @@ func TestBytesOnDisk(t *testing.T) {
 	e := newEnv(t, drivers.Options{Dir: dir, Durability: drivers.Process})
 	noise := rand.NewChaCha8([32]byte{1})
 	data := make([]byte, size)
+	e.write("put_part", "u", "f", 0, 1, int32(parts), data[:100_000]) // which stays in memory
+	if o := e.store.Observe(); o.LogBytes < 100_000 || o.LogBytes > o.DiskBytes {
+		t.Errorf("not flushed, %d bytes on disk, %d of them in the log", o.DiskBytes, o.LogBytes)
+	}
 	for n := range parts {
 		noise.Read(data)
 		e.write("put_part", "u", "f", 0, 1, int32(n), data)
 	}
 	if err := e.store.Settle(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if o := e.store.Observe(); o.LogBytes > o.DiskBytes/4 { // files that Pebble uses again
+		t.Errorf("settled, %d bytes on disk, %d of them in the log", o.DiskBytes, o.LogBytes)
 	}
 	check := func(when string) drivers.Observation {
 		t.Helper()

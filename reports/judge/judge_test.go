@@ -396,6 +396,10 @@ var doubts = []judged{
 	{"an engine that keeps nothing", func(c *reports.Cell) {
 		c.Engines.DiskBytes, c.Evidence.Discards = 0, true
 	}, reports.OK, "", nil, ""},
+	{"cached, but for the log", func(c *reports.Cell) {
+		c.Engines.DiskBytes, c.Engines.LogBytes = 3<<29, 5<<28
+	}, reports.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache"},
+	{"half in the log", func(c *reports.Cell) { c.Engines.LogBytes = 5 << 29 }, reports.OK, "", codes{CodeInMemory}, "in memory: 62% of the data"},
 	{"cached", func(c *reports.Cell) { c.Engines.DiskBytes = 1 << 28 }, reports.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache"},
 	{"size of the cache not known", func(c *reports.Cell) { c.Engines.CacheBytes = -1 }, reports.OK, "", nil, ""},
 	{"size of the data not known", func(c *reports.Cell) { c.Engines.DiskBytes = -1 }, reports.OK, "", nil, ""},

@@ -61,9 +61,12 @@ func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 	case a == nil || e.Discards:
 	case a.DiskBytes == 0:
 		j.doubt(CodeInMemory, "in memory: nothing is on disk; the engine has not flushed its memtables")
-	case a.DiskBytes > 0 && a.DiskBytes < a.CacheBytes:
+	case a.DiskBytes > 0 && a.DiskBytes-a.LogBytes < a.CacheBytes:
 		j.doubt(CodeInMemory, "in memory: the data set is %.2f of the block cache",
-			float64(a.DiskBytes)/float64(a.CacheBytes))
+			float64(a.DiskBytes-a.LogBytes)/float64(a.CacheBytes))
+	case a.LogBytes > a.DiskBytes/2:
+		j.doubt(CodeInMemory, "in memory: %.0f%% of the data is in the log and in memtables only",
+			100*float64(a.LogBytes)/float64(a.DiskBytes))
 	}
 	if c.Client != nil && c.Seconds > 0 && seconds(c.Client.GCPauses) > gcMost*c.Seconds {
 		j.doubt(CodeGarbageCollection, "garbage collection: the process stood still for %v in all",

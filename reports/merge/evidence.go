@@ -150,6 +150,7 @@ func engine(
 		i := of(p)
 		for _, n := range []struct{ to, from *int64 }{
 			{&sum.DiskBytes, &i.DiskBytes},
+			{&sum.LogBytes, &i.LogBytes},
 			{&sum.CacheBytes, &i.CacheBytes},
 			{&sum.CompactionDebt, &i.CompactionDebt},
 			{&sum.WrittenBytes, &i.WrittenBytes},

@@ -123,8 +123,9 @@ func (t *Target) Observe() *reports.EngineInfo {
 	}
 	s := o.Observe()
 	return &reports.EngineInfo{
-		Version: t.Caps.Version, DiskBytes: s.DiskBytes, CacheBytes: s.CacheBytes, CompactionDebt: s.CompactionDebt,
-		WrittenBytes: s.WrittenBytes, ReadBytes: s.ReadBytes, Tombstones: s.Tombstones, Settings: s.Settings,
+		Version: t.Caps.Version, DiskBytes: s.DiskBytes, LogBytes: s.LogBytes, CacheBytes: s.CacheBytes,
+		CompactionDebt: s.CompactionDebt, WrittenBytes: s.WrittenBytes, ReadBytes: s.ReadBytes,
+		Tombstones: s.Tombstones, Settings: s.Settings,
 	}
 }
 
