@@ -99,9 +99,10 @@ func (s *Store) Observe() drivers.Observation {
 		return o
 	}
 	m := s.db.Metrics()
-	if total, log, err := sizeOf(s.fs.FS, s.dir); err == nil {
-		o.DiskBytes, o.LogBytes = total, log
+	if n, err := sizeOf(s.fs.FS, s.dir); err == nil {
+		o.DiskBytes = n
 	}
+	o.LogBytes = int64(m.WAL.Size) // without the files of the log that Pebble uses again
 	o.CompactionDebt = int64(m.Compact.EstimatedDebt)
 	o.WrittenBytes = s.fs.written.Load()
 	if now := readBytes(); now >= 0 && s.readBefore >= 0 {
@@ -111,27 +112,24 @@ func (s *Store) Observe() drivers.Observation {
 	return o
 }
 
-// sizeOf sums up the files of the store's folder, and those of its write-ahead log. Pebble's
-// own metrics leave out blob files that were there when it was opened.
-func sizeOf(disk vfs.FS, dir string) (total, log int64, err error) {
+// sizeOf sums up the files of the store's folder. Pebble's own metrics leave out
+// blob files that were there when it was opened.
+func sizeOf(disk vfs.FS, dir string) (total int64, err error) {
 	names, err := disk.List(dir)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	for _, name := range names {
 		info, err := disk.Stat(disk.PathJoin(dir, name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // Pebble has just removed it
 		case err != nil:
-			return 0, 0, err
+			return 0, err
 		default:
 			total += info.Size()
-			if strings.HasSuffix(name, ".log") {
-				log += info.Size()
-			}
 		}
 	}
-	return total, log, nil
+	return total, nil
 }
 
 // settings are those of Tuned that matter to results.
