@@ -46,9 +46,13 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 		(c.Arrivals == "closed" || few) {
 		what, changed = "its process could not run for "+percent(stopped)+" of the phase", true
 	}
-	if dropped := share(d.Dropped, e.Started+d.Dropped); d.Dropped >= beyond && dropped > lateInvalid &&
-		!beyondStore(c, d) {
-		what, changed = percent(dropped)+" of the operations were dropped because of its own delays", true
+	// The worker that finds all that is overdue counts what it alone would have carried out.
+	count, most := d.Dropped, ""
+	if c.Offered != nil && c.Offered.Dropped > count {
+		count, most = c.Offered.Dropped, "up to "
+	}
+	if dropped := share(count, e.Started+count); d.Dropped >= beyond && dropped > lateInvalid && !beyondStore(c, d) {
+		what, changed = most+percent(dropped)+" of the operations were dropped because of its own delays", true
 	}
 	switch {
 	case !changed:

@@ -12,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/random"
@@ -120,6 +121,23 @@ func TestOverloadInVirtualTime(t *testing.T) {
 		}
 		if real, ideal := d.Response.P50, d.Undelayed.P50; float64(real) > 1.05*float64(ideal) {
 			t.Errorf("pause of %v: p50 %d, and %d without the client's delays", pause, real, ideal)
+		}
+	}
+}
+
+// A client that stood still for a tenth of the phase beside a store with room is late, however
+// few of the operations one worker would have carried out meanwhile.
+func TestStoppedClientIsNotOverload(t *testing.T) {
+	phase := workloads.Phase{
+		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 10_000, Per: second},
+		Operations: 100_000, Mix: workloads.Mix{workloads.List: 1},
+	}
+	for _, takes := range []time.Duration{ms, 2 * ms, 5 * ms} { // of 64 workers 10, 20 and 50 are busy
+		store := func(start time.Duration) time.Duration { return start + takes }
+		c := simulate(t, phase, 64, 10*ms, store, span{4 * second, 5 * second}).cell(phase)
+		judge.Apply(c)
+		if c.Verdict != reports.Invalid || c.Reason.Code != judge.CodeClientDelays {
+			t.Errorf("calls of %v: %s: %+v", takes, c.Verdict, c.Reason)
 		}
 	}
 }
