@@ -19,8 +19,8 @@ var rateUnits = []struct {
 	per  time.Duration
 }{{"/s", time.Second}, {"/min", time.Minute}, {"/h", time.Hour}}
 
-// Bounds of a rate: an operation an hour, and one a nanosecond is far beyond
-// what a client could issue.
+// A rate is at least one operation an hour. The largest is far beyond what a client
+// could issue.
 const maxRate = 100_000_000
 
 // ParseRate reads a rate. It must be above 0.

@@ -16,10 +16,10 @@ import (
 //
 //	DIR/mailbench-data              the mark: mailbench may write here
 //	DIR/lock                        held while a run uses the folder
-//	DIR/james-embedded-point2/      the same at a point of a sweep that has a data set of its own
 //	DIR/james-embedded/dataset.json what was loaded, and where on a shared engine
 //	DIR/james-embedded/ledger       what was acknowledged
 //	DIR/james-embedded/store/       the embedded engine's files
+//	DIR/james-embedded-point2/      the same at a point of a sweep that has a data set of its own
 type dataDir struct {
 	path      string
 	temporary bool
