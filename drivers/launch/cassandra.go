@@ -80,9 +80,10 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 		"-Dcassandra.storagedir=" + dir,
 		"-Dlogback.configurationFile=" + fileURL(logback),
 		"-Dcassandra-foreground=yes", // keeps the node's output open, which is its log
-		// These shorten waits that only a real network needs.
+		// These shorten waits that only a real network needs. A node that joins gives up if no seed
+		// has answered when the ring delay is over; on a busy machine that took more than 3 s.
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0",
-		"-Dcassandra.ring_delay_ms=1000",
+		"-Dcassandra.ring_delay_ms=5000",
 		"-Dcassandra.shutdown_announce_in_ms=100",
 		"-Dcassandra.superuser_setup_delay_ms=0",
 		"-Djdk.attach.allowAttachSelf=true",
