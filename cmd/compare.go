@@ -23,10 +23,10 @@ type compareFlags struct {
 	asJSON             bool
 	force, all, noFail bool
 
-	// Of runs that compare makes itself.
+	// Flags for runs that compare makes.
 	workload, base, new string
 	git                 []string // commits that the sides are built from
-	pkg                 string   // that is built
+	pkg                 string   // what to build
 	turns               int
 	output              string
 	quiet               bool

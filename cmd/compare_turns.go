@@ -28,12 +28,12 @@ const defaultTurns = 10
 type turns struct {
 	dir      string
 	n        int                 // turns of a round
-	commands map[string][]string // of each side; the folder of results goes behind them
+	commands map[string][]string // by side; the folder of results is appended
 	progress io.Writer
 	quiet    bool
 
 	began time.Time
-	runs  int // that have ended
+	runs  int // ended so far
 }
 
 // The sides, as their folders are named.
@@ -42,8 +42,8 @@ const (
 	newSide  = "new"
 )
 
-// commands are those of both sides. Each is the user's words, or the program that was built,
-// then run if they do not say it, and what all runs have in common.
+// commands returns the command of each side: the user's words or the program that was built,
+// "run" if it is missing, and the arguments that all runs share.
 func (f *compareFlags) commands(built *builds) (map[string][]string, error) {
 	workload, err := shellWords(f.workload)
 	if err != nil {
@@ -65,7 +65,7 @@ func (f *compareFlags) commands(built *builds) (map[string][]string, error) {
 	return all, nil
 }
 
-// words are those of a command that a flag names.
+// words splits the command that a flag gives.
 func words(flag, text string) ([]string, error) {
 	line, err := shellWords(text)
 	switch {
@@ -182,7 +182,7 @@ func (t *turns) watch(label string, ended <-chan error) error {
 	}
 }
 
-// left says how long the rest of the round takes, if the run under way has taken that long.
+// left estimates the rest of the round; under is how long the run under way has taken.
 func (t *turns) left(under time.Duration) string {
 	rest := 2*t.n - t.runs
 	if t.runs == 0 || rest == 0 {
@@ -218,8 +218,8 @@ func (t *turns) unfinished(dir string, turn int, err error) error {
 		err, turn-1, filepath.Join(dir, baseSide), filepath.Join(dir, newSide))
 }
 
-// inTurns makes the runs and compares them. A regression that one round finds is looked for
-// in another: what both find is one.
+// inTurns makes the runs and compares them. A regression counts only if a second round
+// finds it too.
 func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) (err error) {
 	if _, err := f.gates(); err != nil {
 		return err

@@ -83,14 +83,14 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	return c, nil
 }
 
-// outputDir is where the results go. The workload's name may be one that saved results of
-// others give it, and is no path.
+// outputDir is where the results go. The workload's name may come from others' results, so
+// it must not act as a path.
 func (f *runFlags) outputDir(workload string) string {
 	if f.output != "" {
 		return f.output
 	}
 	if f.audit == run.AuditOnly.String() {
-		workload = "audit" // of a data set that any workload may have made
+		workload = "audit" // any workload may have made the data set
 	}
 	return filepath.Join(resultsDir, filepath.Base(workload)+"-"+time.Now().Format("20060102-150405.000"))
 }

@@ -189,7 +189,7 @@ func (t *historyText) bars(s *history.Series, f *history.Figure) {
 	}
 }
 
-// barOf is so much of a width.
+// barOf draws part of a width.
 func barOf(part float64, width int) string {
 	eighths := int(part*float64(8*width) + 0.5)
 	bar := strings.Repeat(string(leftBlocks[7]), eighths/8)

@@ -20,8 +20,8 @@ import (
 type workloadFlags struct {
 	set, contact []string
 
-	// The workload of a run that is repeated, and the name of its file; none: the
-	// workload is named on the command line.
+	// The workload of a repeated run and its file name. Empty if the command line names the
+	// workload.
 	text     []byte
 	textName string
 }
@@ -90,8 +90,8 @@ func settingNames(settings []drivers.Setting) []string {
 	return names
 }
 
-// contactOverride is the override that --contact means: the addresses of the
-// one engine of those that run which is reached over the network. None: no override.
+// contactOverride is the override that --contact means: the addresses of the one remote
+// engine of the run. Without addresses there is none.
 func contactOverride(engines []drivers.Engine, addresses []string) ([]string, error) {
 	if len(addresses) == 0 {
 		return nil, nil

@@ -17,13 +17,12 @@ static void tune_malloc(void) {
 */
 import "C"
 
-// memoryLimit in bytes is of Go's memory alone: the embedded engine takes its
-// memtables and its cache, twice 64 MB, from C.
+// memoryLimit bounds Go's memory, in bytes. The embedded engine takes its memtables and
+// cache, twice 64 MB, from C.
 const memoryLimit = 96 << 20
 
-// tuneMalloc makes C's allocator give memory back. By default glibc raises the
-// size from which on a block is mapped by itself with each that is freed, up to
-// a memtable's 32 MB; later ones then lie in heaps, one for each of many
-// threads, that keep what was freed: a run took 25 MB more with each store that
-// it opened.
+// tuneMalloc makes C's allocator give memory back. By default each mapped block that is
+// freed raises the size from which glibc maps blocks, up to a memtable's 32 MB. Later
+// blocks then lie in heaps, one for each of many threads, that keep what was freed: a
+// run took 25 MB more with each store it opened.
 func tuneMalloc() { C.tune_malloc() }

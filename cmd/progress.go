@@ -47,8 +47,8 @@ func (b *progress) close() {
 	}
 }
 
-// The columns of the bar between its brackets, those of the time that is left, and those
-// that are kept free for what became of operations.
+// Columns of the bar between its brackets, of the time left, and of the room kept for
+// the counts of operations.
 const (
 	barMost, barLeast = 20, 5
 	leftWidth         = 13

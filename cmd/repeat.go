@@ -53,8 +53,8 @@ func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*reports.Run, er
 	return r, nil
 }
 
-// repeatNumbers takes what has bounds. A saved run may say anything, so it is held to those of
-// the flags. What it leaves out, as older ones do, stays the default.
+// repeatNumbers takes the bounded numbers of a saved run. The file may say anything, so the
+// flags' bounds apply. Numbers that older runs lack stay the default.
 func (f *runFlags) repeatNumbers(flags *pflag.FlagSet, c *reports.Config) error {
 	seconds := func(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }
 	saved := map[string]string{

@@ -290,7 +290,7 @@ func printRun(out io.Writer, r *reports.Run) error {
 	return styled(out, text.String())
 }
 
-// notBegun gives a run that cannot begin as it was asked for the status of wrong input.
+// notBegun gives the error of a run that cannot begin the status of wrong input.
 func notBegun(err error) error {
 	if err == nil {
 		return nil

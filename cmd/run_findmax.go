@@ -38,7 +38,7 @@ func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
 		fmt.Sprintf("`PERCENT` of the rate (%g to %g) to which --find-max narrows it down", leastPrecision, mostPrecision))
 }
 
-// check refuses flags of a search that there is not.
+// check refuses a search's flags without --find-max.
 func (f *findMaxFlags) check(flags *pflag.FlagSet) error {
 	for _, name := range []string{"from-rate", "max-rate", "step", "precision"} {
 		if flags.Changed(name) && !f.on {

@@ -153,8 +153,8 @@ func (c *column) cell(p *trace.Pattern) string {
 	return middle + " (" + most + ")"
 }
 
-// writeNotes names the arguments of reads that passed what they did not return, the calls
-// that failed, and the patterns without calls.
+// writeNotes names the arguments of reads that met tombstones or hidden entries, patterns
+// whose calls failed, and those without calls.
 func writeNotes(w io.Writer, r *trace.Report) error {
 	var notes, reasons []string
 	not := make(map[string][]string)

@@ -12,8 +12,7 @@ import (
 // second SIGHUP does not: a terminal that is closed may send two.
 func untilSignal(parent context.Context) (ctx context.Context, stop context.CancelFunc) {
 	// A write to a pipe that nobody reads from is an error, and does not end the process.
-	// What is taken here and not ignored has its usual meaning in processes that this one
-	// starts.
+	// Unlike an ignored signal, one taken here has its usual meaning in child processes.
 	signals, taken := []os.Signal{os.Interrupt, syscall.SIGTERM}, []os.Signal{syscall.SIGPIPE}
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signals, taken = append(signals, syscall.SIGHUP), append(taken, syscall.SIGHUP)

@@ -10,7 +10,7 @@ import (
 func shellWords(line string) ([]string, error) {
 	var all []string
 	var word strings.Builder
-	var quote rune // that is open, or 0
+	var quote rune // open quote, or 0
 	begun, escaped := false, false
 	for _, r := range line {
 		switch {

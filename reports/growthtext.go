@@ -45,7 +45,7 @@ type Grown struct {
 	Models    []Growth
 }
 
-// grown puts together what is of the same phase, operation and figure.
+// grown groups what is of the same phase, operation and figure.
 func grown(all []Growth) []Grown {
 	var groups []Grown
 	for _, g := range all {

@@ -43,7 +43,7 @@ func addOps(a, b map[string]OpInterval) map[string]OpInterval {
 	return a
 }
 
-// meanOf is the mean of two values by how many operations each is of.
+// meanOf is the mean of two values, weighted by their operations.
 func meanOf(a, n, b, m int64) int64 {
 	if n+m == 0 {
 		return 0
@@ -136,7 +136,7 @@ type ErrorCount struct {
 // OtherErrors stands for all texts beyond the first few.
 const OtherErrors = "other errors"
 
-// NeverEnded is a percentile that operations lie at which were due and never started.
+// NeverEnded is a percentile among operations that were due and never started.
 const NeverEnded = -1
 
 // Latency is a distribution in nanoseconds.

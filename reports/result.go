@@ -133,9 +133,8 @@ type MailInfo struct {
 	SHA256    string `json:"sha256,omitempty"`
 }
 
-// Floor is what figures contain of mailbench itself: of the bare harness the CPU
-// time an operation, of a model the time of its calls over an engine that does
-// nothing.
+// Floor is mailbench's own part of figures: for the bare harness the CPU time of an
+// operation, for a model the time of its calls over an engine that does nothing.
 type Floor struct {
 	Model  string  `json:"model"` // "" for the bare harness
 	Op     string  `json:"op,omitempty"`

@@ -11,8 +11,8 @@ import (
 // StreamHeads are the figures of StreamRow: of everything that was due, rates a second.
 var StreamHeads = []string{"due", "offered", "achieved", "late", "dropped", "p50", "p99", "p99.9"}
 
-// StreamRow is a stream, or one operation of it, of one model on one engine. Of several
-// trials it has the sums of what was counted, and the medians of times and rates.
+// StreamRow is a stream, or one operation of it, of one model on one engine. Over
+// several trials it has sums of what was counted, and medians of times and rates.
 type StreamRow struct {
 	Stream, Op string // Op is "" for all operations of the stream
 	Model      string

@@ -7,7 +7,7 @@ import (
 	"github.com/mailbench/mailbench/reports/growth"
 )
 
-// Sweep is one value of the workload that the run gave several values, and how cost grew
+// Sweep is one key of the workload that the run gave several values, and how cost grew
 // with it.
 type Sweep struct {
 	Path   string       `json:"path"` // as --set names it

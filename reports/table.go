@@ -18,7 +18,7 @@ type column struct {
 	value func(r *Run, op string, row *trialRow) string
 }
 
-// spreadWidth is how much wider times are that have the spread of trials beside them.
+// spreadWidth is how much wider times are with the spread of trials beside them.
 const spreadWidth = 6
 
 var columns = []column{

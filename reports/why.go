@@ -174,8 +174,8 @@ func (row *OverviewRow) counted() *OverviewLine {
 	return nil
 }
 
-// ends are the columns of the least value and of the most one. The most is -1 if the
-// noise hides all differences, or if there are none.
+// ends are the columns of the least and the greatest value. The most is -1 if the noise
+// hides all differences, or if there are none.
 func (l *OverviewLine) ends() (best, worst int) {
 	best, worst = -1, -1
 	for i := range l.Values {

@@ -81,8 +81,8 @@ func bounded(folders, messages float64) error {
 	return nil
 }
 
-// What a run keeps in memory of a folder and of a message, measured over the null engine:
-// 327 MB of 100,000 accounts with 500,000 folders of two messages.
+// Bytes that a run keeps for a folder and for a message, measured over the null engine:
+// 327 MB for 100,000 accounts with 500,000 folders of two messages.
 const (
 	folderBytes  = 600
 	messageBytes = 33
@@ -124,9 +124,8 @@ func (c *Census) FolderMessages(user, folder int) int {
 	return int(c.counts[int(c.first[user])+folder])
 }
 
-// Folders returns how many folders there are in all; of a shard, how many it has.
+// Folders returns how many folders there are in all, or in the shard.
 func (c *Census) Folders() int { return c.folders }
 
-// Messages returns how many messages the load delivers in all; of a shard, how many it
-// delivers itself.
+// Messages returns how many messages the load, or the shard's part of it, delivers.
 func (c *Census) Messages() int { return c.messages }

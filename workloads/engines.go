@@ -24,7 +24,7 @@ type Engine struct {
 	words []word // its keys
 }
 
-// word is a word of the file that only who knows the engines can check.
+// word is a word of the file that only CheckEngines can check.
 type word struct {
 	text string
 	at   *strict.Error // its place
@@ -171,7 +171,7 @@ func (w word) check(engine string, words *EngineWords) *strict.Error {
 	return w.unknown(fmt.Sprintf("unknown setting %q of engine %s", w.text, engine), expected)
 }
 
-// variable is the variable in whose place a setting was written.
+// variable is the variable to use in place of a setting.
 func (w word) variable(environment []string) string {
 	known := make([]string, len(environment))
 	for i, v := range environment {

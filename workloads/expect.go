@@ -83,7 +83,7 @@ func (d *decoder) expect(root map[string]strict.Entry) {
 		return
 	}
 	d.bounds(e.Value, nil, Expectation{})
-	// What is said of one model, engine or phase comes behind what is said of all.
+	// Bounds for one model, engine or phase come behind those for all.
 	slices.SortStableFunc(d.w.Expect, func(a, b Expectation) int { return cmp.Compare(a.parts(), b.parts()) })
 }
 
@@ -183,8 +183,8 @@ func (d *decoder) unknownFigure(n *yaml.Node, key string) {
 	d.Unknown(n, "figure", key, "in expect", append(names, "models", "engines", "phases", "streams"))
 }
 
-// measures reports whether a phase that the expectation holds for, or its stream there,
-// measures its operation. Of a stream that there is not, that is told already.
+// measures reports whether a phase or stream that the expectation holds for has its
+// operation. A stream that does not exist was reported before, so it passes.
 func (w *Workload) measures(e Expectation) bool {
 	op, _ := ParseOp(e.Op)
 	found := false

@@ -28,11 +28,11 @@ type Growth struct {
 	Done func(n uint64) bool
 }
 
-// growthSpan is the day in which mail arrives by which a data set grows. Each step takes
-// half of what the steps before it left of that day.
+// growthSpan is the day in which the messages of growths arrive. Each step takes half of
+// what the steps before left of it.
 const growthSpan = 24 * time.Hour
 
-// time returns when the last message arrives at the latest, and in how long a time all do.
+// time returns the latest arrival of a message, and the span in which all arrive.
 func (g *Growth) time() (end time.Time, span time.Duration) {
 	if g.Step == 0 {
 		return loadEnd, loadSpan

@@ -6,10 +6,9 @@ import "context"
 // within a tenth of itself.
 const hottestSample = 20_000
 
-// Hottest returns which share of a phase's operations goes to the user and to the
-// folder that are asked for most: of the last measured phase, by its first operations.
-// A delivery goes to each of its recipients. Both are 0 if no phase is measured. The
-// error is that of ctx.
+// Hottest returns the shares of operations that go to the user and to the folder asked
+// for most, by the first operations of the last measured phase. A delivery goes to each
+// of its recipients. Both are 0 if no phase is measured. The error is that of ctx.
 func (w *Workload) Hottest(ctx context.Context, c *Census) (user, folder float64, err error) {
 	var last *Phase
 	for i := range w.Phases {

@@ -15,8 +15,8 @@ type Arrival struct {
 	Date         time.Time
 }
 
-// The mail of a load arrived in the year before loadEnd. A run replays from
-// its seed, so these are no clock's.
+// The mail of a load arrived in the year before loadEnd. A run replays from its seed, so
+// no clock sets them.
 var loadEnd = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const loadSpan = 365 * 24 * time.Hour
@@ -31,8 +31,7 @@ type LoadOrder struct {
 	heap    []pending // folders with messages left; the next to arrive at the top
 }
 
-// pending is a folder's next message, 24 bytes of which a large population has
-// many.
+// pending is a folder's next message: 24 bytes, as a large population has many.
 type pending struct {
 	at     float64 // part of the span
 	user   int32

@@ -129,8 +129,8 @@ func (d *decoder) burst(n *yaml.Node, where string) Shape {
 	return Shape{{every - length, base, base}, {length, peak, peak}}
 }
 
-// officeDay is how many messages were sent in which hour of the day where the sender was:
-// of 1,400 messages of the SpamAssassin public corpus, counted from their Date fields.
+// officeDay is how many messages were sent in each hour of the sender's day, by the Date
+// fields of 1,400 messages of the SpamAssassin public corpus.
 var officeDay = [24]float64{
 	46, 31, 40, 14, 17, 18, 19, 10, 37, 70, 129, 108, 102, 69, 105, 98, 82, 86, 67, 62, 48, 40, 43, 59,
 }

@@ -225,8 +225,8 @@ func (p *Phase) Asks() Mix {
 	return mix
 }
 
-// perOperation returns how many operations of each kind there are for one of the stream's
-// rate: a session has several, and an operation is one.
+// perOperation returns how many operations of each kind one unit of the stream's rate
+// brings: a session has several, and an operation is one.
 func (p *Phase) perOperation() (mix Mix, all float64) {
 	if p.Session != nil {
 		mix = p.Session.Expected()

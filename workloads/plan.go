@@ -166,8 +166,8 @@ func (p *Plan) Next(n uint64, o *Operation) {
 	}
 }
 
-// Given makes operation n into o: one whose kind, user and folder are known, and of which
-// everything else is drawn.
+// Given makes operation n into o. Its kind, user and folder are given, and everything
+// else is drawn.
 func (p *Plan) Given(n uint64, op Op, user, folder int, o *Operation) {
 	o.clear()
 	o.N, o.Op, o.User, o.how = n, op, user, &p.hows[op]
@@ -212,7 +212,7 @@ func (p *Plan) step(v *visit, o *Operation) {
 	}
 }
 
-// ofFolder makes a delivery whole, and says whether the operation is about a folder's
+// ofFolder completes a delivery, and says whether the operation is about a folder's
 // messages or the folder itself.
 func (p *Plan) ofFolder(n uint64, o *Operation) bool {
 	o.Page, o.Timeout, o.Messages, o.Age = o.how.page, o.how.timeout, 1, o.how.age

@@ -63,7 +63,7 @@ func (l *limit) ended(n uint64, due time.Duration) bool {
 	return l.operations > 0 && n >= l.operations || l.duration > 0 && due >= l.duration
 }
 
-// constant is operation n at n/rate, computed anew for each: nothing adds up.
+// constant is due at n/rate, computed anew for each n: no errors add up.
 type constant struct {
 	limit
 	rate Rate

@@ -188,8 +188,8 @@ func (p *part) at() time.Duration {
 	return p.due
 }
 
-// take takes the next operation and returns when it is due. Of a session, v is what
-// it has come to. A step that is due behind the end of the phase is none.
+// take takes the next operation and returns when it is due. For a session, v gets its
+// state. A step that is due behind the end of the phase is none.
 func (p *part) take(v *visit) time.Duration {
 	if p.session == nil {
 		p.next++

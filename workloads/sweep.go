@@ -13,7 +13,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Sweep is one value of a workload that a run gives several values, one after another, to
+// Sweep is one key of a workload that a run gives several values, one after another, to
 // find how cost grows with it.
 type Sweep struct {
 	Path   string // as --set names it: population.messages

@@ -54,8 +54,8 @@ func Find(ctx context.Context, dir string) (*Source, error) {
 		return nil, fmt.Errorf("the Go module %s is not in the git repository %s: run this in the repository of the program",
 			mod, top)
 	}
-	// With paths of folders in them, what was built in one is of no use in the next. Flags of
-	// the user's come later, and count.
+	// With folders' paths in it, what one folder built is of no use in the next. The user's
+	// flags come later, and win.
 	return &Source{top, module, "GOFLAGS=-trimpath " + flags}, nil
 }
 
@@ -92,7 +92,7 @@ func (s *Source) Build(ctx context.Context, commit, pkg, file string) error {
 	if pkg == "" {
 		pkg = program(dir)
 	}
-	// An interrupted go leaves its temporary folder behind: it goes with that of the file.
+	// An interrupted go leaves temporary files: they are removed with the folder of file.
 	env := []string{s.flags, "GOTMPDIR=" + filepath.Dir(file)}
 	if _, err := run(ctx, dir, env, "go", "build", "-buildvcs=auto", "-o", file, pkg); err != nil {
 		return fmt.Errorf("go build %s: %w", pkg, err)
@@ -104,8 +104,8 @@ func (s *Source) Build(ctx context.Context, commit, pkg, file string) error {
 }
 
 // checkOut makes a repository of its own for a commit, with the objects of this one. A
-// worktree of this one would have to be removed from it again, and go does not tell the
-// commit of what is built in one.
+// worktree would have to be removed again, and go does not record the commit of what is
+// built in one.
 func (s *Source) checkOut(ctx context.Context, commit, tree string) error {
 	if _, err := output(ctx, s.top, "git", "init", "--quiet", "--template=", tree); err != nil {
 		return err
@@ -156,8 +156,8 @@ func program(dir string) string {
 	return "."
 }
 
-// hooked are what git sets for its hooks. They would point commands in another repository at
-// this one.
+// hooked are the variables that git sets for hooks. They would point git commands at this
+// repository.
 var hooked = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"}
 
 // output runs a command in a folder and returns what it prints.
@@ -176,7 +176,7 @@ func run(ctx context.Context, dir string, env []string, line ...string) (string,
 		return slices.Contains(hooked, name)
 	})
 	cmd.Env = append(cmd.Env, env...)
-	// What it has started ends with it, and it cleans up behind itself.
+	// The interrupt reaches all that it started, and lets it clean up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 10 * time.Second
@@ -190,11 +190,10 @@ func run(ctx context.Context, dir string, env []string, line ...string) (string,
 	return strings.TrimSpace(out.String()), nil
 }
 
-// mostLines of a compiler say enough.
+// mostLines of an error are shown.
 const mostLines = 10
 
-// firstLines are those of a message. The first stays on the line that it follows, unless
-// there are several.
+// firstLines returns a message's first lines. Several of them begin on a new line.
 func firstLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) == 1 {

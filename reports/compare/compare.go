@@ -228,7 +228,7 @@ func (c *Comparison) time(all []*pair, arrangements int) {
 	}
 }
 
-// values are the figure's in each trial, and NaN up to so many.
+// values are the figure's by trial, filled up to n with NaN.
 func (f *Figure) values(trials []trial, n int) []float64 {
 	values := make([]float64, n)
 	for i := range values {
@@ -240,7 +240,7 @@ func (f *Figure) values(trials []trial, n int) []float64 {
 	return values
 }
 
-// number is nil for what is none, and for the bounds of an interval without bounds.
+// number is nil for NaN, and for the bounds of an interval without bounds.
 func number(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -273,8 +273,8 @@ func (c *Comparison) judge(cell *Cell, p *pair) {
 	}
 }
 
-// longTrial is from how many seconds on trials are long enough that making them longer
-// helps less than making more of them (docs/compare.md).
+// longTrial is how many seconds a trial must last before more trials help more than
+// longer ones (docs/compare.md).
 const longTrial = 10
 
 // tooShort says that longer trials would tell more, if some figures cannot be told for

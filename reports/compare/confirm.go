@@ -32,8 +32,8 @@ func (c *Comparison) Confirm(first *Comparison) {
 	c.Regressions = append([]string{}, confirmed...)
 }
 
-// subject is what a regression is of. Why a phase was not compared may have other figures
-// in another round.
+// subject is what a regression is of, without the reason, which may have other figures in
+// another round.
 func subject(regression string) string {
 	of, _, _ := strings.Cut(regression, ": ")
 	return of

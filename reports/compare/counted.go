@@ -15,7 +15,7 @@ const (
 	// tellErrors is how many standard errors two means must be apart. By chance that
 	// happens to one figure in 10⁹, so no correction for many figures is needed.
 	tellErrors = 6
-	// tellOperations is from how many operations on their deviation is known.
+	// tellOperations is how many operations it takes to know their deviation.
 	tellOperations = 30
 	// leastChange of a mean is more than its rounding.
 	leastChange = 1e-6
@@ -101,8 +101,7 @@ func (p *pair) sameTrials() bool {
 }
 
 // sameOperations reports whether both sides attempted the operation equally often in
-// each trial. So it is in an open loop, and where a phase ends after so many
-// operations.
+// each trial. It is so in an open loop, and where a phase ends after so many operations.
 func (p *pair) sameOperations(s operation) bool {
 	attempted := func(trials []trial) (n, of int64) {
 		for _, t := range trials {

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// Gate says of some figures from which difference on they fail a comparison.
+// Gate says which difference of some figures fails a comparison.
 type Gate struct {
 	text                      string
 	model, engine, op, figure string  // patterns of path.Match

@@ -18,13 +18,13 @@ type estimate struct {
 }
 
 const (
-	// oneIn is of how many comparisons of equal builds one may have a figure that differs.
+	// oneIn: of so many comparisons of equal builds, one may have a figure that differs.
 	oneIn = 20
 	// mostArranged is how many arrangements of the trials are tried: all of them, if
 	// there are no more.
 	mostArranged = 10_000
-	// leastPaired is from how many pairs on swapping within pairs can tell a
-	// difference: of 2⁶ arrangements 2 are as extreme as possible.
+	// leastPaired is how many pairs it takes to tell a difference by swaps within them: of
+	// 2⁶ arrangements 2 are as extreme as possible.
 	leastPaired = 6
 	// slack is added to the standard error of each figure, as a part of the smallest
 	// difference that matters. Without it the figure whose few trials lie closest by

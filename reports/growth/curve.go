@@ -77,8 +77,8 @@ func (c *curve) powers(exact bool) (low, high float64) {
 	if math.IsInf(best, 1) || free < 1 && !exact {
 		return math.NaN(), math.NaN()
 	}
-	// Of known errors the sum of squares is in their units, and its least value may say that
-	// no curve follows the points so well.
+	// With known errors the sum of squares is in their units. If even the least is large, no
+	// curve follows the points so well.
 	most := best
 	if exact {
 		most += normal * normal * max(1, best/float64(max(1, free)))

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// falseAlarms is the part of series in which chance alone may be called a change, of
-	// all timed figures together, if nothing but chance parts the runs.
+	// falseAlarms is the part of series in which any timed figure may be said to change, if
+	// nothing but chance parts the runs.
 	falseAlarms = 0.05
-	// window is how many runs, the last of a series, are searched. The time that takes
-	// grows with its square.
+	// window is how many of a series' last runs are searched. The time that takes grows with
+	// its square.
 	window = 100
 	// fewest is the least number of runs beside a change.
 	fewest = 2
-	// exceeding is how many orders by chance may part the runs as much as theirs does.
+	// exceeding is how many random orders may part the runs as much as theirs does.
 	exceeding = 3
 )
 
@@ -47,8 +47,8 @@ func (s *Series) timed() {
 	}
 }
 
-// leastRuns is from how many runs on so few orders part them as well as the best that a
-// change can be found.
+// leastRuns is how many runs it takes before the best order is rare enough to be called
+// a change.
 func leastRuns(level float64) int {
 	orders := 1.0 // in which n runs can be parted into halves
 	for n := 2; ; n++ {

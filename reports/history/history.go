@@ -76,16 +76,16 @@ type Figure struct {
 	Measure compare.Measure `json:"-"`
 }
 
-// Change is where a figure became another. Before and After are the means of what was
-// counted, of times the medians of the runs up to the change before and after it.
+// Change is where a figure changed. Before and After are means if it was counted, else
+// medians of the runs from the change before and up to the next.
 type Change struct {
 	Run    int             `json:"run"` // the first with the new value: an index of Runs
 	Before float64         `json:"before"`
 	After  float64         `json:"after"`
 	Says   compare.Verdict `json:"verdict"` // worse or better
 	Exact  bool            `json:"exact,omitempty"`
-	// P is how often chance alone parts runs in another order as much as these are. Of
-	// what was counted it is left out.
+	// P is how often runs in a random order are parted as much as these. It is left out for
+	// what was counted.
 	P float64 `json:"p,omitempty"`
 }
 

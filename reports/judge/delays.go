@@ -15,8 +15,8 @@ const (
 	beyond = 10
 	// stoppedMost is the share of a phase that the client may be stopped.
 	stoppedMost = 0.1
-	// foreign is the share of a phase from which on a pause is held against the
-	// client although the engine runs on the same processors.
+	// foreign is the share of a phase above which pauses are held against the client
+	// although the engine runs on its processors.
 	foreign = 0.01
 	// lagMost is the share of the median response time that waking up may take.
 	lagMost = 0.2
@@ -69,10 +69,10 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 	}
 }
 
-// beyondStore reports whether operations were dropped because they were more than the store
-// can carry out. Of what a client drops that stood still beside a store with capacity to spare, at
-// least one in as many as there are workers counts as dropped by it, since one worker alone would have
-// carried that out. Fewer of them mean that the store would have dropped nearly all the same.
+// beyondStore reports whether operations were dropped because they were more than the store can carry
+// out. If a client stood still beside a store with capacity to spare, at least one drop in as many as
+// there are workers counts as its own, since one worker alone would have carried that out. Fewer of
+// them mean that the store would have dropped nearly all the same.
 func beyondStore(c *reports.Cell, d *reports.Delays) bool {
 	return c.Offered != nil && c.Client != nil && d.Dropped*int64(c.Client.Workers) < c.Offered.Dropped
 }

@@ -159,8 +159,8 @@ func figuresOf(c *reports.Cell, op string) figures {
 // all is how many operations were due.
 func (f *figures) all() int64 { return f.ok + f.notFound + f.failed + f.unknown + f.dropped }
 
-// share judges a part of the operations. That fewer than a share p of them fail is
-// that the percentile 1-p is of one that did not.
+// share judges a part of the operations. Fewer than a share p of them fail exactly if
+// the percentile 1-p is of one that did not.
 func (f *figures) share(o *reports.Objective, n int64) reports.Attained {
 	v := share(n, f.all())
 	takes := int64(1)

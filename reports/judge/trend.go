@@ -74,7 +74,7 @@ func Drifts(t reports.Trend) bool {
 	return math.Abs(t.Change) > driftLeast && (t.Low > 0 || t.High < 0)
 }
 
-// Steady reports whether all that the trend may be is small.
+// Steady reports whether both bounds of the trend are small.
 func Steady(t reports.Trend) bool { return t.Low >= -SteadyWithin && t.High <= SteadyWithin }
 
 // batches are the medians of as many windows as it takes for no more than trendMost.

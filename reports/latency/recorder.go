@@ -204,8 +204,8 @@ const (
 	opBytes = 2*229<<10 + 31<<10
 	// workerBytes bounds the histograms of all Workers.
 	workerBytes = 64 << 20
-	// mostPrecise is how many operations have histograms of three digits. The streams of a
-	// phase count theirs apart, and of more than that they have two: 91 KB an operation.
+	// mostPrecise is how many operations have histograms of three digits. Each stream of a
+	// phase counts its own. With more there are two digits: 91 KB an operation.
 	mostPrecise = 64
 	roughBytes  = 3 * 31 << 10
 )
@@ -218,9 +218,9 @@ type Recorder struct {
 	total    []Op
 }
 
-// NewRecorder returns a recorder for that many operations and workers. Open says
-// whether operations have due times. Of more than mostPrecise operations, times are kept to
-// two digits: a percentile is then within 1% and not 0.1%.
+// NewRecorder returns a recorder for that many operations and workers. Open says whether
+// operations have due times. Beyond mostPrecise operations, times are kept to two digits: a
+// percentile is then within 1% and not 0.1%.
 func NewRecorder(ops, workers int, open bool) *Recorder {
 	rough, each := ops > mostPrecise, opBytes
 	if rough {

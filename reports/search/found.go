@@ -140,8 +140,8 @@ func Cell(s *reports.Search) *reports.Cell {
 }
 
 // sureLow is the highest rate up to the low end at which all measurements held, and
-// sureHigh the lowest from the high end on at which all broke; 0 if there is none. Where
-// measurements differ, the limit may lie.
+// sureHigh the lowest from the high end on at which all broke; 0 if there is none. The
+// limit may lie where measurements differ.
 func sureLow(all []tally, low *tally) float64 {
 	sure := 0.0
 	for i := range all {

@@ -5,8 +5,8 @@
 //
 // The rate grows by doubling until a step breaks, and the bracket between the highest
 // rate that held and the lowest that broke is then halved. Both ends are measured a
-// second time; where two measurements differ, others decide. A disturbance of the
-// machine, or a moment of luck, is so not taken for a limit.
+// second time; where two measurements differ, others decide. So a disturbance of the
+// machine, or a moment of luck, is not taken for a limit.
 package search
 
 import (
@@ -22,8 +22,8 @@ const (
 	// grow is the factor between two steps as long as nothing broke, and shrink that as
 	// long as nothing held: steps at low rates last long.
 	grow, shrink = 2, 4
-	// lowest is the part of the first rate down to which the search goes if even that
-	// breaks, and lowestClient the same where the client was at its limit.
+	// lowest is the least part of the first rate that the search tries if even that breaks,
+	// and lowestClient the same where the client was at its limit.
 	lowest, lowestClient = 1.0 / 64, 1.0 / 4
 	// mostSteps ends a search that comes to no end.
 	mostSteps = 60

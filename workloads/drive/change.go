@@ -67,9 +67,9 @@ func (w *worker) moved(out latency.Outcome) error {
 	return nil
 }
 
-// putBack makes messages live again if they are known to be where they were. No operation
-// chooses a message again whose outcome is unknown, or which the store says it does
-// not have. The ledger still expects the latter.
+// putBack makes messages live again if they are known to be where they were. A message of
+// unknown outcome, or one that the store says it does not have, is not chosen again. The
+// ledger still expects the latter.
 func (w *worker) putBack(out latency.Outcome) error {
 	t := &w.task
 	if out == latency.Unknown {
@@ -137,7 +137,7 @@ func (w *worker) chooseToPurge() (bool, error) {
 
 func (w *worker) chooseToRecount() (bool, error) { return w.hold((*target.Account).BeginRecount), nil }
 
-// hold finds the first account, from the planned one on, that begin takes hold of.
+// hold finds the first account, from the planned one on, that begin can take.
 func (w *worker) hold(begin func(*target.Account) bool) bool {
 	user := w.op.User
 	for range min(searchFolders, len(w.live.Accounts)) {

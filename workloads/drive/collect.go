@@ -27,7 +27,7 @@ func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) {
 		if last {
 			return
 		}
-		// A warm-up of so many operations runs them all.
+		// A warm-up bounded by operations runs them all.
 		if p.Phase.Kind == workloads.Warmup && p.Phase.Duration > 0 && warm(p.windows) {
 			stop()
 		}

@@ -45,9 +45,8 @@ type Spec struct {
 	MemoryLimit int64
 
 	// Log, if set, gets the windows of the phase: what was recorded of each operation, in
-	// the order of LogNames.
-	// Hiccups are how late the hiccup meter woke. Windows follow each other without a gap,
-	// and are the longer the older the phase is.
+	// the order of LogNames. Hiccups are how late the hiccup meter woke. Windows follow each
+	// other without a gap, and grow longer as the phase goes on.
 	Log func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time)
 	// Progress, if set, is told how far the phase is, from one goroutine.
 	Progress func(Progress)
@@ -231,9 +230,9 @@ func (p *phase) run(ctx context.Context) (err error) {
 // overdueMost is how many overdue operations are looked at, which takes a second or two.
 const overdueMost = 1 << 22
 
-// countOverdue counts the operations that were due when the phase was stopped and
-// that no worker had taken. They were offered, and not carried out. Of more than overdueMost
-// the rest is taken to be like those: as frequent, and of the same streams.
+// countOverdue counts the operations that were due when the phase was stopped and that no
+// worker had taken. They were offered, and not carried out. Beyond overdueMost, the rest is
+// taken to be alike: as frequent, and of the same streams.
 func (p *phase) countOverdue(stopped time.Duration) {
 	var o workloads.Operation
 	var seen stats

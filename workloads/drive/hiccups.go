@@ -24,7 +24,7 @@ const (
 	// cpuEvery is how many naps go by between two readings of the process' CPU time. One
 	// takes several microseconds.
 	cpuEvery = 4
-	// hiccupsKept are the last hiccups that an operation is compared with.
+	// hiccupsKept is how many of the last hiccups are remembered.
 	hiccupsKept = 64
 )
 
@@ -106,7 +106,7 @@ func (h *hiccups) watch() {
 	}
 }
 
-// note notes a hiccup, and for how much of it the process was stopped.
+// note notes a hiccup, and how long the process was stopped in it.
 func (h *hiccups) note(due, woke, stopped time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,10 +122,10 @@ func (h *hiccups) near(start, end time.Duration) bool {
 	return int64(end-nap-leastHiccup) >= h.beat.Load() || h.end.Load() > int64(max(start, end-afterHiccup))
 }
 
-// before is for how long the process could not run when an operation that started at
-// start ended: its answer may have come in all that time. Hiccups within a call change
-// nothing, since the store goes on. A hiccup that the meter has not noticed yet, since it
-// wakes after the caller, counts too.
+// before returns for how long the process could not run just before an operation ended:
+// its answer may have come at any time in there. Hiccups within a call change nothing,
+// since the store goes on. A hiccup that the meter has not noticed yet, since it wakes
+// after the caller, counts too.
 func (h *hiccups) before(start, end time.Duration) (d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -19,8 +19,8 @@ func (w *worker) bound(ctx context.Context, size int64) (held int64, err error) 
 
 func (w *worker) release(held int64) { w.target.Large.Release(held) }
 
-// reserve waits until the message that is to be delivered, read or moved may be in memory.
-// That comes before the clock is read, so it is the client's own time and no service time.
+// reserve waits until the operation's messages may be in memory. It waits before the clock
+// is read, so the wait is the client's own time and no service time.
 func (w *worker) reserve(ctx context.Context) (held int64, err error) {
 	if w.op.Op == workloads.Deliver {
 		return w.bound(ctx, w.holds().Deliver)
@@ -54,7 +54,7 @@ func (w *worker) reserve(ctx context.Context) (held int64, err error) {
 	return w.bound(ctx, n)
 }
 
-// holds says what calls on the message that is being delivered hold.
+// holds says what calls on the delivered message keep in memory.
 func (w *worker) holds() models.Holding {
 	if h, ok := w.mb.(models.Holder); ok {
 		return h.Holds(&w.message)

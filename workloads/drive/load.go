@@ -76,7 +76,7 @@ func (p *phase) miss(cause error) error {
 
 // loadOne tries to deliver one message; cause is why it was not delivered.
 func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
-	// Parsing and decoding is a part of what is bounded, if the size is known before.
+	// The bound covers parsing and decoding, if the size is known before.
 	if m, ok := w.mail.(messages.Measurer); ok {
 		held, err := w.bound(opCtx, m.Size(w.op.Message))
 		if err != nil {

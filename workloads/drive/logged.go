@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// loggedTicks is how many ticks of a phase are windows of the log, each of them.
+	// loggedTicks is how many of a phase's first ticks are a window of the log each.
 	loggedTicks = 64
-	// loggedPart is how long a later window is at least, as a part of the phase until its
-	// end. An hour has about 130 windows.
+	// A later window lasts at least 1/loggedPart of the phase until the window's end. An
+	// hour has about 130 windows.
 	loggedPart = 16
 )
 

@@ -40,8 +40,8 @@ func (p *phase) measurement() Measurement {
 	return m
 }
 
-// offered is what the schedule asked for, and what was carried out, of what was counted
-// and of the slots that belong to it.
+// offered is what the schedule asked for and what was carried out, by a tally and the
+// slots that belong to it.
 func (p *phase) offered(s *tally, of []int) reports.Offered {
 	o := reports.Offered{
 		Due: s.due, Skipped: s.skipped, Replaced: s.replaced,

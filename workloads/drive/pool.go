@@ -20,7 +20,7 @@ const (
 	// idleMost is how long a worker that was added may wait for its next operation. Then
 	// it ends: workers that wait have chosen their messages long before they need them.
 	idleMost = time.Second
-	// usualMost is how much longer than usual a call may take and still be as usual.
+	// usualMost is how many times the usual time a call may take and still be usual.
 	usualMost = 1.5
 	// usualLeast is how many calls it takes to tell what is usual.
 	usualLeast = 8
@@ -124,9 +124,9 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 	}
 }
 
-// noteCrowded counts an operation that found all workers busy if that was for want of
-// workers: there may be no more, and since its queue began, this worker was busy
-// for longer than a start may be late with calls that took no longer than usual.
+// noteCrowded counts an operation that queued for want of workers: there may be no more
+// of them, and since the queue began, this worker has spent longer than a start may be
+// late in calls that took no longer than usual.
 func (w *worker) noteCrowded() {
 	if w.crowd > w.phase.Lateness && w.phase.pool.whole.Load() {
 		w.stats.crowded++

@@ -46,8 +46,8 @@ func newSlots(p *workloads.Phase) slots {
 	return s
 }
 
-// of returns the numbers of the slots that are of the stream and the operation; a negative
-// one stands for all.
+// of returns the slots of a stream and an operation; a negative number stands for all of
+// them.
 func (s *slots) of(stream, op int) (all []int) {
 	for i, k := range s.all {
 		if (stream < 0 || k.stream == stream) && (op < 0 || int(k.op) == op) {
@@ -73,9 +73,9 @@ func (w *worker) slot() int { return w.phase.slots.at[w.op.Stream][w.op.Op] }
 // tally is what the worker counts of the stream of the operation under way.
 func (w *worker) tally() *tally { return &w.stats.streams[w.op.Stream] }
 
-// LogNames are the names of what Spec.Log gets of a phase: of all operations, and behind
-// them, as STREAM:OPERATION, of those that several of its streams ask for. An operation of
-// one stream only is in the log once.
+// LogNames are the names of what Spec.Log gets: all operations, and behind them, as
+// STREAM:OPERATION, those that several streams of the phase ask for. An operation of one
+// stream only is in the log once.
 func LogNames(p *workloads.Phase) []string {
 	names := workloads.OpNames()[:workloads.NumOps:workloads.NumOps]
 	s := newSlots(p)
@@ -85,8 +85,8 @@ func LogNames(p *workloads.Phase) []string {
 	return names
 }
 
-// byOp puts what was recorded in a tick together: by operation, and behind that the slots
-// of operations that several streams ask for. It is valid until the next tick.
+// byOp sums a tick's records by operation, and puts the slots of operations that several
+// streams ask for behind that. It is valid until the next tick.
 func (p *phase) byOp(ticked []latency.Op) []latency.Op {
 	if len(p.slots.at) == 1 && len(p.slots.all) == workloads.NumOps {
 		return ticked

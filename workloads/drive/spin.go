@@ -11,8 +11,8 @@ const (
 	// 28 µs late at the median, so that most workers are awake by then.
 	spinFor = 50 * time.Microsecond
 	// spinLeast is how many processors must be free. Half of them may spin, and the rest is
-	// for the calls, the engine's answers and the Go runtime: a spinning worker that takes
-	// their processor makes later what it waits for.
+	// for the calls, the engine's answers and the Go runtime: a spinning worker on their
+	// processor delays what it waits for.
 	spinLeast = 4
 )
 

@@ -87,8 +87,8 @@ func deviation(n, sum, squares float64) float64 {
 	return math.Sqrt(variance * n / (n - 1))
 }
 
-// noteTiming counts an operation of the slot that was carried out as on time, late or
-// queued. Queued: it found all workers busy.
+// noteTiming counts an operation that has ended as on time, late or queued (it found all
+// workers busy).
 func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration) {
 	s, t, service := &w.stats, w.tally(), end-start
 	t.started++

@@ -30,8 +30,8 @@ func lately(windows []float64) []float64 {
 	return windows[min(len(windows)/2, max(0, len(windows)-warmWindows)):]
 }
 
-// warm reports whether a warm-up may end before its time: all that the trend of the last
-// windows may be is small.
+// warm reports whether a warm-up may end before its time: the trend's bounds over the
+// last windows are small.
 func warm(windows []float64) bool {
 	if len(windows) < warmWindows {
 		return false
@@ -41,7 +41,7 @@ func warm(windows []float64) bool {
 }
 
 // steady reports whether a warm-up that has ended left nothing moving: its last windows
-// show no trend. Fewer windows than that takes tell nothing.
+// show no trend. Too few windows tell nothing.
 func steady(windows []float64) bool {
 	t, ok := judge.Trend(lately(windows))
 	return ok && !judge.Drifts(t)

@@ -6,14 +6,13 @@ import "time"
 // up is what a timer costs.
 const leastDelay = 500 * time.Microsecond
 
-// undelayed is the response time that an operation would have had if this client
-// had lost no time. Each worker keeps a second course of events, in which an operation
-// starts when it is due and the worker's operation before has ended, and takes the
-// same service time, less the hiccup at its end. Waiting for a slow store is in
-// both courses. Late timers, a stopped process and the time that workers take to make
-// operations are only in the real one. An operation that is dropped in the real one only
-// takes as long as the worker's others did on average: with more than a store can do, both
-// courses drop nearly the same.
+// undelayed is the response time that an operation would have had if this client had lost
+// no time. Each worker keeps a second course of events, in which an operation starts when
+// it is due and the worker's operation before has ended, and takes the same service time,
+// less the hiccup at its end. Waiting for a slow store is in both courses. Late timers, a
+// stopped process and the time that workers take to make operations are only in the real
+// one. An operation dropped only in the real one is taken to last as long as the worker's
+// others on average: beyond a store's capacity both courses drop nearly the same.
 func (w *worker) undelayed(due, start, end time.Duration) time.Duration {
 	service := end - start
 	if h := w.phase.hiccups; h.near(start, end) {
@@ -35,8 +34,7 @@ func (w *worker) meanService() time.Duration {
 	return w.stats.busy / time.Duration(max(1, started))
 }
 
-// noteDelay notes the response time of an operation of the slot that was ok, and what
-// it would have been.
+// noteDelay records the real and the ideal response time of an operation that was ok.
 func (w *worker) noteDelay(slot int, real, ideal time.Duration) {
 	if real-ideal >= leastDelay {
 		w.recorder.Delay(slot, real, ideal)

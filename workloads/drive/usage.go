@@ -75,7 +75,7 @@ func processors() float64 {
 	return n
 }
 
-// quantile is the upper bound of the bucket that a part q of the values is below.
+// quantile is the upper bound of the bucket that holds the quantile q.
 func quantile(h *metrics.Float64Histogram, q float64) float64 {
 	var all uint64
 	for _, n := range h.Counts {

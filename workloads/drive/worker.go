@@ -56,8 +56,8 @@ type ending struct {
 	cause   error // nil if the outcome is OK
 }
 
-// keepBody is how many bytes of body buffer a worker keeps. A message of 25 MB must
-// not leave 25 MB with each of 32 workers for good. One that was added keeps a 16th.
+// keepBody is how many bytes of body buffer a worker keeps. A message of 25 MB must not
+// leave 25 MB with each of 32 workers for good. An added worker keeps a 16th.
 const keepBody = 256 << 10
 
 func newWorker(p *phase, i int) (*worker, error) {
@@ -182,12 +182,12 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	return err
 }
 
-// interrupted: making a message of a mail file was broken off because the phase ends.
+// interrupted reports whether the end of the phase broke off making a message.
 func interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
-// carryOut carries the operation out, which holds so many bytes of large messages. The
+// carryOut carries out the operation and releases held bytes of large messages. The
 // error is the ledger's.
 func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration, held int64) (ending, error) {
 	defer w.release(held)
@@ -292,7 +292,7 @@ func (w *worker) rest(ctx context.Context) {
 	w.last = w.phase.clock.now()
 }
 
-// errTimeout is why an operation has an unknown outcome that ended too late.
+// errTimeout is why an operation that ended too late has an unknown outcome.
 var errTimeout = fmt.Errorf("answered after the timeout of the workload: %w", drivers.ErrUnknown)
 
 // think lets a client wait before its operation. It returns false if the phase ends

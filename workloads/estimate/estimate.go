@@ -82,7 +82,7 @@ func (e *Estimate) lacks() float64 {
 	return float64(max(0, e.Messages-e.has)) / float64(max(1, e.Messages))
 }
 
-// Has says that the data set has so many messages already.
+// Has tells how many messages the data set has already.
 func (e *Estimate) Has(messages int) {
 	e.has = messages
 	for i := range e.Phases {
@@ -92,7 +92,7 @@ func (e *Estimate) Has(messages int) {
 	}
 }
 
-// Added is which part of the data set at the end the phases add to it.
+// Added is the share of the final data set that the phases add.
 func (e *Estimate) Added() float64 {
 	n := float64(e.Messages)
 	return (n*e.lacks() + e.Delivered) / max(1, n+e.Delivered)
@@ -121,8 +121,8 @@ func (e *Estimate) phase(one *Phase, p *workloads.Phase, recipients float64) {
 	}
 }
 
-// mostThought is how many operations the clients of a closed loop carry out at most, as they
-// think before each; 0 if some do not think.
+// mostThought bounds the operations of a closed loop by the time that its clients think
+// before each; 0 if some do not think.
 func mostThought(p *workloads.Phase) (all float64) {
 	streams := p.Streams
 	if len(streams) == 0 {
@@ -188,7 +188,7 @@ func (e *Estimate) Disk(
 	return report.Space.Disk[0] * e.grown(), true, nil
 }
 
-// certain is which part of a forecast a model's files take at least; docs/forecast.md says
+// certain is the least part of a forecast that a model's files take; docs/forecast.md says
 // how right forecasts are.
 const certain = 0.7
 

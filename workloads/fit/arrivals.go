@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What a measured rate becomes, so that a phase of a minute measures something and can
-// be offered at all.
+// Bounds of written rates: a minute of them must measure something, and a client be able
+// to offer them.
 const (
 	leastRate = 1.0
 	mostRate  = 100_000.0
@@ -18,7 +18,7 @@ const (
 // parts is how many parts a trace is divided into to see whether its rate changes.
 const parts = 20
 
-// rate returns the rate to write for one that was measured, and says so if it is another.
+// rate returns the rate to write for a measured one, and says so if they differ.
 func (w *writer) rate(measured float64, what string) float64 {
 	switch {
 	case w.exact && measured < mostRate:
@@ -36,7 +36,7 @@ func (w *writer) rate(measured float64, what string) float64 {
 	return measured
 }
 
-// arrivals writes rate and arrivals of what a trace has at such times. A rate that changes
+// arrivals writes rate and arrivals for the times of a trace's events. A rate that changes
 // becomes steps.
 func (w *writer) arrivals(times []float64, what string) {
 	span := times[len(times)-1] - times[0]
@@ -82,7 +82,7 @@ func (w *writer) arrivals(times []float64, what string) {
 	w.gaps(gaps)
 }
 
-// gaps writes the arrivals that have such gaps.
+// gaps writes the arrivals that fit the gaps.
 func (w *writer) gaps(gaps []float64) {
 	n, mean, square := float64(len(gaps)), 0.0, 0.0
 	for _, g := range gaps {

@@ -15,8 +15,8 @@ type candidate struct {
 	distance float64 // Kolmogorov-Smirnov
 }
 
-// What fits: at no size do the shares of sample and distribution differ by more than near,
-// and the means by more than nearMean of the sample's.
+// A distribution fits if its shares differ from the sample's by at most near at every
+// size, and its mean by at most nearMean of the sample's.
 const (
 	near     = 0.05
 	nearMean = 0.1
@@ -39,7 +39,7 @@ func (c *candidate) fits(s sample) bool {
 	return c.distance <= limit(len(s)) && (len(s) < few || math.Abs(c.off(s)) <= nearMean)
 }
 
-// off is by which share of the sample's mean that of the distribution differs.
+// off is how much the distribution's mean differs, as a share of the sample's.
 func (c *candidate) off(s sample) float64 { return c.dist.Mean()/s.mean() - 1 }
 
 // choose returns the distributions that may fit the sample, the one to take first: the
@@ -178,8 +178,8 @@ func zipfShares(e float64, n int) []float64 {
 	return upTo
 }
 
-// exponent is the exponent of Zipf's law that makes ranks likeliest whose logarithms come
-// to logs. Draws says how many ranks were drawn among so many.
+// exponent is the likeliest exponent of Zipf's law for ranks whose logarithms add up to
+// logs. Draws has how many ranks were drawn among n, by n.
 func exponent(draws map[int]float64, logs float64) float64 {
 	return root(0.01, 20, func(e float64) float64 {
 		expected := 0.0
@@ -214,8 +214,8 @@ const (
 	enoughMean = 0.02
 )
 
-// enough is the distance that more points need not bring down: a hundredth, or of few values
-// less than half of what chance makes of it.
+// enough is the distance that needs no more points: a hundredth, or for few values less than
+// half of what chance makes of it.
 func enough(n int) float64 { return max(0.01, 0.5/math.Sqrt(float64(n))) }
 
 // empirical is a measured distribution. It begins with the least and the largest value. It
@@ -246,8 +246,8 @@ func comparePoints(a, b random.Point) int {
 	return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Fraction, b.Fraction))
 }
 
-// point is the sample's own distribution function behind n values, of which the last or
-// the next is v.
+// point is the sample's own distribution function at v, with n values below v or up to
+// it.
 func (s sample) point(v int64, n int) random.Point {
 	return random.Point{Value: random.Size(v), Fraction: round(float64(n)/float64(len(s)), 4)}
 }
@@ -278,8 +278,8 @@ func (s sample) farthest(d random.Empirical) (farthest random.Point) {
 	return farthest
 }
 
-// heaviest is in the middle of the values between those two points for which the sum of the
-// sample differs most from that of the distribution; zero if there is none.
+// heaviest is a point in the middle of the values between the two points where the sums of
+// sample and distribution differ most; zero if there is none.
 func (s sample) heaviest(d random.Empirical) (heaviest random.Point) {
 	n, worst := float64(len(s)), 0.0
 	for i := 1; i < len(d); i++ {

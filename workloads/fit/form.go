@@ -28,7 +28,7 @@ type step struct {
 }
 
 // bestForm returns the form whose order of operations is nearest to that of the sessions,
-// and how near: transitions is which share of what follows what differs, lengths the
+// and how near: transitions is the share of transitions that differ, lengths the
 // Kolmogorov-Smirnov distance between the numbers of operations.
 func bestForm(all []session) (best form, transitions, lengths float64) {
 	least := math.Inf(1)
@@ -55,7 +55,7 @@ func bestForm(all []session) (best form, transitions, lengths float64) {
 		for pair := range seen {
 			d += math.Abs(seen[pair]-asked[pair]) / 2
 		}
-		// Of two that are as near, the one with fewer steps.
+		// Of two equally near, the one with fewer steps.
 		if cost := d + 0.002*float64(len(f.before)+len(f.body)+len(f.after)); cost < least {
 			least, best, transitions, lengths = cost, f, d, lengthDistance(all, made)
 		}
@@ -63,8 +63,8 @@ func bestForm(all []session) (best form, transitions, lengths float64) {
 	return best, transitions, lengths
 }
 
-// pairs are which share of all transitions goes from one operation to another; the
-// operation NumOps is what comes before the first and behind the last.
+// pairs has the share of all transitions that go from one operation to another;
+// operation NumOps stands before the first and behind the last.
 type pairs [(workloads.NumOps + 1) * (workloads.NumOps + 1)]float64
 
 func follows(each func(yield func([]workloads.Op))) *pairs {
@@ -152,8 +152,8 @@ func formOf(all []session, head int) (f form) {
 	return f
 }
 
-// divide tells what is done in each round from what is done behind the last one: that is in
-// last rounds more often than in others, and by more than chance.
+// divide separates the steps of each round from those after the last one: these are more
+// frequent in last rounds than in others, by more than chance.
 func divide(inner, last [][]workloads.Op) (body, after []step) {
 	if len(inner) == 0 {
 		return nil, steps(last, len(last))

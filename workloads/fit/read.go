@@ -48,9 +48,9 @@ func (s *Sample) mbox(ctx context.Context, path string, most int64) (int64, erro
 	return f.Info().Messages, nil
 }
 
-// ReadMaildir adds the mail of a maildir, in which each folder below that is a maildir is
-// a folder of the same user; or of a folder that has one maildir, or one with a
-// maildir called Maildir, for each user.
+// ReadMaildir adds the mail of a maildir, whose maildirs below are folders of the same
+// user; or of a folder that has, for each user, a maildir or a folder with one called
+// Maildir.
 func (s *Sample) ReadMaildir(ctx context.Context, dir string) error {
 	below, err := os.ReadDir(dir)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Sample) maildirs(ctx context.Context, p *mail.Parser, dir string) error
 	return nil
 }
 
-// file adds the message of a file. What is no plain file is no message.
+// file adds the message of a file. Only a plain file is a message.
 func (s *Sample) file(p *mail.Parser, path string, e fs.DirEntry) error {
 	if !e.Type().IsRegular() {
 		return nil

@@ -7,10 +7,9 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// uids holds a model that gives UIDs to what IMAP promises of them: none is
-// given twice in a folder, not even after a deletion, and a message that was
-// acknowledged before the delivery of another began has the lower one. Which
-// came before which, the ledger knows.
+// uids checks a model's UIDs against what IMAP promises: none is given twice in a
+// folder, not even after a deletion, and a message that was acknowledged before the
+// delivery of another began has the lower one. The ledger knows which came first.
 func (a *Auditor) uids(u models.UIDs) {
 	h := a.History
 	order := make([]int32, len(h.Entries)) // by folder, and within it as acknowledged

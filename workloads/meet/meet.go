@@ -25,7 +25,7 @@ var schemaText []byte
 const (
 	// every is how often a shard that waits looks for the others.
 	every = 100 * time.Millisecond
-	// ahead is how long after all have come they go on: each has seen by then that it may.
+	// ahead is how long all wait after the last has come, so that each has seen it.
 	ahead = 500 * time.Millisecond
 	// applyAtMost is how long the engine may take to make the table.
 	applyAtMost = time.Minute
@@ -180,8 +180,8 @@ func (s *Shards) Together(ctx context.Context, point string) error {
 	return pause(ctx, min(ahead, time.Until(time.UnixMicro(at))))
 }
 
-// First does something in the first shard, and in the others when that has done it. Says
-// is what must be the same in all.
+// First calls do in the first shard, and in the others once that has done so. Says is
+// what must be the same in all.
 func (s *Shards) First(ctx context.Context, point, says string, do func() error) error {
 	if s.Shard.Index == 1 {
 		if err := do(); err != nil {
@@ -208,8 +208,8 @@ func (s *Shards) First(ctx context.Context, point, says string, do func() error)
 }
 
 // Done says that the shard needs nothing more of what the point names. The first shard
-// waits until all others have said so, or cannot. The error is ErrGone if one never will:
-// the others need it no more, then.
+// waits until all others have said so, or cannot. ErrGone: a shard was given up, and no
+// other needs it any more.
 func (s *Shards) Done(ctx context.Context, point string) error {
 	if err := s.mark(ctx, point, 0, ""); err != nil || s.Shard.Index > 1 {
 		return err

@@ -20,7 +20,7 @@ const (
 	UsualSilence = time.Minute
 	// signsIn is how many signs a shard gives in the time that it may be silent.
 	signsIn = 12
-	// lateMost is how many times as long a shard may take to come as it may be silent.
+	// lateMost is how late a shard may come, as a multiple of its allowed silence.
 	lateMost = 15
 
 	alivePoint = "alive"
@@ -55,7 +55,7 @@ func (s *Shards) live() error {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for ctx.Err() == nil {
-			// One that fails is a sign less. The others decide how many may be missing.
+			// A sign that fails is left out. The others decide how many may be missing.
 			_ = drivers.Within(ctx, every, func(ctx context.Context) error {
 				return crash.Guard(func() error { return s.write(ctx, session, alivePoint, time.Now().UnixMicro(), "") })
 			})

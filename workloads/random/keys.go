@@ -97,7 +97,7 @@ func (c *Chooser) Choose(r *Rand) int {
 	case c.table != nil:
 		i, part := bits.Mul64(r.Uint64(), uint64(len(c.table)))
 		s := &c.table[i]
-		key, alias := s.key, s.alias // both, so that no branch is made that nobody could predict
+		key, alias := s.key, s.alias // both, to avoid a branch that nobody could predict
 		if part >= s.keep {
 			key = alias
 		}

@@ -2,20 +2,20 @@ package random
 
 import "math"
 
-// Ranks draws from the same random numbers the same ranks as the Zipf that it is made of,
+// Ranks draws the same ranks from the same random numbers as the Zipf that it is made of,
 // several times as fast. It is for many draws over one n.
 type Ranks struct {
 	zipf  Zipf
 	ranks []uint16 // by the first bits of a random number; 0: the other bits count too
 }
 
-// rankBits are those that the table knows: so many that few draws for n below 2^16 need more.
+// rankBits is how many bits the table knows: few draws for n below 2^16 need more.
 const rankBits = 18
 
 // NewRanks returns the distribution of a Zipf, whose n is below 2^16, as a table.
 func NewRanks(z Zipf) Ranks {
 	t := Ranks{z, make([]uint16, 1<<rankBits)}
-	// entry is where in the table the point lies that is inverted to x.
+	// entry is the table's place for the point that is inverted to x.
 	entry := func(x float64) float64 { return (z.integral(x) - z.lo) / z.span * float64(len(t.ranks)) }
 	const rounding = 1e-6 // far more than the error of what is computed
 	for k := 1.0; k <= z.n; k++ {

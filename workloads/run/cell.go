@@ -278,8 +278,8 @@ func (c *combination) spec(p *workloads.Phase, s workloads.Stream, total int64) 
 	if p.Kind == workloads.Load {
 		spec.Workers = r.config.loaders()
 	}
-	// A merge of shards adds the histograms of loads and warm-ups, too.
-	// The figures do not need the log: the run tells of its error in the end.
+	// A merge of shards adds the histograms of loads and warm-ups too. The figures do not
+	// need the log: the run tells of its error in the end.
 	if key := c.key(p.Name); r.log != nil && (p.Kind == workloads.Measure || r.config.Shard.Divides()) {
 		names := drive.LogNames(p)
 		tag := func(op int, k latency.Kind) string { return key.Tag(names[op], k.String()) }
@@ -326,7 +326,7 @@ func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error)
 	c.add(cell)
 }
 
-// isFailure reports whether err is one of a run that goes on, or a defect.
+// isFailure reports whether err is a panic or not due to an interruption.
 func isFailure(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() == nil || stack(err) != "")
 }

@@ -21,8 +21,8 @@ type Config struct {
 	Models   []models.Model
 	Engines  []drivers.Engine
 
-	// Null is the engine on which the harness floor is measured; with none, or
-	// with NoFloor set, none is.
+	// Null is the engine on which the harness floor is measured. Without it, or with
+	// NoFloor, none is.
 	Null    *drivers.Engine
 	NoFloor bool
 

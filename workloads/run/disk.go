@@ -53,7 +53,7 @@ func (c *Config) need(
 	return need, nil
 }
 
-// needOf is the same of a model on an engine.
+// needOf is need for a model on an engine.
 func (c *Config) needOf(
 	ctx context.Context, points []point, dir string, m models.Model, engine drivers.Engine, takes taking,
 	each func(p *point, model, engine string, bytes float64),

@@ -69,7 +69,7 @@ func (e *estimate) note(p *Progress) {
 	}
 }
 
-// weight is that of the combinations between two places.
+// weight adds up the combinations between two places.
 func (e *estimate) weight(from, to int) (sum float64) {
 	for i := from; i < to; i++ {
 		if i < len(e.weights) {

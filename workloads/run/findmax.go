@@ -32,17 +32,17 @@ const (
 	// closedFrom is the first rate of a phase that is a closed loop.
 	closedFrom  = 100
 	longestStep = time.Minute
-	// An operation that could not start in time is dropped and breaks the step. This
-	// long it may wait, or twice as long as the longest bound. Else the backlog of a rate
-	// far above capacity would take minutes.
+	// An operation may wait stepMaxLag, or twice the longest bound. Then it is dropped,
+	// which breaks the step. Else the backlog of a rate far above capacity would take
+	// minutes.
 	stepMaxLag = 2 * time.Second
 	// refillBelow: messages are delivered when fewer are live than this share of those
 	// that were when the search began.
 	refillBelow = 0.9
 )
 
-// stepOperations is how many operations are due in a step at least, which the default
-// objectives take, unless that takes more than longestStep. Tests have less time.
+// stepOperations is the least number of operations due in a step, which the default
+// objectives need, unless it takes longer than longestStep. Tests have less time.
 var stepOperations = 3000.0
 
 // defaultObjectives are those of a workload that expects nothing.

@@ -191,7 +191,7 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []repor
 	return floors, nil
 }
 
-// floorOrder is all operations, those last that take messages away.
+// floorOrder is all operations, those that remove messages last.
 func floorOrder() []workloads.Op {
 	var order []workloads.Op
 	last := []workloads.Op{workloads.Move, workloads.Delete, workloads.Restore, workloads.Purge}

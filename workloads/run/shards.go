@@ -51,8 +51,8 @@ func (c *Config) shard() reports.Shard {
 	return reports.Shard{Index: c.Shard.Index, Of: c.Shard.Of, Start: c.Start.UTC().Format(time.RFC3339Nano)}
 }
 
-// namespace is a namespace that all shards of the run know, and no other run has. What
-// tells it apart from the run's others.
+// namespace is one that all shards of the run know and no other run has. The argument
+// what tells those of one run apart.
 func (c *Config) namespace(what string) string {
 	id := fmt.Sprintf("%s %d %d %s %s", c.Start.UTC().Format(time.RFC3339Nano), c.Shard.Of, c.Workload.Seed,
 		target.Digest(c.Workload.Source), what)

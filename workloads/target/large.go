@@ -56,7 +56,7 @@ func (b *Budget) Release(n int64) {
 	b.Weighted.Release(n)
 }
 
-// collectFrom is what an operation holds in bytes from which on it leaves no garbage behind.
+// An operation that holds collectFrom bytes or more collects its garbage.
 const collectFrom = 8 << 20
 
 // collect runs the garbage collector if there may be a few large messages to collect. The
@@ -126,8 +126,8 @@ func (f *FolderSet) noteRow(n int64) {
 // SomeLarge reports whether there was a message on which calls hold much.
 func (l *Live) SomeLarge() bool { return l.large.some.Load() }
 
-// Holding returns what calls on a message hold: nothing if that is little, or not known
-// since a mailbench delivered the message whose ledger does not tell.
+// Holding returns what calls on a message hold: nothing if that is little, or not known:
+// older ledgers do not tell.
 func (l *Live) Holding(h models.Handle) models.Holding {
 	if !l.SomeLarge() {
 		return models.Holding{}

@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// onThisMachine reports whether a node of the engine runs on this machine: then it
-// competes with the generator for its processors. No address is loopback.
+// onThisMachine reports whether a node of the engine runs on this machine: it then
+// competes with the generator for processors. No address means loopback.
 func onThisMachine(ctx context.Context, e *workloads.Engine) bool {
 	if e == nil || len(e.Contact) == 0 {
 		return true

@@ -48,8 +48,8 @@ func (t *Target) probe() error {
 	})
 }
 
-// findFlags finds out which flags that the workload sets the model does not store, by
-// a message that does not exist.
+// findFlags tries a message that does not exist, to learn which of the workload's flags
+// the model does not store.
 func (t *Target) findFlags(ctx context.Context) error {
 	return t.withMailbox(func(mb models.Mailbox) error {
 		f := t.Live.Accounts[t.Census.FirstUser()].Folders[0].Ref

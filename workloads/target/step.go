@@ -82,7 +82,7 @@ func (t *Target) next(want *Dataset, census *workloads.Census, has counts) (*ste
 	return s, nil
 }
 
-// counts is how many messages of loads folders have. One that is not in it has none.
+// counts is how many messages of loads each folder has; a folder not in it has none.
 type counts map[ledger.Place]int32
 
 func (c counts) of(user, folder int) int {
@@ -115,7 +115,7 @@ func loaded(h *ledger.History, before uint64) counts {
 	return c
 }
 
-// countsOf is what a data set has that was loaded to a census.
+// countsOf is what a data set loaded to a census has.
 func countsOf(census *workloads.Census) counts {
 	c := counts{}
 	for u := range census.Users() {

@@ -76,8 +76,8 @@ func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 	return report
 }
 
-// within says of patterns that ran otherwise than by a call of their own how they did:
-// as a part of a batch, or in the place of another pattern.
+// within says how patterns ran that had no call of their own: as a part of a batch, or
+// in the place of another pattern.
 func within(s *schemas.Schema, ran map[string][]*call) map[string]string {
 	in := make(map[string]string)
 	for _, p := range s.Patterns {
@@ -132,7 +132,7 @@ func (p *Pattern) add(calls []*call) {
 	}
 }
 
-// fold makes one number of those of all calls, for each field that was told.
+// fold makes the numbers of all calls one, for each field that was told.
 func fold(costs []Cost, one func([]int64) int64) *Cost {
 	field := func(of func(c *Cost) int64) int64 {
 		var told []int64
