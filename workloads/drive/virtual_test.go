@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -138,6 +139,47 @@ func TestStoppedClientIsNotOverload(t *testing.T) {
 		judge.Apply(c)
 		if c.Verdict != reports.Invalid || c.Reason.Code != judge.CodeClientDelays {
 			t.Errorf("calls of %v: %s: %+v", takes, c.Verdict, c.Reason)
+		}
+	}
+}
+
+// More than the workers can carry out is the fault of a pool that is too small if calls take no longer
+// than they did before, and the store's if they do. It is told whether operations wait or are dropped.
+func TestVerdictBeyondCapacity(t *testing.T) {
+	steady := func(start time.Duration) time.Duration { return start + 20*ms } // 8 workers: 400/s
+	var free time.Duration
+	oneByOne := func(start time.Duration) time.Duration { // 200/s from the second second on
+		if start < second {
+			return start + ms
+		}
+		free = max(free, start) + 5*ms
+		return free
+	}
+	for _, c := range []struct {
+		name    string
+		rate    uint64
+		maxLag  time.Duration
+		store   func(time.Duration) time.Duration
+		verdict reports.Verdict
+		code    reports.Code
+	}{
+		{"few workers, operations wait", 2000, time.Hour, steady, reports.Invalid, judge.CodeFewWorkers},
+		{"few workers, operations are dropped", 2000, 50 * ms, steady, reports.Invalid, judge.CodeFewWorkers},
+		{"slow store, operations wait", 1000, time.Hour, oneByOne, reports.Overloaded, judge.CodeBehind},
+		{"slow store, operations are dropped", 1000, 50 * ms, oneByOne, reports.Overloaded, judge.CodeDropped},
+	} {
+		free = 0
+		phase := workloads.Phase{
+			Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: c.rate, Per: second},
+			Operations: 5000, Mix: workloads.Mix{workloads.List: 1},
+		}
+		cell := simulate(t, phase, 8, c.maxLag, c.store, span{}).cell(phase)
+		judge.Apply(cell)
+		if cell.Verdict != c.verdict || cell.Reason.Code != c.code || !judge.Overloaded(cell) {
+			t.Errorf("%s: %s: %+v", c.name, cell.Verdict, cell.Reason)
+		}
+		if !slices.ContainsFunc(cell.Doubts, func(d reports.Doubt) bool { return d.Code == judge.CodeQueued }) {
+			t.Errorf("%s: doubts %v do not say that operations queued", c.name, cell.Doubts)
 		}
 	}
 }

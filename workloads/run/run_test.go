@@ -105,11 +105,6 @@ func why(c reports.Cell) string {
 	return c.Reason.Text
 }
 
-// doubted reports whether the cell has a doubt of that code.
-func doubted(c reports.Cell, code reports.Code) bool {
-	return slices.ContainsFunc(c.Doubts, func(d reports.Doubt) bool { return d.Code == code })
-}
-
 // phaseOf returns the cell of that phase, which must be there once.
 func phaseOf(t testing.TB, r *reports.Run, phase string) reports.Cell {
 	t.Helper()
@@ -287,53 +282,10 @@ func TestTooLateIsDroppedAndCounted(t *testing.T) {
 	}) {
 		t.Errorf("doubts %v do not tell of the drops", m.Doubts)
 	}
-	// The store takes no longer under load, so more workers would have carried them out. On a
-	// busy machine the first operation of a worker may start late, too.
-	code := m.Reason.Code
-	if !judge.Overloaded(&m) || m.Verdict != reports.Invalid || code != judge.CodeFewWorkers && code != judge.CodeClientDelays {
+	// Whose fault it is depends on the machine here: TestVerdictBeyondCapacity tells in virtual time.
+	if !judge.Overloaded(&m) || m.Verdict != reports.Invalid && m.Verdict != reports.Overloaded {
 		t.Errorf("verdict %s: %s", m.Verdict, why(m))
 	}
-}
-
-// A pool that is too small for an engine with room is the generator's fault; a
-// slow engine is not.
-func TestVerdictOfARun(t *testing.T) {
-	t.Run("pool too small", func(t *testing.T) {
-		d := newFake()
-		d.before = pause(12*time.Millisecond, "open") // however many there are at once
-		m := phaseOf(t, runOK(t, config(t, d, "  - measure: {rate: 4000/s, duration: 500ms, mix: {open: 1}}\n")), "measure")
-		// A busy machine delays the generator, too.
-		if m.Verdict != reports.Invalid || m.Reason.Code != judge.CodeFewWorkers && m.Reason.Code != judge.CodeClientDelays {
-			t.Errorf("verdict %s: %s", m.Verdict, why(m))
-		}
-	})
-	t.Run("slow engine", func(t *testing.T) {
-		d := newFake()
-		// One operation at a time, after half a second in which a busy machine, too, lets
-		// the run find out what a call takes.
-		engine := make(chan struct{}, 1)
-		var calls atomic.Int64
-		d.before = func(call string) error {
-			if call == "open" && calls.Add(1) > 500 {
-				engine <- struct{}{}
-				time.Sleep(5 * time.Millisecond)
-				<-engine
-			}
-			return nil
-		}
-		m := phaseOf(t, runOK(t, config(t, d, "  - measure: {rate: 1000/s, duration: 1s, mix: {open: 1}}\n")), "measure")
-		// A busy machine delays the generator as well.
-		late := m.Verdict == reports.Invalid && m.Reason.Code == judge.CodeClientDelays
-		if !judge.Overloaded(&m) || !late && (m.Verdict != reports.Overloaded || m.Reason.Code != judge.CodeBehind) {
-			t.Errorf("verdict %s: %s", m.Verdict, why(m))
-		}
-		if m.Offered.Achieved > 0.5*m.Offered.Rate { // the second half takes 2.5 s
-			t.Errorf("achieved %.0f/s of %.0f/s", m.Offered.Achieved, m.Offered.Rate)
-		}
-		if !doubted(m, judge.CodeQueued) {
-			t.Errorf("doubts %v do not say that operations queued", m.Doubts)
-		}
-	})
 }
 
 func TestFailedCellDoesNotEndTheRun(t *testing.T) {
