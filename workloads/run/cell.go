@@ -200,8 +200,7 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 
 // grow returns what the data set of the point before lacks of this one.
 func (c *combination) grow(ctx context.Context) (*target.Load, error) {
-	c.target.Mail = c.at.source
-	return c.target.Grow(ctx, c.workload(), c.at.census)
+	return c.target.Grow(ctx, c.workload(), c.at.census, c.at.source)
 }
 
 // deliver delivers what the data set lacks.
@@ -312,7 +311,7 @@ func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error)
 		return
 	}
 	if stack(err) != "" && c.target != nil {
-		c.target.Dataset.Interrupted = true // nobody knows what the operation had done
+		c.target.Broken()
 	}
 	cells := c.runner.result.Cells
 	if last := len(cells) - 1; last >= 0 && cells[last].Key == c.key(p.Name) {

@@ -234,7 +234,7 @@ func TestGrow(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				load, err := now.Grow(t.Context(), to, census)
+				load, err := now.Grow(t.Context(), to, census, now.Mail)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -342,7 +342,7 @@ func TestGrowRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err = d.Grow(t.Context(), c.to, census); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err = d.Grow(t.Context(), c.to, census, d.Mail); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("of a data set that is open: %v", err)
 			}
 		})

@@ -183,12 +183,11 @@ func (d *Dataset) removal() string {
 // clean is the command that drops the data set's namespace.
 func (d *Dataset) clean() string { return "mailbench engine clean " + d.Engine + " " + d.Namespace }
 
-// dataset is the data set of a workload.
-func (t *Target) dataset(w *workloads.Workload) *Dataset {
+// dataset is the data set of a workload with that mail.
+func (t *Target) dataset(w *workloads.Workload, s messages.Source) *Dataset {
 	d := &Dataset{
 		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed,
-		Mail: mailDigest(w, t.Mail), Contents: contentsDigest(w,
-			t.Mail), Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
+		Mail: mailDigest(w, s), Contents: contentsDigest(w, s), Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
 	}
 	d.Chunk, d.Overflow = w.Model.ChunkSize, w.Model.OverflowAfter
 	if s := t.Census.Shard(); s.Divides() {
@@ -199,7 +198,7 @@ func (t *Target) dataset(w *workloads.Workload) *Dataset {
 
 // openDataset looks at what an earlier run left in the folder.
 func (t *Target) openDataset() error {
-	want := t.dataset(t.Workload)
+	want := t.dataset(t.Workload, t.Mail)
 	have, err := ReadDataset(t.Dir)
 	if err != nil {
 		return err
@@ -222,6 +221,10 @@ func (t *Target) openDataset() error {
 	t.Dataset, t.wanted, t.reused, t.kept = have, want, true, true
 	return nil
 }
+
+// Broken notes that an operation ended where nobody knows what it did: an audit of the data
+// set judges it like one whose run was killed.
+func (t *Target) Broken() { t.Dataset.Interrupted = true }
 
 // Loaded notes that the data set is complete.
 func (t *Target) Loaded() error {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/messages"
 )
 
 // Load is what a data set lacks: messages that have still to be delivered, by
@@ -82,23 +83,25 @@ func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
 // Grow makes the accounts and folders that the data set lacks of a larger population, and
 // returns the messages that it lacks; nil: none. The data set must be loaded, and no phase
 // under way. What it has is not loaded again. From then on the target works on that
-// workload and census.
+// workload, census and source of mail.
 //
 // The other workload must have the same mail and seed; no folder may have fewer messages
-// than before. The source of mail is Config.Mail, which is the caller's to change. Which messages are delivered,
-// workloads.Growth says. If the data set is kept and this is interrupted, Populate goes on with it.
+// than before. workloads.Growth says which messages are delivered. If the data set is kept and this is
+// interrupted, Populate goes on with it.
 //
-//	load, err := t.Grow(ctx, larger, census)
+//	load, err := t.Grow(ctx, larger, census, source)
 //	if err == nil && load != nil {
 //		m, err = drive.Drive(ctx, t, drive.Spec{Phase: load phase, Stream: load.Stream, Total: load.Messages})
 //		err = t.Loaded()
 //	}
-func (t *Target) Grow(ctx context.Context, to *workloads.Workload, census *workloads.Census) (*Load, error) {
+func (t *Target) Grow(
+	ctx context.Context, to *workloads.Workload, census *workloads.Census, source messages.Source,
+) (*Load, error) {
 	if !t.Dataset.Complete {
 		return nil, fmt.Errorf("the data set of %s on %s cannot grow: it is not loaded to the end",
 			t.Model.Name, t.Engine.Name)
 	}
-	want, open := t.dataset(to), *t.Dataset
+	want, open := t.dataset(to, source), *t.Dataset
 	open.Closed = true // nobody has killed this run
 	if err := open.fits(want, t.Dir); err != nil {
 		return nil, err
@@ -115,7 +118,7 @@ func (t *Target) Grow(ctx context.Context, to *workloads.Workload, census *workl
 	if err != nil {
 		return nil, err
 	}
-	t.Workload, t.Census, t.wanted = to, census, want
+	t.Workload, t.Census, t.Mail, t.wanted = to, census, source, want
 	if err := t.Dataset.write(t.Dir); err != nil {
 		return nil, err
 	}
