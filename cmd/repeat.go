@@ -40,6 +40,7 @@ func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*reports.Run, er
 		"durability": func() { f.durability = c.Durability },
 		"audit":      func() { f.audit = c.Audit },
 		"mail":       func() { f.mail = c.MailFile },
+		"no-floor":   func() { f.noFloor = c.NoFloor },
 	} {
 		if !flags.Changed(name) {
 			take()

@@ -80,6 +80,7 @@ type Config struct {
 	MailFile   string   `json:"mail_file,omitempty"`
 	MailLimit  int64    `json:"mail_limit_bytes,omitempty"` // the most that the mail file might have, unpacked
 	Data       bool     `json:"data,omitempty"`             // stores were kept in a data folder
+	NoFloor    bool     `json:"no_floor,omitempty"`         // the harness's own cost was not measured
 	FindMax    *FindMax `json:"find_max,omitempty"`
 }
 

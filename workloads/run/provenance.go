@@ -27,7 +27,7 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*reports.Ru
 		Config: reports.Config{
 			Models: []string{}, Engines: []string{},
 			Trials: max(1, c.Trials), Durability: c.Durability.String(), CacheBytes: c.CacheBytes, Workers: c.Workers,
-			MaxLag: c.maxLag().Seconds(), Audit: c.Audit.String(), Data: c.DataDir != "",
+			MaxLag: c.maxLag().Seconds(), Audit: c.Audit.String(), Data: c.DataDir != "", NoFloor: c.NoFloor,
 		},
 		Settings: c.settings(), Schemas: []reports.Schema{}, Phases: []reports.Phase{}, Cells: []reports.Cell{},
 	}
