@@ -24,10 +24,10 @@ type Auditor struct {
 	Bound   models.Bound
 	Promise Promise
 	History *History
-	Address func(account int) string         // of an account by its number
+	Address func(account int) string         // address of an account, by its number
 	Folder  func(account, folder int) string // name of a folder
-	// Hold waits until so many bytes of a large message may be in memory, and returns what
-	// gives them back. Nil does not wait.
+	// Hold waits until so many bytes of a large message may be in memory, and returns a
+	// function that gives them back. If Hold is nil, the audit does not wait.
 	Hold func(ctx context.Context, bytes int64) (release func(), err error)
 	// Remote says that the engine is reached over a network. The audit then tries
 	// again what it cannot read, and does not call it wrong. Operations of unknown
@@ -111,8 +111,8 @@ func (a *Auditor) worker(s drivers.Session) *auditWorker {
 	return &auditWorker{Auditor: a, mb: a.Bound.Mailbox(s), digester: NewDigester(a.Promise)}
 }
 
-// model adds the model's own audit: its invariants, and its counters against a
-// recount; and that of the UIDs, where it gives any.
+// model adds the model's own audit: of its invariants, and of its counters against a
+// recount. If the model gives UIDs, model checks them too.
 func (a *Auditor) model(ctx context.Context) error {
 	s, err := a.Store.Session()
 	if err != nil {
@@ -150,10 +150,10 @@ type auditWorker struct {
 	*Auditor
 	mb       models.Mailbox
 	digester *Digester
-	listed   map[models.Handle]bool // of the folder under way
+	listed   map[models.Handle]bool // messages that the folder under way lists
 }
 
-// account checks all entries of one account, in any order of its folders.
+// account checks all entries of one account. It sorts them by folder.
 func (w *auditWorker) account(ctx context.Context, entries []int32) error {
 	number := int(w.History.Entries[entries[0]].Place.Account)
 	var account *models.Account
@@ -184,7 +184,8 @@ func (w *auditWorker) account(ctx context.Context, entries []int32) error {
 	return nil
 }
 
-// check compares one folder, which is nil if the store has lost it.
+// check compares the entries of one folder with the store. f is nil if the store has lost
+// the folder.
 func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int32) error {
 	w.listed = make(map[models.Handle]bool, len(entries))
 	if f != nil {
@@ -278,11 +279,11 @@ func unanswered(err error) bool {
 	return err != nil && !errors.Is(err, models.ErrNotFound) && !errors.Is(err, models.ErrBroken)
 }
 
-// askTries is how often an engine over a network is asked; with the pauses
-// between that takes 25 s, in which another node takes over from one that died.
+// askTries is how often a call to an engine over a network is tried. With the pauses between,
+// that takes 25 s, in which another node takes over from one that died.
 const askTries = 9
 
-// ask asks the engine, again if it does not answer.
+// ask calls the engine. If an engine over a network does not answer, ask tries again.
 func (a *Auditor) ask(ctx context.Context, question func() error) error {
 	var err error
 	for try := range askTries {
@@ -335,8 +336,8 @@ func (w *auditWorker) list(ctx context.Context, f *models.Folder) error {
 	}
 }
 
-// judge counts one message: whether the folder lists it, whether it can be
-// opened at all, and whether what is opened is what was delivered.
+// judge counts one message as verified or faulty. listed: the folder lists it; opens: it can
+// be opened; whole: its content is what was delivered.
 func (w *auditWorker) judge(e *Entry, listed, opens, whole bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -366,7 +367,7 @@ func (w *auditWorker) judge(e *Entry, listed, opens, whole bool) {
 	}
 }
 
-// pause waits for so long, or until ctx ends.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -7,10 +7,10 @@ import "github.com/mailbench/mailbench/models"
 type History struct {
 	Entries []Entry       // in order of delivery or arrival in their folder
 	at      map[Key]int32 // the entry of a message
-	last    Record        // the record before
-	lastOf  int32         // its entry, or -1
+	last    Record        // the record read last
+	lastOf  int32         // the entry of that record, or -1
 	records uint32        // read so far
-	unsure  []Delivery
+	unsure  []Delivery    // deliveries of unknown outcome
 
 	Delivered, Deleted int64 // acknowledged
 	Unknown            int64 // deliveries and changes whose outcome nobody knows
@@ -47,11 +47,11 @@ func (h *History) Deliveries(yield func(Delivery) bool) {
 type Entry struct {
 	Key
 	N, Digest uint64
-	at, ahead uint32 // its record's number, from 0, and its records ahead
-	from      int32  // 1 + the entry that it was before it moved here; 0: none
+	at, ahead uint32 // its record's number, from 0, and that record's Ahead
+	from      int32  // 1 + index of the entry that it was before it moved here; 0: none
 	State     State
 	Labelled  bool          // a second folder may show it
-	Held      models.Packed // as in its Record; 0 in ledgers that do not tell
+	Held      models.Packed // as in its Record; 0 in older ledgers
 }
 
 // State is what must be true of a message.
@@ -61,7 +61,7 @@ type State uint8
 const (
 	Live State = iota // it must exist
 	Gone              // it must not exist
-	// A change was begun, and its outcome is not known. The state before is named first.
+	// A change began, and its outcome is not known. The name begins with the state before.
 	LiveOrGone
 	GoneOrLive
 	// The same handle came back to the folder: a later entry has it, or the

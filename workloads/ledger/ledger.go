@@ -24,7 +24,7 @@ import (
 type Ledger struct {
 	mu   sync.Mutex
 	file *os.File
-	err  error // the first; the ledger takes nothing after it
+	err  error // first error; nothing is written after it
 	size atomic.Int64
 }
 
@@ -70,11 +70,11 @@ type Record struct {
 	Event  Event
 	Held   models.Packed // what calls on the message hold; deliveries only
 	Place  Place
-	N      uint64 // of the operation that delivered or changed the message
+	N      uint64 // number of the operation that delivered or changed the message
 	Handle models.Handle
-	Digest uint64 // of what the model must give back; deliveries only
-	// Ahead is how many records were in the ledger when the call began: what
-	// they tell was acknowledged before. Deliveries and arrivals only.
+	Digest uint64 // digest of what the model must give back; deliveries only
+	// Ahead is how many records were in the ledger when the call began: those were
+	// acknowledged before it. Deliveries and arrivals only.
 	Ahead uint32
 }
 
@@ -102,7 +102,7 @@ func whole(b []byte) bool {
 	return binary.LittleEndian.Uint32(b[60:]) == crc32.Checksum(b[:60], castagnoli)
 }
 
-// parse reads a whole record; false if its event is not known.
+// parse decodes a record whose checksum is right. It returns false if the event is not known.
 func (r *Record) parse(b []byte) bool {
 	le := binary.LittleEndian
 	*r = Record{
@@ -137,15 +137,15 @@ func Open(name string) (*Ledger, error) {
 	return l, nil
 }
 
-// cutTorn cuts off a last record that is not whole, whatever its length, and returns where the
-// ledger ends then.
+// cutTorn cuts off a last record that is not whole, whatever its length, and returns the new
+// length of the ledger in bytes.
 func cutTorn(f *os.File) (end int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err
 	}
 	var b [recordSize]byte
-	last := func() (bool, error) { // whether what ends at end is whole
+	last := func() (bool, error) { // whether the record that ends at end is whole
 		_, err := f.ReadAt(b[:], end-recordSize)
 		return whole(b[:]), err
 	}
@@ -175,9 +175,8 @@ func damaged(record int64) error {
 	return fmt.Errorf("it is damaged: record %d has a wrong checksum", record)
 }
 
-// Records returns how many records the ledger has; none, if there is no ledger. It
-// returns the largest uint32 if there are more. An audit then knows of fewer records
-// that came before a call, which is no fault.
+// Records returns how many records the ledger has, at most the largest uint32; 0 if l is
+// nil. With more records, an audit knows of fewer that came before a call, which is no fault.
 func (l *Ledger) Records() uint32 {
 	if l == nil {
 		return 0
@@ -208,9 +207,9 @@ func (l *Ledger) Whole() bool {
 // Close closes the file.
 func (l *Ledger) Close() error { return l.file.Close() }
 
-// read yields the records of a ledger in order. A last record that is
-// not whole is what a killed process was writing: torn says so. One that is not
-// whole before the last means that the file itself is damaged.
+// read yields the records of a ledger in order. torn reports that the last record is not
+// whole: a killed process was writing it. If an earlier one is not whole, the file is
+// damaged, and read returns an error.
 func read(name string, yield func(*Record)) (torn bool, err error) {
 	f, err := private.OpenFile(name, os.O_RDONLY)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // delivery of another began has the lower one. The ledger knows which came first.
 func (a *Auditor) uids(u models.UIDs) {
 	h := a.History
-	order := make([]int32, len(h.Entries)) // by folder, and within it as acknowledged
+	order := make([]int32, len(h.Entries)) // entries by folder, and within it as acknowledged
 	for i := range order {
 		order[i] = int32(i)
 	}
@@ -32,7 +32,7 @@ func (a *Auditor) uids(u models.UIDs) {
 
 // ascend checks the UIDs of one folder.
 func (a *Auditor) ascend(u models.UIDs, entries []int32) {
-	var highest []uint64 // among the entries up to each
+	var highest []uint64 // highest UID among the entries up to each
 	given := make(map[uint64]bool, len(entries))
 	for _, i := range entries {
 		e := &a.History.Entries[i]

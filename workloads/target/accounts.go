@@ -16,7 +16,7 @@ import (
 )
 
 // Populate makes the accounts of the population, or finds those of a data set that
-// is there already. The load is what the data set lacks; nil: nothing.
+// is there already. It returns the load that the data set lacks, or nil.
 func (t *Target) Populate(ctx context.Context) (*Load, error) {
 	t.makeLive()
 	t.Dataset.Closed, t.Dataset.Durability = false, t.Caps.Durability.String()
@@ -43,7 +43,7 @@ func (t *Target) Populate(ctx context.Context) (*Load, error) {
 	return &Load{Stream: stream, Messages: int64(t.Census.Messages())}, nil
 }
 
-// findOffers finds out what the model offers of what the workload asks for.
+// findOffers finds out which reads and flags the model offers.
 func (t *Target) findOffers(ctx context.Context) error {
 	if err := cmp.Or(t.findPromise(ctx), t.findFlags(ctx)); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (t *Target) withMailbox(do func(models.Mailbox) error) error {
 	return do(t.Bound.Mailbox(s))
 }
 
-// offersOfPromise says which reads the model offers of what it promises.
+// offersOfPromise sets Offers for the two reads that depend on the promise.
 func (t *Target) offersOfPromise() {
 	t.Offers[workloads.Raw], t.Offers[workloads.Attachment] = t.Dataset.Promise.Raw, t.Dataset.Promise.Attachments
 }

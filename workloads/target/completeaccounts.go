@@ -27,11 +27,11 @@ func (t *Target) completeAccounts(ctx context.Context) error {
 	return err
 }
 
-// completeAccount does so for one account.
+// completeAccount finds or makes one account and its missing folders.
 func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) error {
 	account, names := &t.Live.Accounts[u], t.folderNames(u)
 	if len(account.Folders) == len(names) {
-		return nil // it is as it should be
+		return nil // it is complete
 	}
 	a, joins := account.Ref, t.Census.Shared() && u > 0
 	if a == nil && t.Caps.Discards && !joins {

@@ -47,13 +47,13 @@ type Dataset struct {
 	// Steps are the load and the growths, each with the messages that it delivers. The
 	// last is under way unless Complete. The ledger tells how far it has come.
 	Steps []Step `json:"steps,omitempty"`
-	// Durability of the run that works on the data set: what a killed one has left.
+	// Durability of the last run on the data set. With memory, a killed run may have lost data.
 	Durability string `json:"durability,omitempty"`
 	// Closed: the last run that worked on the data set closed it. Interrupted: one before
 	// did not, and may have left operations half done.
 	Closed      bool `json:"closed"`
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Namespace is where the data is on a shared engine; "" of an embedded one,
+	// Namespace is where the data is on a shared engine. It is "" for an embedded engine,
 	// whose data is beside this file.
 	Namespace string         `json:"namespace,omitempty"`
 	Promise   ledger.Promise `json:"promise"`
@@ -62,7 +62,8 @@ type Dataset struct {
 // StoreDir is where the embedded engine's files are, in the folder of a data set.
 func StoreDir(dir string) string { return filepath.Join(dir, storeFolder) }
 
-// ReadDataset returns nil if the folder holds none. It refuses a folder that is not private.
+// ReadDataset reads the data set's file; nil if the folder has none. It refuses a folder
+// that is not private.
 func ReadDataset(dir string) (*Dataset, error) {
 	err := private.Check(dir)
 	var b []byte
@@ -82,7 +83,7 @@ func ReadDataset(dir string) (*Dataset, error) {
 	return d, nil
 }
 
-// write replaces the file whole.
+// write replaces the data set's file.
 func (d *Dataset) write(dir string) error {
 	b, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
@@ -94,8 +95,8 @@ func (d *Dataset) write(dir string) error {
 	return nil
 }
 
-// Within reports whether a census has as much as loads have put into the data set, or were to
-// put, so that it can be used for it or grow to it.
+// Within reports whether the data set can be used for a census, or grow to it: whether the
+// census has at least what complete and interrupted loads put into the data set.
 func (d *Dataset) Within(c *workloads.Census) bool {
 	if len(d.Steps) == 0 {
 		return true
@@ -104,8 +105,8 @@ func (d *Dataset) Within(c *workloads.Census) bool {
 	return last.end() <= uint64(c.Messages()) && last.Users <= c.Users() && last.Folders <= c.Folders()
 }
 
-// Delivered returns how many messages loads have delivered to the data set in a folder; 0 if
-// there is none.
+// Delivered returns how many messages loads have delivered to the data set in a folder. It
+// is 0 without a data set.
 func Delivered(dir string) (n int64, err error) {
 	d, err := ReadDataset(dir)
 	switch {
@@ -121,8 +122,8 @@ func Delivered(dir string) (n int64, err error) {
 	return loaded(h, d.last().end()).sum(), nil
 }
 
-// fits says why a data set can neither be used in place of the one wanted, nor be
-// completed or grown to it.
+// fits returns an error that says why the data set can neither be used as the one wanted,
+// nor be completed or grown to it.
 func (d *Dataset) fits(want *Dataset, dir string) error {
 	var differ []string
 	switch {
@@ -164,7 +165,7 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	return nil
 }
 
-// shard names whose users the data set has.
+// shard names the shard whose users the data set has.
 func (d *Dataset) shard() string {
 	if d.Of == 0 {
 		return "the whole run"
@@ -183,7 +184,7 @@ func (d *Dataset) removal() string {
 // clean is the command that drops the data set's namespace.
 func (d *Dataset) clean() string { return "mailbench engine clean " + d.Engine + " " + d.Namespace }
 
-// dataset is the data set of a workload with that mail.
+// dataset describes the data set that a workload with that mail wants.
 func (t *Target) dataset(w *workloads.Workload, s messages.Source) *Dataset {
 	d := &Dataset{
 		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed,

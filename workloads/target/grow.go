@@ -9,18 +9,18 @@ import (
 	"github.com/mailbench/mailbench/workloads/messages"
 )
 
-// Load is what a data set lacks: messages that have still to be delivered, by
-// drive.Drive. Loaded must be called then.
+// Load holds the messages that a data set lacks. The caller delivers them with drive.Drive
+// and then calls Loaded.
 type Load struct {
 	Stream   workloads.Stream
-	Messages int64 // that the stream delivers
-	// Note says what is done with a data set that was there, in a few words; "": it is new.
+	Messages int64 // messages that the stream delivers
+	// Note says in a few words what the load does with an older data set; "" if it is new.
 	Note string
 }
 
-// complete makes a data set that is there into the one that the workload wants. What it
-// lacks of that is returned. A load or a growth that was interrupted goes on where it was,
-// and a smaller population grows.
+// complete makes a data set that is there into the one that the workload wants, and returns
+// the load that it lacks, or nil. It goes on with an interrupted load or growth, and a
+// smaller population grows.
 func (t *Target) complete(ctx context.Context) (*Load, error) {
 	h, err := ledger.ReadHistory(t.ledgerName())
 	if err != nil {
@@ -65,7 +65,7 @@ func (t *Target) complete(ctx context.Context) (*Load, error) {
 // growth begins the next step of the data set, or goes on with the one under way.
 func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
 	d := t.Dataset
-	if last := d.last(); d.Mail != t.wanted.Mail { // a new one
+	if last := d.last(); d.Mail != t.wanted.Mail { // another population: a new step
 		has := loaded(h, last.end())
 		s, err = t.next(t.wanted, t.Census, has)
 		return s, growsNote(has, t.Census), err
@@ -80,14 +80,13 @@ func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
 		s.done.n, d.last().Messages), nil
 }
 
-// Grow makes the accounts and folders that the data set lacks of a larger population, and
-// returns the messages that it lacks; nil: none. The data set must be loaded, and no phase
-// under way. What it has is not loaded again. From then on the target works on that
-// workload, census and source of mail.
+// Grow makes the accounts and folders of a larger population that the data set lacks, and
+// returns the load of its missing messages, or nil. The data set must be loaded, and no
+// phase under way. From then on the target works on that workload, census and source of mail.
 //
-// The other workload must have the same mail and seed; no folder may have fewer messages
-// than before. workloads.Growth says which messages are delivered. If the data set is kept and this is
-// interrupted, Populate goes on with it.
+// The new workload must have the same mail and seed, and no folder may have fewer messages
+// than before. workloads.Growth says which messages are delivered. If the growth of a kept
+// data set is interrupted, Populate goes on with it.
 //
 //	load, err := t.Grow(ctx, larger, census, source)
 //	if err == nil && load != nil {
@@ -142,7 +141,8 @@ func growsNote(has counts, census *workloads.Census) string {
 	return fmt.Sprintf("grows from %d to %d messages", has.sum(), census.Messages())
 }
 
-// rest returns what is left of a step; nil: nothing, and the data set is complete.
+// rest returns the load of what a step has yet to deliver. If that is nothing, it marks the
+// data set as complete and returns nil.
 func (t *Target) rest(ctx context.Context, s *step) (*Load, error) {
 	messages := t.Census.Lacks(&s.Growth) - s.done.n
 	if messages == 0 {

@@ -21,11 +21,11 @@ type Budget struct {
 	Most int64
 }
 
-// NewBudget returns a budget of so many bytes.
+// NewBudget returns a budget of most bytes.
 func NewBudget(most int64) Budget { return Budget{semaphore.NewWeighted(most), most} }
 
-// Take waits until so many bytes may be in memory. It returns how many of them are to be
-// released: none if they are few.
+// Take waits until n bytes may be in memory. It returns how many of them the caller must
+// release, 0 if n is small, and whether it had to wait.
 func (b *Budget) Take(ctx context.Context, n int64) (held int64, waited bool, err error) {
 	if n = min(n, b.Most); n <= models.LargeMessage {
 		return 0, false, nil
@@ -39,13 +39,13 @@ func (b *Budget) Take(ctx context.Context, n int64) (held int64, waited bool, er
 	return n, true, nil
 }
 
-// Hold waits as Take does, and returns what gives the bytes back.
+// Hold waits as Take does, and returns a function that gives the bytes back.
 func (b *Budget) Hold(ctx context.Context, n int64) (release func(), err error) {
 	held, _, err := b.Take(ctx, n)
 	return func() { b.Release(held) }, err
 }
 
-// Release gives back so many bytes of the budget.
+// Release gives n bytes back to the budget.
 func (b *Budget) Release(n int64) {
 	if n == 0 {
 		return
@@ -56,13 +56,14 @@ func (b *Budget) Release(n int64) {
 	b.Weighted.Release(n)
 }
 
-// An operation that holds collectFrom bytes or more collects its garbage.
+// An operation that holds collectFrom bytes or more collects its garbage, unless the user
+// allows more memory.
 const collectFrom = 8 << 20
 
-// collect runs the garbage collector if there may be a few large messages to collect. The
-// collector has a limit to keep, but it works beside those that make more garbage: with two
-// processors for twenty threads it comes too late, and the next large operation adds to what
-// this one has left. Where much lives anyway, a collection costs more than it gives.
+// collect runs the garbage collector if there may be a few large messages to collect. By
+// itself the collector runs beside the threads that make garbage. With two processors for
+// twenty threads it comes too late, and the next large operation adds to the garbage of this
+// one. With a large live heap, a collection costs more than it gives.
 func collect() {
 	s := []metrics.Sample{
 		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"},
@@ -78,8 +79,8 @@ func collect() {
 // mail take less than 300 MB.
 const largeLeast = 32 << 20
 
-// largeAtOnce is the budget in bytes: a third of GOMEMLIMIT where the user sets it, since an
-// engine has copies of its own while it writes.
+// largeAtOnce is the budget in bytes: a third of GOMEMLIMIT if the user sets it, since an
+// engine makes copies of its own while it writes.
 func largeAtOnce() int64 {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		return largeLeast
@@ -87,15 +88,16 @@ func largeAtOnce() int64 {
 	return max(largeLeast, debug.SetMemoryLimit(-1)/3)
 }
 
-// large remembers what calls on large messages hold. Most data sets have none.
+// large remembers how many bytes calls on large messages hold. Most data sets have no such
+// message.
 type large struct {
 	some atomic.Bool
 	mu   sync.RWMutex
 	held map[models.Handle]models.Holding
 }
 
-// add remembers a message if a call on it holds much. Two folders may have messages of the
-// same handle: what the larger one holds counts.
+// add remembers a message if a call on it holds many bytes. If two folders have messages of
+// the same handle, the larger one counts.
 func (l *large) add(h models.Handle, held models.Holding) {
 	if held.Reading() <= models.LargeMessage {
 		return
@@ -111,8 +113,8 @@ func (l *large) add(h models.Handle, held models.Holding) {
 	l.some.Store(true)
 }
 
-// LargestRow is the most that a call holds of a row of the folder: nothing if that is little,
-// or not known. It does not fall when messages go.
+// LargestRow is the most bytes that a call holds of one row of the folder. It is 0 if they
+// are few or not known. It does not fall when messages go.
 func (f *FolderSet) LargestRow() int64 { return f.largestRow.Load() }
 
 func (f *FolderSet) noteRow(n int64) {
@@ -123,11 +125,11 @@ func (f *FolderSet) noteRow(n int64) {
 	}
 }
 
-// SomeLarge reports whether there was a message on which calls hold much.
+// SomeLarge reports whether calls on some message held many bytes.
 func (l *Live) SomeLarge() bool { return l.large.some.Load() }
 
-// Holding returns what calls on a message hold: nothing if that is little, or not known:
-// older ledgers do not tell.
+// Holding returns how many bytes calls on a message hold. It is zero if they are few or not
+// known, as with older ledgers.
 func (l *Live) Holding(h models.Handle) models.Holding {
 	if !l.SomeLarge() {
 		return models.Holding{}

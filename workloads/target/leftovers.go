@@ -9,9 +9,9 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// Namespaces lists what runs have made on a shared engine and not dropped: what
-// is kept for a data folder, what a killed run left, what a run that goes on now
-// is using. The engine does not know which is which.
+// Namespaces lists the namespaces that runs have made on a shared engine and not dropped:
+// kept for a data folder, left by a killed run, or in use by a run under way. The engine
+// does not know which is which.
 func Namespaces(ctx context.Context, e drivers.Engine, w *workloads.Workload) (names []string, err error) {
 	s, err := Reach(ctx, e, w, drivers.Options{})
 	if err != nil {
@@ -24,7 +24,8 @@ func Namespaces(ctx context.Context, e drivers.Engine, w *workloads.Workload) (n
 	return names, nil
 }
 
-// DropNamespace removes one namespace from a shared engine, with all its data.
+// DropNamespace removes one namespace from a shared engine, with all its data. It returns
+// what the engine still keeps of it, or "".
 func DropNamespace(ctx context.Context, e drivers.Engine, w *workloads.Workload, name string) (left string, err error) {
 	s, err := Reach(ctx, e, w, drivers.Options{Namespace: name})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // the live messages in their folders. Operations choose from it what they work on.
 type Live struct {
 	Accounts []Account // those of other shards have no folders
-	// The workload restores messages, or reads attachments: the live set then
-	// remembers some of those that can be.
+	// The live set remembers some deleted messages if the workload restores any, and some
+	// with attachments if it reads those.
 	keepDeleted, keepAttached bool
 	large                     large
 }
@@ -28,7 +28,7 @@ type Account struct {
 	mu        sync.Mutex
 	deleted   []ledger.Key // newest last, at most deletedMost
 	restoring int          // restores under way: a purge must wait for them
-	purging   bool         // and the other way round
+	purging   bool         // a purge is under way: restores do not begin
 	counting  bool         // a recount is under way
 }
 
@@ -69,8 +69,8 @@ const (
 	labelledMost = 16
 )
 
-// Add enters a message that was delivered to, or arrived in, the folder. M is nil
-// if its attachments are not known. Held is what calls on it hold.
+// Add enters a message that was delivered to, or arrived in, the folder. m is nil if its
+// attachments are not known. held is how many bytes calls on it hold.
 func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message, held models.Holding) {
 	l.large.add(h, held)
 	f.noteRow(held.Row)
@@ -80,7 +80,7 @@ func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message, held models.H
 	}
 }
 
-// extend makes room for more users. Only one goroutine may run: between two phases.
+// extend makes room for more users. Call it between two phases, when no worker runs.
 func (l *Live) extend(users int) {
 	accounts := make([]Account, max(users, len(l.Accounts)))
 	for i := range l.Accounts {
@@ -90,7 +90,8 @@ func (l *Live) extend(users int) {
 	l.Accounts = accounts
 }
 
-// After returns the next user of this shard. There is one at least.
+// After returns the next user of this shard, which may be the same one. The shard must have
+// a user.
 func (l *Live) After(user int) int {
 	for {
 		if user = (user + 1) % len(l.Accounts); len(l.Accounts[user].Folders) > 0 {
@@ -99,8 +100,8 @@ func (l *Live) After(user int) int {
 	}
 }
 
-// Messages counts the live messages in all folders. Only one goroutine may run: between
-// two phases.
+// Messages counts the live messages in all folders. Call it between two phases, when no
+// worker runs.
 func (l *Live) Messages() int {
 	n := 0
 	var last *FolderSet // accounts that share a folder have it in common
@@ -141,7 +142,8 @@ func (f *FolderSet) Remove(rank int) (models.Handle, bool) {
 	return h, ok
 }
 
-// ReadAttached pins one of the messages with an attachment and names that.
+// ReadAttached pins one of the messages with an attachment, for reading, and returns the
+// attachment's name.
 func (f *FolderSet) ReadAttached(rank int) (h models.Handle, name string, ok bool) {
 	f.extra.Lock()
 	defer f.extra.Unlock()
@@ -153,8 +155,8 @@ func (f *FolderSet) ReadAttached(rank int) (h models.Handle, name string, ok boo
 	return a.handle, a.name, true
 }
 
-// Unlabel returns a message that has a second label, once there are enough of
-// them: from then on labels are taken off as often as they are put on.
+// Unlabel returns the message that has had a second label longest, once labelledMost have
+// one. From then on labels are taken off as often as they are put on.
 func (f *FolderSet) Unlabel() (DoubleLabelled, bool) {
 	f.extra.Lock()
 	defer f.extra.Unlock()
@@ -229,7 +231,7 @@ func (a *Account) EndPurge() {
 	a.mu.Unlock()
 }
 
-// BeginRecount takes hold of the account's counters, unless a recount is under way: two at
+// BeginRecount begins a recount of the account's counters, unless one is under way: two at
 // a time would both add what is missing.
 func (a *Account) BeginRecount() bool {
 	a.mu.Lock()

@@ -11,8 +11,8 @@ import (
 // the message that it works on, and takes out the one that it will remove, so
 // that nothing fails because the workload itself deleted it.
 //
-// Handles lie in chunks: taking one out of a folder of millions moves at most
-// one chunk, and a message costs its 32 bytes and little more.
+// The handles are in chunks: removing one from a folder of millions moves at most one
+// chunk, and a message costs the 32 bytes of its handle and little more.
 type liveMessages struct {
 	mu     sync.Mutex
 	chunks [][]models.Handle // none is empty
@@ -20,8 +20,8 @@ type liveMessages struct {
 	pins   []pin // as many as operations under way in this folder
 }
 
-// pin keeps a message from being taken. Any number of readers share it; an
-// owner has it alone but for readers.
+// pin keeps a message from being taken. Any number of readers share it. At most one owner
+// has it, besides readers.
 type pin struct {
 	handle  models.Handle
 	readers int
@@ -50,7 +50,7 @@ func (t *liveMessages) Add(h models.Handle) {
 	}
 	c := t.chunks[last]
 	if len(c) == cap(c) {
-		// Most folders are small: growing by an eighth keeps what is unused small too.
+		// Most folders are small: growing by an eighth leaves little unused.
 		c = append(make([]models.Handle, 0, min(chunkLen, len(c)+max(4, len(c)/8))), c...)
 	}
 	t.chunks[last] = append(c, h)
@@ -130,7 +130,7 @@ func (t *liveMessages) unpin(h models.Handle, change func(*pin)) {
 	}
 }
 
-// at finds the message of a rank below n.
+// at finds the message of a rank, which must be below t.n.
 func (t *liveMessages) at(rank int) (chunk, i int) {
 	for c := len(t.chunks) - 1; ; c-- {
 		if n := len(t.chunks[c]); rank < n {
@@ -141,8 +141,8 @@ func (t *liveMessages) at(rank int) (chunk, i int) {
 	}
 }
 
-// free finds the first message from that rank on which nobody has pinned. One
-// of the first len(pins)+1 is, if any.
+// free finds a message that nobody has pinned, beginning with that rank and going on to
+// older ones. If there is one, it is among the first len(pins)+1.
 func (t *liveMessages) free(rank int) (chunk, i int, ok bool) {
 	for try := range min(t.n, len(t.pins)+1) {
 		c, i := t.at((rank + try) % t.n)

@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// offered says which models have an operation that not every Mailbox has.
+// offered reports, for each operation that not every Mailbox has, whether this one has it.
 var offered = map[workloads.Op]func(models.Mailbox) bool{
 	workloads.Label:        is[models.Labeler],
 	workloads.Restore:      is[models.Purger],
@@ -26,7 +26,7 @@ func is[T any](mb models.Mailbox) bool {
 	return ok
 }
 
-// Lacks are the operations that the model does not offer.
+// Lacks returns the operations that the model does not offer.
 func (t *Target) Lacks() (lacks [workloads.NumOps]bool) {
 	for op, offered := range t.Offers {
 		lacks[op] = !offered

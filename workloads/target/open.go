@@ -19,8 +19,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/meet"
 )
 
-// applyAtMost is how long an engine may take to make all tables of a schema. An
-// HBase makes them one by one, in a second or two each.
+// applyAtMost is how long an engine may take to make all tables of a schema, or to prepare
+// all its statements. HBase makes tables one by one, in a second or two each.
 const applyAtMost = 3 * time.Minute
 
 // Reach opens an engine that is reached over the network as the workload says,
@@ -88,8 +88,8 @@ func (t *Target) bind(ctx context.Context) (err error) {
 	return t.probe()
 }
 
-// apply makes the tables. Of several shards the first makes them, since an engine may not
-// stand it if several clients make the same ones at once.
+// apply makes the tables. If the run has shards, the first makes them, since an engine may
+// fail if several clients make the same tables at once.
 func (t *Target) apply(ctx context.Context) error {
 	apply := func() error {
 		return drivers.Within(ctx, applyAtMost, func(ctx context.Context) error { return t.Store.Apply(ctx, t.Schema) })
@@ -118,9 +118,9 @@ func (t *Target) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// claim writes down which namespace of a shared engine belongs to this data set,
-// before anything is made in it. So the data of a run that is killed is found again.
-// The namespace of a data set that is used again must be there.
+// claim writes down which namespace of a shared engine belongs to this data set, before
+// anything is made in it. So a user finds the data of a killed run again. If the data set is
+// used again, claim checks that its namespace is there.
 func (t *Target) claim(ctx context.Context) error {
 	switch {
 	case !t.Engine.Remote:
@@ -169,8 +169,8 @@ func (t *Target) Close(ctx context.Context) error {
 	return err
 }
 
-// leave drops the namespace. Of several shards the first does that, when all others are
-// done; an interrupted one does not wait for them.
+// leave drops the namespace. If the run has shards, the first drops it when all others are
+// done. An interrupted shard does not wait for them.
 func (t *Target) leave(ctx context.Context) {
 	if t.Shards != nil {
 		if err := t.Shards.Done(ctx, "done"); err != nil && !errors.Is(err, meet.ErrGone) && ctx.Err() == nil {
@@ -191,8 +191,8 @@ func (t *Target) leave(ctx context.Context) {
 	t.drop(context.WithoutCancel(ctx))
 }
 
-// drop removes the namespace. If it cannot, the figures are none the worse; the
-// result says what was left.
+// drop removes the namespace. A failure is no error, since the figures are right without it:
+// the result says what was left.
 func (t *Target) drop(ctx context.Context) {
 	t.step("drop")
 	if err := drivers.Drop(ctx, t.Store); err != nil {

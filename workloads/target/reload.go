@@ -61,8 +61,8 @@ func (t *Target) share() {
 	}
 }
 
-// learnAttachments opens some of the newest messages of each folder, to know
-// of a few that have attachments: a ledger does not tell.
+// learnAttachments opens some of the newest messages of each folder, to find a few that have
+// attachments: a ledger does not say which do.
 func (t *Target) learnAttachments(ctx context.Context) error {
 	return t.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
 		var o models.Opened
@@ -77,7 +77,7 @@ func (t *Target) learnAttachments(ctx context.Context) error {
 				err = mb.Open(ctx, f.Ref, h, &o)
 				o.Body = models.Reuse(o.Body)
 				if release(); errors.Is(err, drivers.ErrTooLarge) {
-					continue // its text body is; another message tells as much
+					continue // its text body is too large; other messages will do
 				} else if err != nil {
 					return fmt.Errorf("open a message of the data set: %w", err)
 				}

@@ -13,24 +13,24 @@ import (
 // Step is the first load of a data set, or one growth.
 type Step struct {
 	First    uint64 `json:"first"`    // number of the first message
-	Messages int64  `json:"messages"` // that it delivers
-	Users    int    `json:"users"`    // of the population that it leads to
+	Messages int64  `json:"messages"` // messages that it delivers
+	Users    int    `json:"users"`    // users and folders of the population afterwards
 	Folders  int    `json:"folders"`
 }
 
-// end is the number of the first message behind the step.
+// end is the number of the first message after the step.
 func (s *Step) end() uint64 { return s.First + uint64(s.Messages) }
 
 // last is the step that ended last, or is under way.
 func (d *Dataset) last() *Step { return &d.Steps[len(d.Steps)-1] }
 
-// begin notes a step to the census.
+// begin adds a step that leads to the census.
 func (d *Dataset) begin(g *workloads.Growth, c *workloads.Census) {
 	d.Complete = false
 	d.Steps = append(d.Steps, Step{First: g.First, Messages: c.Lacks(g), Users: c.Users(), Folders: c.Folders()})
 }
 
-// step is what a step delivers, and what it has delivered already.
+// step is the growth of one Step, with the messages that it has delivered already.
 type step struct {
 	workloads.Growth
 	done numbers
@@ -53,8 +53,8 @@ func (t *Target) under(h *ledger.History) *step {
 	return s
 }
 
-// next begins another step, from what the folders have to a census, on the way to the data
-// set wanted. It changes nothing if the census has less.
+// next begins another step, from the messages that the folders have to those of a census.
+// It returns an error and changes nothing if the census has less.
 func (t *Target) next(want *Dataset, census *workloads.Census, has counts) (*step, error) {
 	d, last := t.Dataset, t.Dataset.last()
 	shrinks := func(format string, args ...any) error {
@@ -103,8 +103,8 @@ func (c counts) sum() (n int64) {
 	return n
 }
 
-// loaded counts the deliveries of steps before the message of that number, by a ledger.
-// Those of unknown outcome count: a load does not try them again.
+// loaded counts a ledger's deliveries of message numbers below before. Those of unknown
+// outcome count: a load does not try them again.
 func loaded(h *ledger.History, before uint64) counts {
 	c := counts{}
 	for d := range h.Deliveries {
@@ -115,7 +115,7 @@ func loaded(h *ledger.History, before uint64) counts {
 	return c
 }
 
-// countsOf is what a data set loaded to a census has.
+// countsOf returns the counts of a data set that has all messages of a census.
 func countsOf(census *workloads.Census) counts {
 	c := counts{}
 	for u := range census.Users() {
@@ -133,9 +133,9 @@ func countsOf(census *workloads.Census) counts {
 
 // numbers is a set of message numbers, a bit each.
 type numbers struct {
-	first uint64 // the lowest that it can hold
+	first uint64 // the lowest number that it can hold
 	bits  []uint64
-	n     int64
+	n     int64 // size of the set
 }
 
 func (s *numbers) add(n uint64) {

@@ -40,12 +40,12 @@ type Config struct {
 	// in common, which the first makes and drops. The census says which shard this is.
 	Shards *meet.Shards
 
-	// Step, if set, is told of steps that take a while: "drop", "audit".
+	// Step, if set, is called when a step that takes a while begins: "drop", "audit".
 	Step func(name string)
 }
 
-// Target is one model on one store. Many workers use it at once; its fields do not
-// change while they do, but for what Live holds.
+// Target is one model on one store. Many workers use it at once. While they do, no field
+// changes except what is in Live.
 type Target struct {
 	Config
 	Schema  *schemas.Schema
@@ -68,7 +68,7 @@ type Target struct {
 	Large Budget
 
 	reused bool
-	wanted *Dataset // what the workload wants, if there is one already
+	wanted *Dataset // the data set that the workload wants; nil if the folder had none
 	kept   bool
 	left   string
 }
@@ -76,8 +76,8 @@ type Target struct {
 // settleAtMost is how long a store may take to come to rest.
 const settleAtMost = 5 * time.Minute
 
-// Settle waits until the store is at rest; quiet is false if it was not in the
-// time allowed, or does not tell.
+// Settle waits until the store is at rest. quiet is false if that took longer than
+// settleAtMost, or if the store cannot tell.
 func (t *Target) Settle(ctx context.Context) (quiet bool, err error) {
 	s, ok := t.Store.(drivers.Settler)
 	if !ok {
@@ -95,8 +95,7 @@ func (t *Target) Settle(ctx context.Context) (quiet bool, err error) {
 	return false, fmt.Errorf("settle %s: %w", t.Engine.Name, err)
 }
 
-// Cool reopens the store without what its caches held; not says why that could not
-// be done here, or "".
+// Cool reopens the store with empty caches. not says why the engine cannot do that, or is "".
 func (t *Target) Cool(ctx context.Context) (not string, err error) {
 	s, ok := t.Store.(drivers.Cooler)
 	if !ok {
@@ -112,7 +111,7 @@ func (t *Target) Cool(ctx context.Context) (not string, err error) {
 	return "", nil
 }
 
-// Observe returns the engine's state; what it does not tell is negative.
+// Observe returns the engine's state. Figures that the engine does not tell are negative.
 func (t *Target) Observe() *reports.EngineInfo {
 	o, ok := t.Store.(drivers.Observer)
 	if !ok {
@@ -129,8 +128,8 @@ func (t *Target) Observe() *reports.EngineInfo {
 	}
 }
 
-// Audit compares the store with the ledger; nil if there is nothing to compare.
-// Later: the last run may have been killed with operations under way.
+// Audit compares the store with the ledger. It returns nil if there is nothing to compare.
+// later says that the last run may have been killed with operations under way.
 func (t *Target) Audit(ctx context.Context, later bool) (*reports.Audit, error) {
 	if t.Acknowledged == nil || t.NotOffered != "" {
 		return nil, nil
