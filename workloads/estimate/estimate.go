@@ -23,21 +23,21 @@ import (
 // Estimate is what a workload will do with one model on one engine.
 type Estimate struct {
 	Users, Folders, Messages int
-	Bytes                    float64 // of raw mail in the load
+	Bytes                    float64 // bytes of raw mail in the load
 	Phases                   []Phase
 	// Delivered is how many messages the phases put into mailboxes.
 	Delivered float64
-	has       int // messages that the data set has before the load
+	has       int // number of messages that the data set has before the load
 }
 
 // Phase is what a phase will do.
 type Phase struct {
 	Name, Kind string
-	Operations float64 // expected; 0: a closed loop of some duration has as many as it can
+	Operations float64 // expected number; 0: unknown, in a closed loop that ends after a time
 	Time       time.Duration
 	Closed     bool
-	AtMost     bool // Operations are as many as there can be: clients think between them
-	Ops        []Op // those of the mix, the most frequent first
+	AtMost     bool // Operations is an upper bound, since clients think between them
+	Ops        []Op // operations of the mix, the most frequent first
 }
 
 // Op is how many operations of a kind there will be.
@@ -46,11 +46,11 @@ type Op struct {
 	Count float64
 }
 
-// A load takes about this much on an embedded engine, on a machine with two cores. It is
-// only to tell minutes from hours.
+// A load delivers about this much a second to an embedded engine on a machine with two cores.
+// These figures only have to tell minutes from hours.
 const (
-	loadMessages = 1000 // a second
-	loadBytes    = 20e6 // a second
+	loadMessages = 1000 // messages a second
+	loadBytes    = 20e6 // bytes a second
 )
 
 // Of estimates a workload. Traces must have been opened.
@@ -77,12 +77,12 @@ func (p *Phase) load(e *Estimate) {
 	p.Time = seconds(max(p.Operations/loadMessages, e.Bytes*e.lacks()/loadBytes))
 }
 
-// lacks is which part of the load's messages the data set lacks.
+// lacks is the share of the load's messages that the data set lacks.
 func (e *Estimate) lacks() float64 {
 	return float64(max(0, e.Messages-e.has)) / float64(max(1, e.Messages))
 }
 
-// Has tells how many messages the data set has already.
+// Has tells the estimate how many messages the data set has already.
 func (e *Estimate) Has(messages int) {
 	e.has = messages
 	for i := range e.Phases {
@@ -116,13 +116,13 @@ func (e *Estimate) phase(one *Phase, p *workloads.Phase, recipients float64) {
 		}
 	}
 	slices.SortStableFunc(one.Ops, func(a, b Op) int { return int(math.Copysign(1, b.Count-a.Count)) })
-	if p.Mix.Has(workloads.Deliver) && !one.AtMost { // nobody is refused for what may not come
+	if p.Mix.Has(workloads.Deliver) && !one.AtMost { // an upper bound must not refuse a run
 		e.Delivered += one.Operations * p.Mix.Share(workloads.Deliver) * recipients
 	}
 }
 
-// mostThought bounds the operations of a closed loop by the time that its clients think
-// before each; 0 if some do not think.
+// mostThought bounds the number of operations of a closed loop by the time that its clients
+// think before each. It is 0 if some clients do not think.
 func mostThought(p *workloads.Phase) (all float64) {
 	streams := p.Streams
 	if len(streams) == 0 {
@@ -160,8 +160,8 @@ func MeanSize(w *workloads.Workload, mail messages.Source) float64 {
 		m.Attachments.Share*mean(m.Attachments.Count)*(mean(m.Attachments.Size)*base64+300)
 }
 
-// most is far more than any model takes of a byte of mail: the dearest keep it twice, and
-// an engine needs room to compact.
+// most is more bytes of disk than any model takes for a byte of mail. The most expensive
+// models keep it twice, and an engine needs room to compact.
 const most = 6
 
 // AtMost is an upper bound of the disk that any model needs, in bytes.
@@ -173,8 +173,8 @@ func (e *Estimate) AtMost() float64 {
 // sampled is how many messages Disk looks at.
 const sampled = 300
 
-// Disk is how much disk a model needs on an engine, in bytes, with what compaction needs
-// beside it; ok is false if the engine's files are not known or not here.
+// Disk is how much disk a model needs on an engine, in bytes, with room for compaction. ok is
+// false if the format of the engine's files is not known, or if they are on other machines.
 func (e *Estimate) Disk(
 	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model, engine drivers.Engine,
 ) (bytes float64, ok bool, err error) {
@@ -188,8 +188,8 @@ func (e *Estimate) Disk(
 	return report.Space.Disk[0] * e.grown(), true, nil
 }
 
-// certain is the least part of a forecast that a model's files take; docs/forecast.md says
-// how right forecasts are.
+// certain is the least share of a forecast that a model's files take. docs/forecast.md says
+// how accurate forecasts are.
 const certain = 0.7
 
 // Least is how much disk a model takes at least on the nodes of a cluster, in bytes: one
@@ -212,7 +212,7 @@ func (e *Estimate) Least(
 	return certain * left * report.Space.Files[0] * e.grown(), true, nil
 }
 
-// grown is by which factor the phases let the messages of the load grow.
+// grown is the factor by which the phases increase the messages of the load.
 func (e *Estimate) grown() float64 {
 	return (float64(e.Messages) + e.Delivered) / max(1, float64(e.Messages))
 }
@@ -249,8 +249,8 @@ type Largest struct {
 	Bytes float64
 }
 
-// Partition is the largest partition that a model comes to on an engine after the load. Its Bytes are 0 if the engine's
-// files are not known.
+// Partition is the largest partition that a model has on an engine after the load. Its Bytes
+// are 0 if the format of the engine's files is not known.
 func Partition(
 	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model,
 	engine drivers.Engine,

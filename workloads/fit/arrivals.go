@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Bounds of written rates: a minute of them must measure something, and a client be able
-// to offer them.
+// Bounds of written rates, and the rate for a measured one below them. A minute at the least
+// rate must measure something, and a client must be able to offer the highest one.
 const (
 	leastRate = 1.0
 	mostRate  = 100_000.0
@@ -63,7 +63,7 @@ func (w *writer) arrivals(times []float64, what string) {
 	} else {
 		w.text("      rate: %s", perSecond(mean))
 	}
-	// Gaps on the scale on which the rate is even.
+	// Gaps are measured on a scale of time that makes the rate constant.
 	scaled := func(t float64) float64 {
 		at := (t - times[0]) / span * parts
 		if !changes {
@@ -82,7 +82,7 @@ func (w *writer) arrivals(times []float64, what string) {
 	w.gaps(gaps)
 }
 
-// gaps writes the arrivals that fit the gaps.
+// gaps writes the kind of arrivals that fits the gaps.
 func (w *writer) gaps(gaps []float64) {
 	n, mean, square := float64(len(gaps)), 0.0, 0.0
 	for _, g := range gaps {

@@ -12,7 +12,7 @@ import (
 type candidate struct {
 	name     string
 	dist     random.Dist
-	distance float64 // Kolmogorov-Smirnov
+	distance float64 // Kolmogorov-Smirnov distance from the sample
 }
 
 // A distribution fits if its shares differ from the sample's by at most near at every
@@ -22,11 +22,11 @@ const (
 	nearMean = 0.1
 )
 
-// few is the number of values below which chance alone explains more than near.
+// few is the number of values below which a fit allows for chance.
 const few = 100
 
-// limit is the distance up to which a distribution fits n values: near, or of few values
-// what chance exceeds once in twenty (Kolmogorov 1933).
+// limit is the distance up to which a distribution fits n values: near, or for few values
+// the distance that chance exceeds once in twenty (Kolmogorov 1933).
 func limit(n int) float64 {
 	if n >= few {
 		return near
@@ -42,7 +42,7 @@ func (c *candidate) fits(s sample) bool {
 // off is how much the distribution's mean differs, as a share of the sample's.
 func (c *candidate) off(s sample) float64 { return c.dist.Mean()/s.mean() - 1 }
 
-// choose returns the distributions that may fit the sample, the one to take first: the
+// choose returns the distributions that may fit the sample. The first is the one to take: the
 // nearest of those that fit, or else the measured one.
 func choose(s sample) []candidate {
 	if s.low() == s.high() {
@@ -85,8 +85,8 @@ func (s sample) mean() (m float64) {
 	return m
 }
 
-// distance is that of Kolmogorov and Smirnov between the sample and a distribution
-// function. Draws are rounded: what is drawn is at most v with the probability at v+½.
+// distance is the Kolmogorov-Smirnov distance between the sample and a distribution
+// function. Draws are rounded, so a draw is at most v with the probability cdf(v+½).
 func (s sample) distance(cdf func(x float64) float64) (worst float64) {
 	n := float64(len(s))
 	for i := 0; i < len(s); {
@@ -110,7 +110,8 @@ func (s sample) uniform() candidate {
 // z99 is the 99th percentile of the standard normal distribution.
 const z99 = 2.3263478740408408
 
-// lognormal has the mean and the deviation of the values' logarithms.
+// lognormal is the lognormal distribution with the mean and the deviation of the values'
+// logarithms.
 func (s sample) lognormal() candidate {
 	n, mu, square := float64(len(s)), 0.0, 0.0
 	for _, v := range s {
@@ -150,7 +151,7 @@ func (s sample) pareto() candidate {
 	})}
 }
 
-// mostZipf bounds what is counted by Zipf's law.
+// mostZipf bounds the largest value for which Zipf's law is tried.
 const mostZipf = 100_000
 
 // zipf is Zipf's law up to the largest value, with the exponent of the greatest likelihood.
@@ -179,7 +180,7 @@ func zipfShares(e float64, n int) []float64 {
 }
 
 // exponent is the likeliest exponent of Zipf's law for ranks whose logarithms add up to
-// logs. Draws has how many ranks were drawn among n, by n.
+// logs. draws[n] is how many ranks were drawn among n.
 func exponent(draws map[int]float64, logs float64) float64 {
 	return root(0.01, 20, func(e float64) float64 {
 		expected := 0.0
@@ -196,7 +197,7 @@ func exponent(draws map[int]float64, logs float64) float64 {
 	})
 }
 
-// root returns where f, which falls, comes to 0; the nearer end if it does not.
+// root returns where the falling function f is 0, or the nearer end if it never is.
 func root(low, high float64, f func(float64) float64) float64 {
 	for range 50 {
 		if mid := (low + high) / 2; f(mid) > 0 {
@@ -208,19 +209,20 @@ func root(low, high float64, f func(float64) float64) float64 {
 	return (low + high) / 2
 }
 
-// Points of a measured distribution: as few as bring distance and mean near enough.
+// A measured distribution has at most mostPoints points, and no more than bring its mean
+// within enoughMean of the sample's, as a share, and its distance below enough.
 const (
 	mostPoints = 40
 	enoughMean = 0.02
 )
 
 // enough is the distance that needs no more points: a hundredth, or for few values less than
-// half of what chance makes of it.
+// half of the distance that chance makes.
 func enough(n int) float64 { return max(0.01, 0.5/math.Sqrt(float64(n))) }
 
-// empirical is a measured distribution. It begins with the least and the largest value. It
-// gets a point where the distance is largest, until that is small enough, and then in the
-// middle of the values that falsify the mean most.
+// empirical makes a measured distribution. It begins with the least and the largest value. It
+// adds points where the distance is largest, until that is small enough, and then in the
+// middle of the values that put the mean off most.
 func (s sample) empirical() candidate {
 	d := random.Empirical{{Value: s.low(), Fraction: 0}, {Value: s.high(), Fraction: 1}}
 	for {
@@ -246,14 +248,13 @@ func comparePoints(a, b random.Point) int {
 	return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Fraction, b.Fraction))
 }
 
-// point is the sample's own distribution function at v, with n values below v or up to
-// it.
+// point is a point of the sample's own distribution function: v, with the share of n values.
 func (s sample) point(v int64, n int) random.Point {
 	return random.Point{Value: random.Size(v), Fraction: round(float64(n)/float64(len(s)), 4)}
 }
 
-// farthest is the sample's point that is farthest from the distribution and not in it; zero
-// if all are.
+// farthest is the sample's point that is farthest from the distribution and not in it. It is
+// zero if all points are in it.
 func (s sample) farthest(d random.Empirical) (farthest random.Point) {
 	n, worst := float64(len(s)), 0.0
 	for i := 0; i < len(s); {
@@ -278,8 +279,9 @@ func (s sample) farthest(d random.Empirical) (farthest random.Point) {
 	return farthest
 }
 
-// heaviest is a point in the middle of the values between the two points where the sums of
-// sample and distribution differ most; zero if there is none.
+// heaviest finds the two neighbouring points between which the sums of sample and
+// distribution differ most, and returns a point in the middle of the values between them. It
+// is zero if there is none.
 func (s sample) heaviest(d random.Empirical) (heaviest random.Point) {
 	n, worst := float64(len(s)), 0.0
 	for i := 1; i < len(d); i++ {
@@ -318,7 +320,8 @@ func empiricalShare(d random.Empirical, x float64) float64 {
 	return 1
 }
 
-// exponential is the distance of gaps from exponential ones of the same mean.
+// exponential is the Kolmogorov-Smirnov distance of gaps from an exponential distribution of
+// the same mean. It sorts the gaps.
 func exponential(gaps []float64) (worst float64) {
 	slices.Sort(gaps)
 	n, mean := float64(len(gaps)), 0.0
@@ -332,8 +335,8 @@ func exponential(gaps []float64) (worst float64) {
 	return worst
 }
 
-// uneven reports whether counts differ by more than chance: chi-square lies five standard
-// deviations above its mean.
+// uneven reports whether counts differ by more than chance: whether chi-square is more than
+// five standard deviations above its mean.
 func uneven(counts []float64) bool {
 	mean, chi, k := 0.0, 0.0, float64(len(counts)-1)
 	for _, c := range counts {
@@ -347,7 +350,7 @@ func uneven(counts []float64) bool {
 
 func within(p float64) float64 { return min(max(p, 0), 1) }
 
-// round rounds to so many decimals.
+// round rounds v to a number of decimals.
 func round(v float64, decimals int) float64 {
 	p := math.Pow10(decimals)
 	return math.Round(v*p) / p

@@ -13,14 +13,14 @@ import (
 // operation, and further steps.
 type form struct {
 	before []step
-	head   workloads.Op // of the repetition
-	chance float64      // of the repetition; 0: there is none
+	head   workloads.Op // first operation of each round of the repetition
+	chance float64      // chance of the repetition; 0: there is none
 	rounds random.Dist
-	body   []step // behind the head
+	body   []step // steps of a round after its head
 	after  []step
 }
 
-// step is done with a chance, so many times.
+// step is an operation that a session does with a chance, a number of times.
 type step struct {
 	op     workloads.Op
 	chance float64
@@ -55,7 +55,7 @@ func bestForm(all []session) (best form, transitions, lengths float64) {
 		for pair := range seen {
 			d += math.Abs(seen[pair]-asked[pair]) / 2
 		}
-		// Of two equally near, the one with fewer steps.
+		// Of two forms that are equally near, the one with fewer steps is better.
 		if cost := d + 0.002*float64(len(f.before)+len(f.body)+len(f.after)); cost < least {
 			least, best, transitions, lengths = cost, f, d, lengthDistance(all, made)
 		}
@@ -63,8 +63,8 @@ func bestForm(all []session) (best form, transitions, lengths float64) {
 	return best, transitions, lengths
 }
 
-// pairs has the share of all transitions that go from one operation to another;
-// operation NumOps stands before the first and behind the last.
+// pairs holds, for each pair of operations, the share of all transitions that go from one to
+// the other. Operation NumOps is both the start and the end of a session.
 type pairs [(workloads.NumOps + 1) * (workloads.NumOps + 1)]float64
 
 func follows(each func(yield func([]workloads.Op))) *pairs {
@@ -106,8 +106,8 @@ func lengthDistance(all []session, made [][]workloads.Op) (worst float64) {
 	return worst
 }
 
-// formOf is the form in which the operation head begins each round of a repetition; with a
-// negative one there is no repetition.
+// formOf returns the form in which the operation head begins each round of the repetition. If
+// head is negative, there is no repetition.
 func formOf(all []session, head int) (f form) {
 	var before, inner, last [][]workloads.Op
 	var rounds []int64
@@ -140,7 +140,7 @@ func formOf(all []session, head int) (f form) {
 		}
 		f.body, f.after = divide(inner, last)
 	}
-	switch { // a session begins with what is always done
+	switch { // the language wants a first step that is always done
 	case len(f.before) > 0 && f.before[0].chance > 0.5 || f.chance == 0:
 		f.before[0].chance = 1
 	case len(f.before) == 0:
@@ -183,7 +183,8 @@ func divide(inner, last [][]workloads.Op) (body, after []step) {
 	return body, after
 }
 
-// steps are what groups of operations consist of, in the order of their mean places.
+// steps returns the steps of groups of operations, in the order of their mean places. Their
+// chances are shares of the number of.
 func steps(groups [][]workloads.Op, of int) (all []step) {
 	type seen struct {
 		place  float64
@@ -224,11 +225,11 @@ func steps(groups [][]workloads.Op, of int) (all []step) {
 	return all
 }
 
-// rare is the share up to which a step, or its lack, is taken for an accident: users who
-// have two sessions at once seem to have one with strange steps.
+// rare is the share below which a step, or its lack, counts as an accident: users who have
+// two sessions at once seem to have one with strange steps.
 const rare = 0.01
 
-// share4 is a share to four decimals.
+// share4 is the share n/of to four decimals, or 1 if it is above 1-rare.
 func share4(n, of int) float64 {
 	v := round(float64(n)/float64(of), 4)
 	if v > 1-rare {
@@ -237,13 +238,13 @@ func share4(n, of int) float64 {
 	return v
 }
 
-// timesOf is how often a step is done, without the rarest and largest counts; nil if that is
-// once.
+// timesOf is the distribution of how often a step is done, without the few largest counts. It
+// is nil if the step is done once.
 func timesOf(counts []int64) random.Dist {
 	s := sorted(counts)
 	s = s[:max(1, int(math.Ceil(float64(len(s))*(1-rare/2))))]
 	most, n := s[0], 0
-	for i := 0; i < len(s); { // the value that is there most often
+	for i := 0; i < len(s); { // find the most frequent value
 		end, _ := slices.BinarySearch(s, s[i]+1)
 		if end-i > n {
 			most, n = s[i], end-i
@@ -257,7 +258,7 @@ func timesOf(counts []int64) random.Dist {
 		return random.Constant{Value: random.Size(most)}
 	}
 	all := choose(s)
-	for _, c := range all { // Zipf's law with a small exponent is as near
+	for _, c := range all { // prefer uniform: Zipf's law with a small exponent is as near
 		if c.name == "uniform" && c.fits(s) && c.distance < all[0].distance+rare {
 			return c.dist
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/replay"
 )
 
-// ReadMbox adds the mail of mbox files, plain or compressed with gzip. Each is a folder of
-// one user, and may hold so many bytes, unpacked.
+// ReadMbox adds the mail of mbox files, plain or compressed with gzip, as the folders of one
+// user. Each may have at most most bytes, unpacked.
 func (s *Sample) ReadMbox(ctx context.Context, most int64, paths ...string) error {
 	var counts []int64
 	for _, path := range paths {
@@ -48,8 +48,8 @@ func (s *Sample) mbox(ctx context.Context, path string, most int64) (int64, erro
 	return f.Info().Messages, nil
 }
 
-// ReadMaildir adds the mail of a maildir, whose maildirs below are folders of the same
-// user; or of a folder that has, for each user, a maildir or a folder with one called
+// ReadMaildir adds the mail of a maildir; the maildirs in it are folders of the same user. If
+// dir is no maildir, it must have, for each user, a maildir or a folder with a maildir called
 // Maildir.
 func (s *Sample) ReadMaildir(ctx context.Context, dir string) error {
 	below, err := os.ReadDir(dir)
@@ -85,7 +85,7 @@ func isMaildir(dir string) bool {
 	return err == nil && i.IsDir()
 }
 
-// maildirs adds a user: the maildir, and those in it.
+// maildirs adds a user whose folders are the maildir and the maildirs in it.
 func (s *Sample) maildirs(ctx context.Context, p *mail.Parser, dir string) error {
 	folders := []string{dir}
 	below, err := os.ReadDir(dir)

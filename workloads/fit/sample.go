@@ -10,35 +10,35 @@ import (
 	"github.com/mailbench/mailbench/workloads/replay"
 )
 
-// Sample is what was measured of mail, of a trace or of both. Its zero value is empty.
+// Sample holds measurements of mail, of a trace or of both. Its zero value is empty.
 type Sample struct {
 	messages  int
 	bodies    []int64 // bytes of text
 	html      int     // messages with text and HTML
 	htmlOnly  int     // messages with HTML and no text
 	malformed int
-	files     []int64 // of messages that have any
-	fileSizes []int64
-	shown     []int64 // recipients that a header names
+	files     []int64 // number of files of each message that has any
+	fileSizes []int64 // bytes
+	shown     []int64 // number of recipients that each header names
 	dates     []time.Time
-	folders   []int64 // of each user
-	counts    []int64 // messages of each folder
+	folders   []int64 // number of folders of each user
+	counts    []int64 // number of messages of each folder
 
 	operations int
 	mix        workloads.Mix
-	times      []float64 // of operations, in seconds
-	delivered  []float64 // of deliveries
+	times      []float64 // times of all operations, in seconds
+	delivered  []float64 // times of deliveries, in seconds
 	users      map[string]*account
-	sizes      []int64 // of messages that were delivered
-	recipients []int64 // of deliveries
-	about      [workloads.NumOps][]int64
+	sizes      []int64                   // bytes of each delivered message
+	recipients []int64                   // number of recipients of each delivery
+	about      [workloads.NumOps][]int64 // number of messages of each operation, if it is given
 }
 
 // account is a user of a trace.
 type account struct {
-	asked   float64
-	folders map[string]float64 // how often each was asked for; the inbox is ""
-	events  []event            // but for deliveries
+	asked   float64            // number of operations
+	folders map[string]float64 // number of operations by folder; the inbox is ""
+	events  []event            // operations except deliveries
 }
 
 // Message adds a message.
@@ -56,7 +56,7 @@ func (s *Sample) Message(m *mail.Message) {
 	for i := range m.Attachments {
 		p := &m.Attachments[i]
 		if p.Type == "text/html" && !htmlBody && !alternative && strings.HasPrefix(p.Name, "part-") {
-			alternative = true // it has no name of its own: the text again
+			alternative = true // without a name of its own, it is the text again
 			continue
 		}
 		files++
@@ -74,7 +74,7 @@ func (s *Sample) Message(m *mail.Message) {
 	}
 }
 
-// User adds a user with the numbers of messages in the folders.
+// User adds a user by the number of messages in each folder.
 func (s *Sample) User(counts ...int64) {
 	s.folders = append(s.folders, int64(len(counts)))
 	s.counts = append(s.counts, counts...)
@@ -102,7 +102,7 @@ func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
 		s.user(l.User).folders[folder(l.Folder)]++
 	}
 	if l.To != "" {
-		s.user(l.User).folders[folder(l.To)] += 0 // it is there
+		s.user(l.User).folders[folder(l.To)] += 0 // enter the folder
 	}
 	if l.Messages > 0 {
 		s.about[op] = append(s.about[op], int64(l.Messages))
@@ -138,8 +138,8 @@ func folder(name string) string {
 	return strings.Clone(name)
 }
 
-// split divides whole messages into text and files, as a replay makes messages of a size:
-// up to 64 KiB all is text; of a larger one 8 KiB are text, and the rest is one file.
+// split divides whole messages into text and files, as a replay makes messages of a size. A
+// message of up to 64 KiB is all text. A larger one is 8 KiB of text and one file.
 func split(sizes []int64) (bodies, files []int64) {
 	for _, size := range sizes {
 		body := max(1, size-header)
@@ -152,16 +152,16 @@ func split(sizes []int64) (bodies, files []int64) {
 	return bodies, files
 }
 
-// Header is about how many bytes the header of a generated message and the fields of its
-// parts have.
+// Bytes of a message that split makes. header is about how many the header of a generated
+// message and the fields of its parts have.
 const (
 	header       = 900
 	largeMessage = 64 << 10
 	largeBody    = 8 << 10
 )
 
-// theta is the exponent of Zipf's law that fits how often keys are asked for: in each group
-// the key of rank 1 comes first. Distance is how far all ranks together are from that law.
+// theta is the exponent of Zipf's law that fits how often keys are asked for. Each group has
+// the counts of its keys by rank. distance is how far all ranks together are from that law.
 func theta(groups [][]float64) (theta, distance float64) {
 	draws, logs, all := map[int]float64{}, 0.0, 0.0
 	for _, g := range groups {

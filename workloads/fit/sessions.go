@@ -9,7 +9,8 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// event is an operation of a user of a trace. Folder is a digest of the folder's name.
+// event is an operation of a user of a trace. at is in seconds, folder a digest of the
+// folder's name.
 type event struct {
 	at     float64
 	folder uint32
@@ -31,9 +32,9 @@ type session struct {
 }
 
 // sessions divides the operations of each user, without deliveries, into sessions, in order
-// of their starts. Pause is how long the user does nothing, in seconds, before the next
-// begins; another folder begins one, too. Ok is false if short and long pauses cannot be
-// told apart, or most sessions would have one operation.
+// of their starts. A session ends when the user does nothing for longer than pause, in
+// seconds, or changes the folder. ok is false if short and long pauses cannot be told apart,
+// or if sessions would have fewer than two operations on average.
 func (s *Sample) sessions() (all []session, pause float64, ok bool) {
 	var logs []float64
 	for _, a := range s.users {
@@ -81,8 +82,8 @@ func (s *Sample) sessions() (all []session, pause float64, ok bool) {
 
 const (
 	valleyBins = 100
-	// valleyDepth is how deep the valley between two kinds of pauses is at least, as a share
-	// of the lower of the peaks beside it.
+	// valleyDepth is how high the valley between two kinds of pauses may be, as a share of the
+	// lower of the peaks beside it.
 	valleyDepth = 0.3
 )
 
@@ -101,7 +102,7 @@ func valley(values []float64) (at float64, ok bool) {
 	for _, v := range values {
 		raw[min(int((v-low)/width), valleyBins-1)]++
 	}
-	bins := make([]float64, valleyBins) // the mean of seven
+	bins := make([]float64, valleyBins) // smoothed: each the mean of seven
 	for i := range bins {
 		for j := max(0, i-3); j <= min(valleyBins-1, i+3); j++ {
 			bins[i] += raw[j] / 7

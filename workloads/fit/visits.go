@@ -10,9 +10,9 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// visits writes the operations of users as sessions, and deliveries beside them as a stream
-// of their own. It returns false, and writes nothing, if the trace does not show sessions,
-// or they have operations that the workload cannot do.
+// visits writes the operations of users as sessions, and deliveries as a stream of their own.
+// It returns false, and writes nothing, if the trace does not show sessions or has operations
+// that the workload cannot do.
 func (w *writer) visits(files, folders bool) bool {
 	all, pause, ok := w.s.sessions()
 	if !ok || len(all) < few {
@@ -69,7 +69,7 @@ func (w *writer) visits(files, folders bool) bool {
 	return true
 }
 
-// indented writes what do writes, four columns further to the right.
+// indented writes the text of do, indented by four more columns.
 func (w *writer) indented(do func(in *writer)) {
 	in := &writer{s: w.s, exact: true}
 	do(in)
@@ -99,8 +99,8 @@ func (w *writer) steps(indent string, all []step) {
 	}
 }
 
-// think writes how well distributions of times fit, and returns the one to take. Values are
-// microseconds.
+// think writes how well distributions fit think times in microseconds. It returns the one to
+// take, as the language writes it.
 func (w *writer) think(values []int64) string {
 	if len(values) == 0 {
 		w.text("          # think: not measured")
@@ -112,7 +112,7 @@ func (w *writer) think(values []int64) string {
 	all := choose(s)
 	for i := range all {
 		if all[i].name == "zipf" {
-			continue // is of counts
+			continue // the language has it for counts only
 		}
 		words = append(words, fmt.Sprintf("%s %.3f", all[i].name, all[i].distance))
 		if best == nil {

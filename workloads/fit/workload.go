@@ -16,7 +16,7 @@ import (
 type writer struct {
 	strings.Builder
 	s     *Sample
-	exact bool // rates are not raised: they stand beside others
+	exact bool // low rates are not raised, so that streams keep their proportion
 }
 
 // Workload is the workload that fits the sample, which has messages or operations.
@@ -41,8 +41,8 @@ func (s *Sample) Workload() string {
 
 func (w *writer) text(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
-// dist writes the distribution that fits, with how well. Of no values it writes usual,
-// which was not measured.
+// dist writes the distribution that fits, and how well it does. Without values it writes
+// usual, which was not measured.
 func (w *writer) dist(indent, key string, values []int64, usual string) random.Dist {
 	if len(values) == 0 {
 		w.text("%s# %s: not measured", indent, key)
@@ -91,7 +91,7 @@ func (w *writer) fit(indent, key string, values []int64) random.Dist {
 	return best.dist
 }
 
-// mail writes what messages are like, and reports whether any have files.
+// mail writes the sizes and parts of messages, and reports whether any have files.
 func (w *writer) mail() bool {
 	s := w.s
 	w.text("mail:")
@@ -135,7 +135,8 @@ func (w *writer) mail() bool {
 	return with > 0
 }
 
-// population writes who has how much mail, and reports whether users have several folders.
+// population writes how many folders and messages users have, and reports whether any have
+// several folders.
 func (w *writer) population() bool {
 	s := w.s
 	users, folders := len(s.folders), s.folders
@@ -192,7 +193,7 @@ func (w *writer) keys() {
 	w.text("  # messages: not measured; a trace does not say which")
 }
 
-// choice writes Zipf's law over ranks, with how well it fits.
+// choice writes Zipf's law over ranks, and how well it fits.
 func (w *writer) choice(key, name string, ranks [][]float64) {
 	n := 0.0
 	for _, g := range ranks {
@@ -216,7 +217,7 @@ func (w *writer) choice(key, name string, ranks [][]float64) {
 	w.text("  %s: {%s: {theta: %s}}", key, name, number(t))
 }
 
-// needs returns what an operation lacks that the mix has, or "".
+// needs says why the workload cannot do an operation of the mix, or returns "".
 func (w *writer) needs(op workloads.Op, files, folders bool) string {
 	switch {
 	case op == workloads.Attachment && !files:

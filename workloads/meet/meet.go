@@ -1,7 +1,8 @@
-// Package meet lets the shards of a run wait for each other. They are processes on
-// different machines, and the engine that they load is all that they have in common. So it
-// keeps their marks: one small table, in a namespace of its own that every shard knows from
-// the run's identity. The first shard makes the namespace and drops it.
+// Package meet lets the shards of a run wait for each other. They are processes on different
+// machines, and the engine that they load is all that they have in common. So the engine
+// keeps their marks, in one small table. A mark says that a shard has come to a point of the
+// run. Every shard knows the table's namespace from the run's identity. The first shard makes
+// the namespace and drops it.
 //
 // Shards meet between phases, and never look for each other while one is measured.
 package meet
@@ -25,36 +26,37 @@ var schemaText []byte
 const (
 	// every is how often a shard that waits looks for the others.
 	every = 100 * time.Millisecond
-	// ahead is how long all wait after the last has come, so that each has seen it.
+	// ahead is how long all shards wait after the last has come, so that each has seen it.
 	ahead = 500 * time.Millisecond
 	// applyAtMost is how long the engine may take to make the table.
 	applyAtMost = time.Minute
-	// markAtMost is how long it may take to write a mark.
+	// markAtMost is how long the engine may take to write a mark.
 	markAtMost = 30 * time.Second
 
 	failedPoint = "failed"
 )
 
-// ErrGone says that another shard cannot go on, or says nothing any more.
+// ErrGone says that another shard has failed, has ended or gives no sign of life.
 var ErrGone = errors.New("another shard cannot go on")
 
 // Shards is a shard among the others of its run.
 type Shards struct {
 	Shard workloads.Shard
-	// Waits, if set, is told whom the shard waits for.
+	// Waits, if set, is called with a text that says which shard this one waits for.
 	Waits func(what string)
 
-	part      string // of the run, which the points belong to
+	part      string // part of the run; the prefix of its points
 	silence   time.Duration
 	store     drivers.Store
 	session   drivers.Session
 	come, see drivers.Statement
 	pulse     *pulse // nil: this shard gives no sign of life
-	signs     []sign // of each shard
+	signs     []sign // last sign of life of each shard, by index - 1
 }
 
-// Join opens the store of marks; the first shard makes it. Open opens a store in a namespace.
-// Silence is how long another shard may say nothing; 0: UsualSilence.
+// Join opens the store of marks with the function open, in the shards' namespace. The first
+// shard makes the table. silence is how long another shard may give no sign of life; 0 means
+// UsualSilence. Join sets Waits to waits.
 func Join(
 	ctx context.Context, shard workloads.Shard, silence time.Duration,
 	open func(ctx context.Context) (drivers.Store, error), waits func(string),
@@ -139,12 +141,13 @@ func (s *Shards) untilMade(ctx context.Context, schema *schemas.Schema) error {
 	return nil
 }
 
-// Begin begins a part of the run: points are of that part from now on, and a shard that
-// could not go on in another part is no reason to give this one up.
+// Begin begins a part of the run. From now on points belong to that part, and a failure of
+// another shard in an earlier part does not count.
 func (s *Shards) Begin(part string) { s.part = part + ": " }
 
-// Together waits until all shards have come to the point, and returns in all of them at
-// the same time, as far as their machines' clocks agree; if they do not, within a second.
+// Together waits until all shards have come to the point, and returns in all of them at the
+// same time, as far as their machines' clocks agree. If the clocks differ, all return within
+// a second.
 func (s *Shards) Together(ctx context.Context, point string) error {
 	if err := s.mark(ctx, point, 0, ""); err != nil {
 		return err
@@ -176,12 +179,12 @@ func (s *Shards) Together(ctx context.Context, point string) error {
 			return err
 		}
 	}
-	// No clock that is wrong makes it wait longer.
+	// The bound holds if a clock is wrong.
 	return pause(ctx, min(ahead, time.Until(time.UnixMicro(at))))
 }
 
-// First calls do in the first shard, and in the others once that has done so. Says is
-// what must be the same in all.
+// First calls do in the first shard, and then in the others. It returns an error if says, the
+// data set's namespace, differs from the first shard's.
 func (s *Shards) First(ctx context.Context, point, says string, do func() error) error {
 	if s.Shard.Index == 1 {
 		if err := do(); err != nil {
@@ -207,9 +210,9 @@ func (s *Shards) First(ctx context.Context, point, says string, do func() error)
 	}
 }
 
-// Done says that the shard needs nothing more of what the point names. The first shard
-// waits until all others have said so, or cannot. ErrGone: a shard was given up, and no
-// other needs it any more.
+// Done marks that this shard is done with the point. The first shard waits until every other
+// has marked it, has failed or is given up. The error is ErrGone if some were given up and
+// all others are done.
 func (s *Shards) Done(ctx context.Context, point string) error {
 	if err := s.mark(ctx, point, 0, ""); err != nil || s.Shard.Index > 1 {
 		return err
@@ -250,7 +253,8 @@ func (s *Shards) Fail(ctx context.Context, why error) error {
 	return s.mark(ctx, failedPoint, 0, why.Error())
 }
 
-// wait waits a while, and looks whether another shard cannot go on.
+// wait returns an error if another shard has failed or is silent for too long. Else it waits
+// for every.
 func (s *Shards) wait(ctx context.Context) error {
 	for i := 1; i <= s.Shard.Of; i++ {
 		if i == s.Shard.Index {
@@ -272,7 +276,7 @@ func (s *Shards) wait(ctx context.Context) error {
 
 // mark notes that this shard has come to a point.
 func (s *Shards) mark(ctx context.Context, point string, at int64, says string) error {
-	// The others wait for it, also if this shard is interrupted.
+	// The other shards wait for the mark, so an interrupted shard writes it too.
 	return drivers.Within(context.WithoutCancel(ctx), markAtMost, func(ctx context.Context) error {
 		return retry(ctx, func() error { return s.write(ctx, s.session, s.part+point, at, says) })
 	})
@@ -303,7 +307,7 @@ func (s *Shards) read(ctx context.Context, point string, shard int) (at int64, s
 	return at, says, ok, err
 }
 
-// arguments puts values in the order of the statement's.
+// arguments puts values in the order of the statement's arguments.
 func arguments(st drivers.Statement, values map[string]drivers.Value) []drivers.Value {
 	var all []drivers.Value
 	for _, a := range st.Pattern().Args() {
@@ -312,7 +316,8 @@ func arguments(st drivers.Statement, values map[string]drivers.Value) []drivers.
 	return all
 }
 
-// retry tries something again that can be done twice: a network may fail for a moment.
+// retry calls do up to 6 times until it succeeds: a network may fail for a moment. do must be
+// idempotent.
 func retry(ctx context.Context, do func() error) (err error) {
 	for try := range 6 {
 		if err = do(); err == nil || ctx.Err() != nil {

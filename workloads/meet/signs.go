@@ -11,28 +11,28 @@ import (
 	"github.com/mailbench/mailbench/drivers/crash"
 )
 
-// A shard that is killed, or stands still, says nothing. So each shard gives a sign of life
-// from the time that it joins until it leaves the run, while phases are measured too: one
-// small row, written again and again. Only a shard that waits looks for the others' signs.
+// A shard that is killed, or stands still, writes no mark. So each shard gives signs of life
+// from the time that it joins until it leaves the run, during measured phases too: it writes
+// one small row again and again. Only a shard that waits looks for the others' signs.
 
 const (
-	// UsualSilence is how long another shard may be silent, unless the run says otherwise.
+	// UsualSilence is how long a shard may be silent, unless the run says otherwise.
 	UsualSilence = time.Minute
-	// signsIn is how many signs a shard gives in the time that it may be silent.
+	// signsIn is how many signs of life a shard gives in the time that it may be silent.
 	signsIn = 12
-	// lateMost is how late a shard may come, as a multiple of its allowed silence.
+	// lateMost is how long a shard may take to join, as a multiple of its allowed silence.
 	lateMost = 15
 
 	alivePoint = "alive"
 	ended      = "ended"
 )
 
-// sign is the last that is known of another shard.
+// sign is the last sign of life that this shard has seen of another one.
 type sign struct {
-	at     int64     // of the sign, by that shard's clock in µs; 0: none yet
-	since  time.Time // when this shard first saw it
+	at     int64     // its time by the other shard's clock, in µs; 0: none yet
+	since  time.Time // when this shard first saw the sign
 	looked time.Time // when this shard looked last
-	gone   error     // not nil: it was given up
+	gone   error     // not nil: the other shard is given up
 }
 
 // pulse gives this shard's signs of life.
@@ -81,9 +81,9 @@ func (s *Shards) die() error {
 	return p.session.Close()
 }
 
-// heard returns an error if a shard has left the run, or was silent for too long. Only the
-// time counts in which this shard looked for signs: not a phase that it measured, nor a
-// time in which it stood still itself.
+// heard returns an error if another shard has left the run, or was silent for too long. Only
+// time in which this shard looked for signs counts: no measured phase, and no time in which
+// it stood still itself.
 func (s *Shards) heard(ctx context.Context, shard int) error {
 	l := &s.signs[shard-1]
 	if time.Since(l.looked) < s.silence/signsIn/2 {

@@ -13,7 +13,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// The streams of chance of this package.
+// The streams of random numbers of this package.
 const (
 	streamMessage uint64 = 0x6d61696c + iota
 	streamPools
@@ -26,7 +26,7 @@ type Generator struct {
 	seed    uint64
 	senders random.Chooser
 	people  int
-	pools   func() *pools // made when a reader is asked for: a run that is refused reads nothing
+	pools   func() *pools // called by the first Reader: a run that is refused makes no pools
 }
 
 var _ Source = (*Generator)(nil)
@@ -66,7 +66,7 @@ type writer struct {
 	// buf: when either grows, it moves to a new array and the strings keep the old.
 	decoded []byte
 	ropes   []*rope
-	used    int // of ropes
+	used    int // how many ropes this message uses
 	raw     *rope
 	to      []mail.Address
 	parts   []mail.Part
@@ -78,14 +78,13 @@ func (w *writer) From(n uint64) (string, error) {
 	return text(w.buf), nil
 }
 
-// sender begins message n and returns who wrote it, which is drawn first.
+// sender seeds the draws of message n. It draws the sender first and returns their number.
 func (w *writer) sender(n uint64) int {
 	w.r.Seed(w.g.seed, streamMessage, n)
 	return w.g.senders.Choose(&w.r)
 }
 
-// Message implements Reader. It and the writers of headers draw everything that
-// is random, in a fixed order.
+// Message implements Reader.
 func (w *writer) Message(n uint64, date time.Time, m *mail.Message) error {
 	return w.Sized(n, date, 0, m)
 }
@@ -98,7 +97,8 @@ const (
 	partOverhead = 160
 )
 
-// Sized implements Sizer; size 0 is what the workload says.
+// Sized implements Sizer. If size is 0, the workload decides. Sized and the functions that
+// it calls draw random numbers in a fixed order.
 func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) error {
 	*m = mail.Message{Attachments: w.parts[:0]}
 	w.m, w.buf, w.decoded, w.used, w.to = m, w.buf[:0], w.decoded[:0], 0, w.to[:0]
@@ -183,8 +183,7 @@ func (w *writer) rope() *rope {
 	return r
 }
 
-// flush adds the bytes of buf from offset from on to the raw message. They stay
-// where they are when buf grows.
+// flush adds buf[from:] to the raw message. Those bytes stay where they are when buf grows.
 func (w *writer) flush(from int) { w.raw.add(w.buf[from:len(w.buf):len(w.buf)]) }
 
 // text writes the plain text part: size bytes from a random line of the pool on.
@@ -208,7 +207,7 @@ func (w *writer) text(size int) {
 	}
 }
 
-var dots = []byte("...") // a cut letter has 3 bytes before its end at most
+var dots = []byte("...") // at most 3 bytes of a cut letter are before the cut
 
 // html writes the HTML part: whole lines of the pool, about size bytes of them.
 func (w *writer) html(size int) {

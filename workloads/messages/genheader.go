@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// fileKinds are the kinds of attachments. A name beyond ASCII is encoded in its
-// header by RFC 2231.
+// fileKinds are the kinds of attachments. The header encodes a name that is not ASCII by
+// RFC 2231.
 var fileKinds = [...]struct {
 	name, ext, typ     string
 	parameter, encoded string
@@ -90,12 +90,12 @@ func (w *writer) header(sender int, n uint64) {
 	m.To, m.Cc = w.to[:toShown:toShown], w.to[toShown:]
 	b = append(b, "\r\nSubject: "...)
 	b = w.subject(b)
-	if w.r.Chance(0.4) { // an answer
+	if w.r.Chance(0.4) { // it answers another message
 		b = append(b, "\r\nIn-Reply-To: <"...)
 		b = strconv.AppendUint(b, w.r.Uint64(), 36)
 		b = append(b, "@mailbench.example>"...)
 	}
-	if w.r.Chance(0.25) { // by way of a mailing list
+	if w.r.Chance(0.25) { // it comes from a mailing list
 		b = append(b, "\r\nList-Id: <list"...)
 		b = appendNumber(b, w.r.IntN(50))
 		b = append(b,
@@ -170,8 +170,8 @@ func appendWord(b []byte, s string) []byte {
 	return append(b, "?="...)
 }
 
-// multipart writes the header of a multipart entity; depth is its letter in
-// the boundary.
+// multipart writes the header of a multipart entity. depth is the letter in its boundary that
+// tells nested entities apart.
 func (w *writer) multipart(kind string, depth byte, n uint64) {
 	from := len(w.buf)
 	b := append(w.buf, "Content-Type: multipart/"...)

@@ -11,8 +11,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Sizes of the pools in bytes. They are so large that the messages of one block of
-// a store hardly ever share a stretch, which would compress too well.
+// Sizes of the pools in bytes. They are so large that the messages of one block of a store
+// hardly ever share bytes: such a block would compress too well.
 const (
 	textPool   = 4 << 20
 	htmlPool   = 2 << 20
@@ -28,8 +28,8 @@ const (
 // pools hold the bytes of which the bodies of all generated messages are slices.
 type pools struct {
 	text   lines // plain text: UTF-8, CRLF
-	html   lines // the HTML as a reader sees it
-	quoted lines // the same lines of it, in quoted-printable
+	html   lines // HTML, decoded
+	quoted lines // the lines of html, in quoted-printable
 	binary []byte
 	base64 []byte // of binary: line i of one is line i of the other
 	// subjects are a few words each, plain ones first.
@@ -37,13 +37,14 @@ type pools struct {
 	plain    int
 }
 
-// lines are text and where each of its lines starts; the last entry is its end.
+// lines are text and the offset of each of its lines. The last offset is the text's end.
 type lines struct {
 	text  []byte
 	start []int
 }
 
-// newLines has room for so many bytes and a little more, in lines of a length.
+// newLines returns lines with room for a little more than size bytes, in lines of about
+// length bytes.
 func newLines(size, length int) lines {
 	return lines{make([]byte, 0, size+size/64), make([]int, 0, size/length)}
 }
@@ -116,8 +117,8 @@ var htmlTags = []string{
 }
 
 // vocabulary is an invented language whose words follow Zipf's law, as those of
-// real languages do. Their number and the likeness of their letters decide how
-// well text compresses: about 2:1 with flate, as real mail does (PEERS: ElasticInbox).
+// real languages do. The number of words and the frequencies of their letters decide how
+// well text compresses: about 2:1 with flate, as ElasticInbox reports for real mail.
 type vocabulary struct {
 	words [vocabularySize]word
 	often random.Ranks
@@ -125,8 +126,8 @@ type vocabulary struct {
 
 const vocabularySize = 20_000
 
-// word has its length in its last byte: words of one size are copied fast. The longest
-// are four syllables of three letters and an é.
+// word is a word padded to wordSize, with its length in the last byte: copies of fixed size
+// are fast. The longest words are four syllables of three letters and an é.
 type word [wordSize]byte
 
 const wordSize = 16
@@ -214,8 +215,8 @@ func isASCII[T string | []byte](s T) bool {
 
 const hexDigits = "0123456789ABCDEF"
 
-// appendQuoted appends a line that ends in CRLF in quoted-printable. Lines are
-// broken softly at 75 characters.
+// appendQuoted appends a line that ends in CRLF in quoted-printable. Soft line breaks keep
+// lines to 75 characters and the "=".
 func appendQuoted(dst, line []byte) []byte {
 	if asItIs(line[:len(line)-2]) {
 		return append(dst, line...)
@@ -245,7 +246,7 @@ func appendQuoted(dst, line []byte) []byte {
 	return dst
 }
 
-// asItIs reports whether quoted-printable leaves a line without its end as it is.
+// asItIs reports whether quoted-printable leaves a line as it is. line is without CRLF.
 func asItIs(line []byte) bool {
 	for _, c := range line {
 		if c < ' ' || c > 126 || c == '=' {

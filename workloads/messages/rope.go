@@ -13,7 +13,7 @@ type rope struct {
 }
 
 type piece struct {
-	start int64 // in the rope
+	start int64 // offset in the rope
 	data  []byte
 }
 
@@ -27,7 +27,8 @@ func (r *rope) add(data []byte) {
 	}
 }
 
-// cycle appends n bytes of pool from offset at on, beginning again at its end.
+// cycle appends n bytes of pool, from offset at on. After the pool's end it goes on at its
+// beginning.
 func (r *rope) cycle(pool []byte, at, n int) {
 	for n > 0 {
 		part := pool[at:min(len(pool), at+n)]

@@ -23,24 +23,24 @@ type Source interface {
 // Reader makes messages, in buffers that it owns. A message is valid until the
 // reader makes the next one. To hold several at once, use several readers.
 type Reader interface {
-	// Message sets m to message n. A generated message gets the date. A message of
-	// a file keeps its own date, and gets this one only if it has none; after the
-	// last message of a file the first comes again.
+	// Message sets m to message n. A generated message gets the date. A message of a file
+	// gets it only if it has none of its own. After the last message of a file the first
+	// comes again.
 	Message(n uint64, date time.Time, m *mail.Message) error
 	// From returns the sender's address of message n; it is valid until the
 	// reader's next call.
 	From(n uint64) (string, error)
 }
 
-// Sizer is a Reader that can make a message of a given size. Those of a file cannot.
+// Sizer is a Reader that can make a message of a given size. Readers of a file cannot.
 type Sizer interface {
-	// Sized is like Message. The whole message has about size bytes, and an attachment if
-	// it is large; it is larger if its header is.
+	// Sized is like Message. The whole message has about size bytes, but at least its header,
+	// and an attachment if it is large.
 	Sized(n uint64, date time.Time, size int, m *mail.Message) error
 }
 
-// Measurer is a Reader that knows the size of a message before it reads it. Those of
-// a file do.
+// Measurer is a Reader that knows the size of a message in bytes before it reads it. Readers
+// of a file do.
 type Measurer interface {
 	Size(n uint64) int64
 }

@@ -57,7 +57,8 @@ const (
 	compressedBytes = 32 << 20
 )
 
-// stream is what one column would hold of all messages, in blocks.
+// stream compresses one kind of content of all messages in blocks, as a column of a table
+// would hold it. in and out are bytes before and after.
 type stream struct {
 	by      *forecast.Compression
 	buffer  []byte
@@ -80,7 +81,8 @@ func (s *stream) block(b []byte) {
 	s.out += int64(s.by.Compressed(b))
 }
 
-// left returns which share is left of all bytes, with the last block; 1 of nothing.
+// left compresses the last block, and returns the share of all bytes that is left; 1 if there
+// were none.
 func (s *stream) left() float64 {
 	if len(s.buffer) > 0 {
 		s.block(s.buffer)

@@ -21,9 +21,9 @@ const SampleSize = 2000
 // year is the time in which the messages of a load arrived.
 const year = 365 * 24 * time.Hour
 
-// Of returns the population of a workload, with the load's first messages up to size
-// as its sample. It grows as it did in the year of the load, and the mix of the last
-// measured phase with deliveries says what is deleted and moved.
+// Of returns the population of a workload. Its sample is the first size messages of the load.
+// It grows as it did in the year of the load. The mix of the last measured phase with
+// deliveries says how many messages are deleted and moved.
 func Of(ctx context.Context, w *workloads.Workload, mail messages.Source, size int) (*forecast.Population, error) {
 	c, err := w.Census(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func Of(ctx context.Context, w *workloads.Workload, mail messages.Source, size i
 		p.Address += float64(len(workloads.Address(u)))
 		for f := range c.FolderCount(u) {
 			if c.Shared() && u > 0 {
-				break // it is the first user's
+				break // the shared folder counts once, for the first user
 			}
 			counts = append(counts, int32(c.FolderMessages(u, f)))
 			p.Folder += float64(len(workloads.FolderName(f)))
@@ -67,8 +67,7 @@ func growth(w *workloads.Workload) forecast.Growth {
 	return g
 }
 
-// sample reads the first messages of a load. A load without messages has a sample of
-// those that its operations would deliver.
+// sample reads the first messages of a load. If the load has none, the sample is one message.
 func sample(ctx context.Context, c *workloads.Census, source messages.Source, size int) ([]forecast.Message, error) {
 	order, err := c.LoadOrder(ctx)
 	if err != nil {
@@ -97,7 +96,7 @@ func sample(ctx context.Context, c *workloads.Census, source messages.Source, si
 	return all, nil
 }
 
-// Quantities measures a message.
+// Quantities measures a message: numbers of things, and bytes of text.
 func Quantities(m *mail.Message) (forecast.Message, error) {
 	q := make(map[string]float64)
 	add := func(name string, n int) { q[name] += float64(n) }

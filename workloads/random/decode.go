@@ -25,15 +25,15 @@ const (
 		"constant, uniform, lognormal, pareto, empirical, as in {lognormal: {median: 2s, p99: 30s}}"
 )
 
-// reader reads one distribution; what names it in messages.
+// reader reads one distribution.
 type reader struct {
 	*strict.Decoder
-	what  string
-	times bool // values are times, in nanoseconds
+	what  string // name of the distribution in error messages
+	times bool   // values are times, in nanoseconds
 }
 
-// DecodeDist reads a distribution, or notes its faults and returns nil; what
-// names it in messages.
+// DecodeDist reads a distribution, or notes its faults in d and returns nil. what is its name
+// in error messages.
 func DecodeDist(d *strict.Decoder, n *yaml.Node, what string) Dist {
 	return reader{Decoder: d, what: what}.decode(n)
 }
@@ -140,7 +140,7 @@ func (r reader) dist(name string, n *yaml.Node) Dist {
 	}
 }
 
-// maxCount bounds what is counted by Zipf's law.
+// maxCount bounds max of zipf.
 const maxCount = 1_000_000
 
 func (r reader) empirical(n *yaml.Node) Dist {
@@ -175,7 +175,7 @@ func (r reader) empirical(n *yaml.Node) Dist {
 	return d
 }
 
-// DecodeKeys reads a choice among keys; what names it in messages.
+// DecodeKeys reads a choice among keys. what is its name in error messages.
 func DecodeKeys(d *strict.Decoder, n *yaml.Node, what string) Keys {
 	r := reader{Decoder: d, what: what}
 	name, fields := n.Value, map[string]strict.Entry(nil)
@@ -229,8 +229,8 @@ func (r reader) size(n *yaml.Node, what string) (Size, bool) {
 // longest is the longest time that can be drawn.
 const longest = 24 * time.Hour
 
-// exponent reads the exponent of a power law. Above 20 all but the first key
-// is beyond what a float64 can tell from 0.
+// exponent reads the exponent of a power law. Above 20 all keys but the first have hardly any
+// weight.
 func (r reader) exponent(n *yaml.Node, key string) float64 {
 	v, _ := r.number(n, key+" of "+r.what, 0.01, 20)
 	return v

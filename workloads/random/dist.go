@@ -34,7 +34,7 @@ func (d Constant) Max() int64 { return int64(d.Value) }
 
 func (d Constant) String() string { return d.Value.String() }
 
-// Uniform draws every whole number from Min to Max equally often.
+// Uniform draws every whole number from Low to High equally often.
 type Uniform struct{ Low, High Size }
 
 // Draw implements Dist.

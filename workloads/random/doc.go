@@ -19,6 +19,7 @@
 //	uniform                   every key alike
 //	{zipf: {theta: 0.99}}     key of rank k with weight k^-theta, popular keys spread
 //	{latest: {theta: 0.99}}   the same, rank 1 being the newest
+//	{largest: {theta: 0.99}}  the same, rank 1 being the largest
 //
-// "zipf" and "latest" without theta mean 0.99, as in YCSB.
+// The last three without theta mean 0.99, as in YCSB.
 package random

@@ -9,15 +9,15 @@ import (
 type Keys struct {
 	// Theta is the exponent of Zipf's law over ranks; 0 is uniform.
 	Theta float64
-	// Latest: rank 1 is the newest key, and so on; otherwise ranks are spread
-	// over the keys.
+	// Latest: rank k is key k-1, and key 0 is the newest. Otherwise ranks are spread over the
+	// keys.
 	Latest bool
-	// Largest: rank 1 is the key that has the most, as the caller knows. Latest is then
-	// set, too.
+	// Largest: rank 1 is the largest key. Latest is then set too, and the caller maps key 0
+	// to the largest.
 	Largest bool
 }
 
-// DefaultTheta is the exponent where a file names none: YCSB's.
+// DefaultTheta is the exponent if a file names none: YCSB's.
 const DefaultTheta = 0.99
 
 func (k Keys) String() string {
@@ -37,15 +37,14 @@ type Chooser struct {
 	keys Keys
 	n    int
 	zipf Zipf
-	// Rank k is key (k*step + start) mod n: a permutation, as step and n have
+	// Rank k, from 0, is key (k*step + start) mod n: a permutation, as step and n have
 	// no common divisor. (YCSB hashes ranks instead. Some ranks then get the same
 	// key, and a third of the keys is never asked for.)
 	step, start uint64
-	table       []slot // of small n, else nil
+	table       []slot // nil if n is above tableMost, or keys are uniform
 }
 
-// Chooser returns a chooser among n keys, 1 <= n < 2^32, that is drawn from
-// often.
+// Chooser returns a chooser among n keys, 1 <= n < 2^32, for many draws.
 func (k Keys) Chooser(n int) Chooser {
 	c := Chooser{keys: k, zipf: NewZipf(k.Theta, n)}
 	c.resize(n)

@@ -22,7 +22,7 @@ const (
 	GiB      = 1 << 30
 )
 
-// units from the widest, so that String finds the shortest text.
+// units begin with the widest, so that String finds the shortest text.
 var units = []struct {
 	name string
 	size Size

@@ -13,13 +13,13 @@ type Zipf struct {
 	s, p, q  float64 // exponent, 1-s, 1/(1-s)
 	n        float64
 	lo, span float64 // H(1.5)-1, and from there to H(n+½)
-	sure     float64 // a point that is rounded up by no more is always kept
+	sure     float64 // a point that rounding raises by at most this is always kept
 }
 
 // NewZipf returns the distribution over 1 … n, n >= 1.
 func NewZipf(s float64, n int) Zipf {
 	z := Zipf{s: s, p: 1 - s}
-	if math.Abs(z.p) < 1e-6 { // this near to 1, the logarithm is the more exact integral
+	if math.Abs(z.p) < 1e-6 { // for s so near to 1, the logarithm is more exact
 		z.p = 0
 	} else {
 		z.q = 1 / z.p
@@ -44,7 +44,7 @@ func (z *Zipf) integral(x float64) float64 {
 	return (math.Exp(z.p*math.Log(x)) - 1) * z.q
 }
 
-// inverse is the x of H(x) = h.
+// inverse returns x with H(x) = h.
 func (z *Zipf) inverse(h float64) float64 {
 	if z.p == 0 {
 		return math.Exp(h)

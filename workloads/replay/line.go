@@ -1,5 +1,5 @@
-// Package replay reads operations from a file, a trace, and repeats them: at the speed at
-// which they were, or a multiple.
+// Package replay reads operations from a file, a trace, and repeats them at their original
+// speed or a multiple of it.
 //
 // A trace is a text file with one JSON object a line, in order of time:
 //
@@ -7,10 +7,11 @@
 //	{"time": 0.41, "user": "bob", "op": "deliver", "size": 4711, "recipients": ["bob", "carol"]}
 //	{"time": 1.20, "user": "anna", "op": "move", "folder": "INBOX", "to": "Archive", "messages": 3}
 //
-// Time is in seconds from any start, or a time of day (RFC 3339). Op is an operation of
+// Time is in seconds from any start, or a date and time (RFC 3339). Op is an operation of
 // the workload language. The user who comes first in the trace is the first of the
-// population, and so on. In the same way the folders of a user are numbered, but INBOX is
-// always the first. Size is that of the whole message. What a line leaves out is drawn as the workload says.
+// population, and so on. The folders of a user are numbered in the same way, but INBOX is
+// always the first. Size is the whole message's, in bytes. If a line leaves out a field, the
+// workload decides.
 package replay
 
 import (
@@ -36,14 +37,14 @@ type Line struct {
 	Folder     string   `json:"folder"`
 	To         string   `json:"to"`         // move and label: the other folder
 	Size       int64    `json:"size"`       // deliver: bytes of the whole message
-	Recipients []string `json:"recipients"` // deliver: the users it goes to; none: user
-	Messages   int      `json:"messages"`   // move, delete and flag: how many
+	Recipients []string `json:"recipients"` // deliver: the users it goes to; empty: to User
+	Messages   int      `json:"messages"`   // move, delete and flag: number of messages
 }
 
 // Seconds is a time in seconds.
 type Seconds float64
 
-// UnmarshalJSON reads a number of seconds or a time of day.
+// UnmarshalJSON reads a number of seconds, or a date and time (RFC 3339).
 func (s *Seconds) UnmarshalJSON(b []byte) error {
 	var text string
 	if json.Unmarshal(b, &text) == nil {
@@ -109,7 +110,7 @@ func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workload
 	return nil
 }
 
-// explained says what is wrong with a line in words of a trace.
+// explained turns an error of the JSON decoder into one that speaks of lines of a trace.
 func explained(err error) error {
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return strict.Unknown("field", strings.Trim(field, `"`), fields...)

@@ -19,18 +19,19 @@ import (
 type Trace struct {
 	name   string
 	all    []operation
-	others []int32 // recipients of deliveries to several
+	others []int32 // recipients of all deliveries that name any
 	users  int
 	counts workloads.Mix
-	// SHA256 is of the file, in hex.
+	// SHA256 is the digest of the file, in hex.
 	SHA256 string
 }
 
-// operation is one operation of a trace: 32 bytes, of which a long trace has many.
+// operation is one operation of a trace. It is small, 32 bytes, since a long trace has
+// millions.
 type operation struct {
-	due        time.Duration // after the first
+	due        time.Duration // after the first operation
 	user       int32
-	others     int32 // place of its recipients
+	others     int32 // index of its first recipient in Trace.others
 	size       int32
 	folder, to int16
 	recipients int16
@@ -38,11 +39,10 @@ type operation struct {
 	op         workloads.Op
 }
 
-// mostOperations bounds what a trace takes in memory, to some 700 MB.
+// mostOperations bounds the memory that a trace takes, to some 700 MB.
 const mostOperations = 20_000_000
 
-// longest bounds how long a trace may be, and its replay, to ten years: a time.Duration
-// ends at 292.
+// longest bounds a trace and its replay to ten years. A time.Duration ends at 292 years.
 const longest = 10 * 365 * 24 * time.Hour
 
 // Open reads a trace.
@@ -114,8 +114,8 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 	return t, err
 }
 
-// Prepare sets what the phase says of the trace: its mix, rate and bound. The error says
-// why the workload cannot replay it.
+// Prepare sets the phase's mix, rate and number of operations to the trace's. The error says
+// why the workload cannot replay the trace.
 func (t *Trace) Prepare(w *workloads.Workload, p *workloads.Phase) error {
 	if t.users > w.Population.Users {
 		return fmt.Errorf("trace %s has %d users, and the population %d; set population.users to %d or more",
@@ -138,7 +138,7 @@ func (t *Trace) Prepare(w *workloads.Workload, p *workloads.Phase) error {
 	return nil
 }
 
-// span is how long the trace is, and one mean distance more.
+// span is the time from the first operation to the last, plus one mean gap.
 func (t *Trace) span(speed float64) time.Duration {
 	last := float64(t.all[len(t.all)-1].due) / speed
 	return time.Duration(last * float64(len(t.all)) / float64(max(1, len(t.all)-1)))

@@ -2,8 +2,8 @@
 //
 //	report, err := trace.Run(ctx, trace.Config{Model: m, Engine: e, Workload: w})
 //
-// Run loads a small population as any run does (package workloads/run). Then one client
-// runs the mail operations of the workload on sessions that have the engine tell what it
-// does (drivers.Tracer). Each call of a pattern is counted with what the engine did for
-// it. Times are longer than those of a run, since telling takes time itself.
+// Run loads a small population as any run does (package workloads/run). Then one client runs
+// the mail operations of the workload on traced sessions (drivers.Tracer). The engine tells
+// what it did for each call of a pattern. Times are longer than those of a run, since tracing
+// takes time itself.
 package trace

@@ -26,7 +26,7 @@ type call struct {
 	pattern string           // as the schema declares it
 	runs    *schemas.Pattern // the pattern or its fallback
 	args    string
-	rows    int64 // that were returned
+	rows    int64 // rows returned
 	took    time.Duration
 	err     error
 	work    drivers.Work
@@ -50,8 +50,8 @@ func (r *recorder) engine(e drivers.Engine) drivers.Engine {
 	return e
 }
 
-// store is a store whose sessions a recorder listens to. It has those of the optional
-// interfaces that a run without a cold phase asks for.
+// store is a store whose sessions a recorder listens to. Of the drivers' optional interfaces
+// it has only Settler and Admin.
 type store struct {
 	drivers.Store
 	tracer drivers.Tracer
@@ -105,7 +105,7 @@ func (s *store) Session() (drivers.Session, error) {
 	return &session{Session: traced, traced: traced, to: s.to}, err
 }
 
-// session notes its calls. Before the load has settled it only notes which patterns run.
+// session records its calls. Before the load has settled it only records which patterns run.
 type session struct {
 	drivers.Session
 	traced drivers.TracedSession // nil before the load has settled
@@ -120,7 +120,7 @@ func (s *session) Bulk(on bool) {
 	}
 }
 
-// begin notes a call and returns what ends it.
+// begin begins to record a call, and returns a function that ends it.
 func (s *session) begin(st drivers.Statement, args string) (end func(rows int64, err error)) {
 	c := call{pattern: st.Pattern().Name, runs: st.Pattern(), args: args}
 	if declared := st.Emulates(); declared != nil {

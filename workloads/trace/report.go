@@ -11,7 +11,7 @@ import (
 type Report struct {
 	Model    string    `json:"model"`
 	Engine   string    `json:"engine"`
-	Version  string    `json:"version"` // of the engine
+	Version  string    `json:"version"` // version of the engine
 	Patterns []Pattern `json:"patterns"`
 }
 
@@ -24,7 +24,7 @@ type Pattern struct {
 	Not    string `json:"not_run,omitempty"`
 	Calls  int    `json:"calls"`
 	Failed int    `json:"failed,omitempty"`
-	// Median and Most are over all calls that did not fail, each number by itself.
+	// Median and Most are over all calls that did not fail, for each number of Cost by itself.
 	Median *Cost `json:"median,omitempty"`
 	Most   *Cost `json:"most,omitempty"`
 	// Worst are the arguments of the call that read the most rows, tombstones and
@@ -32,8 +32,8 @@ type Pattern struct {
 	Worst string `json:"worst,omitempty"`
 }
 
-// Cost is what a call cost. The numbers are those of drivers.Work; a negative one was
-// not told.
+// Cost is what a call cost. The numbers are those of drivers.Work. A negative one is not
+// known.
 type Cost struct {
 	Requests   int64 `json:"requests"`
 	Nodes      int64 `json:"nodes"`
@@ -56,7 +56,7 @@ func costOf(c *call) Cost {
 	}
 }
 
-// report puts together what was recorded, in the schema's order.
+// report makes a report of the recorded calls, with patterns in the schema's order.
 func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 	byPattern := make(map[string][]*call)
 	for i := range r.calls {
@@ -76,8 +76,8 @@ func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 	return report
 }
 
-// within says how patterns ran that had no call of their own: as a part of a batch, or
-// in the place of another pattern.
+// within says, for patterns without a call of their own, how they ran: as a part of a batch,
+// or in the place of another pattern.
 func within(s *schemas.Schema, ran map[string][]*call) map[string]string {
 	in := make(map[string]string)
 	for _, p := range s.Patterns {
@@ -108,7 +108,7 @@ func (r *recorder) why(p *schemas.Pattern, within string) string {
 	return "no operation ran it"
 }
 
-// add adds up calls of the pattern.
+// add sets the pattern's figures from all its calls.
 func (p *Pattern) add(calls []*call) {
 	p.Calls = len(calls)
 	var costs []Cost
@@ -132,7 +132,8 @@ func (p *Pattern) add(calls []*call) {
 	}
 }
 
-// fold makes the numbers of all calls one, for each field that was told.
+// fold makes one cost of those of all calls, by applying one to the known numbers of each
+// field. A field without known numbers is -1.
 func fold(costs []Cost, one func([]int64) int64) *Cost {
 	field := func(of func(c *Cost) int64) int64 {
 		var told []int64
@@ -161,7 +162,7 @@ func fold(costs []Cost, one func([]int64) int64) *Cost {
 	}
 }
 
-// median is the middle number, of two the lower.
+// median is the middle number, or the lower of two. It sorts ns.
 func median(ns []int64) int64 {
 	slices.Sort(ns)
 	return ns[(len(ns)-1)/2]
