@@ -25,7 +25,7 @@ type Caller struct {
 	found bool
 }
 
-// Start makes c ready for the calls of a mailbox of the model named.
+// Start makes c ready for the calls of a mailbox on session s. Errors name the model.
 func (c *Caller) Start(model string, s drivers.Session) {
 	c.model, c.S, c.onRow = model, s, c.oneRow
 }
@@ -36,15 +36,15 @@ func (c *Caller) With(args ...drivers.Value) []drivers.Value {
 	return c.args
 }
 
-// Also returns the arguments of the last With and more behind them.
+// Also returns the arguments of the last With and after them the given ones.
 func (c *Caller) Also(args ...drivers.Value) []drivers.Value {
 	c.args = append(c.args, args...)
 	return c.args
 }
 
-// Forget lets go of what an operation read and what its calls were given. After one on a
-// large message the buffers of each of many mailboxes would otherwise refer to it until the
-// next one.
+// Forget clears the buffers of the last operation: values read and arguments. After an
+// operation on a large message, the buffers of each of many mailboxes would otherwise refer
+// to it until the next operation.
 func (c *Caller) Forget() {
 	c.Arena.Reset()
 	clear(c.args[:cap(c.args)])
@@ -100,9 +100,9 @@ func (c *Caller) Unused(ctx context.Context, st drivers.Statement, args ...drive
 	return err
 }
 
-// Spread runs a batch with one part, which add adds, for each of n recipients. If the
-// parts would hold more than KeepBuffer bytes, since each holds size bytes, it runs
-// several batches.
+// Spread runs a batch with one part for each of n recipients. add adds the part of recipient
+// i, which holds size bytes, to c.Calls. If all parts would hold more than KeepBuffer bytes,
+// Spread runs several batches.
 func (c *Caller) Spread(ctx context.Context, batch drivers.Statement, n int, size int64, add func(i int)) error {
 	c.Calls.Reset()
 	for i := range n {
@@ -137,7 +137,7 @@ func (c *Caller) FailedIn(op string, f *Folder, err error) error {
 	return fmt.Errorf("%s: %s in folder %q of %s: %w", c.model, op, f.Name, f.Account.Address, err)
 }
 
-// NoRaw is the Raw of a model that keeps no raw messages. Its mailbox embeds it.
+// NoRaw implements Raw for a model that keeps no raw messages. The model's mailbox embeds it.
 type NoRaw struct{}
 
 // Raw implements Mailbox.

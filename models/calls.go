@@ -11,14 +11,14 @@ type Calls struct {
 // Reset empties the list.
 func (c *Calls) Reset() { c.List, c.args = c.List[:0], c.args[:0] }
 
-// forget empties the list and the buffers behind it.
+// forget empties the list and clears its buffers.
 func (c *Calls) forget() {
 	clear(c.List[:cap(c.List)])
 	clear(c.args[:cap(c.args)])
 	c.Reset()
 }
 
-// Add adds a call of the part at that position of the batch.
+// Add adds a call of a part of the batch. part is its position in the batch.
 func (c *Calls) Add(part int, args ...drivers.Value) {
 	at := len(c.args)
 	// If append allocates a larger array, earlier calls keep the old one.

@@ -9,8 +9,8 @@ import (
 // Handles is a buffer for sorting the handles of one call.
 type Handles []Handle
 
-// Distinct returns ErrNotFound if hs names a message twice. An operation that
-// removes the message finds it missing the second time.
+// Distinct returns ErrNotFound if hs names a message twice: an operation that removes
+// messages would not find it the second time.
 func (s *Handles) Distinct(hs []Handle) error {
 	if len(hs) < 2 {
 		return nil

@@ -6,20 +6,20 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// Holder says how much memory its calls take. A caller with many mailboxes makes a few
-// calls on large messages at a time.
+// Holder says how much memory its calls take, so that a caller with many mailboxes can limit
+// how many calls on large messages run at a time.
 type Holder interface {
 	// Holds returns what the calls on a message will hold, from its sizes alone.
 	Holds(m *mail.Message) Holding
 }
 
-// Holding is how many bytes of a message the calls on it hold at once: what the model reads
-// or encodes, and the copy that an engine makes to write it or to answer. A model that
-// puts a message into one row holds all of it, one that streams a few chunks.
+// Holding is how many bytes of memory the calls on a message hold at once: the bytes that the
+// model reads or encodes, and the engine's copy of them. A model that puts a message into one
+// row holds all of it. A model that streams holds a few chunks.
 type Holding struct {
 	Deliver, Open, Attachment, Move int64
-	// Row is what any other call holds that reads the message's row, a listing too: an
-	// engine may keep a row in one piece.
+	// Row is for any other call that reads the message's row, such as a listing: an engine
+	// may keep a row in one piece.
 	Row int64
 }
 
@@ -29,12 +29,12 @@ func (h *Holding) Reading() int64 { return max(h.Open, h.Attachment, h.Move, h.R
 // LargeMessage is how many bytes an operation holds without asking whether there is room.
 const LargeMessage = 1 << 20
 
-// Packed rounds what calls on a message hold up to powers of two of 1 MiB, in a byte for the
-// ledger: the exponent for those that read the message, and that for those that read its row.
-// It is 0 if both are at most LargeMessage.
+// Packed is a Holding in one byte, for the ledger. It rounds up to 1 MiB times a power of two.
+// The high four bits are the exponent for calls that read the message, the low four bits for
+// calls that read its row. It is 0 if both are at most LargeMessage.
 type Packed uint8
 
-// Pack packs what is held.
+// Pack packs h. A delivery does not count.
 func Pack(h Holding) Packed {
 	return exponent(max(h.Open, h.Attachment, h.Move))<<4 | exponent(h.Row)
 }
@@ -42,7 +42,7 @@ func Pack(h Holding) Packed {
 // exponent is the least e, 15 at most, for which n is at most 1<<e MiB.
 func exponent(n int64) Packed { return Packed(min(bits.Len64(uint64(max(0, n-1))>>20), 15)) }
 
-// Holding is what was packed, rounded up.
+// Holding returns the packed holding, rounded up.
 func (p Packed) Holding() (h Holding) {
 	if e := p >> 4; e > 0 {
 		h.Open = LargeMessage << e

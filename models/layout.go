@@ -12,7 +12,7 @@ import (
 // messages stores the layout beside each message, and reads the text body or one
 // attachment from its range.
 type Layout struct {
-	Checksum    uint32 // of the raw message; see Checksum
+	Checksum    uint32 // CRC-32C of the raw message
 	Body        LayoutPart
 	Attachments []LayoutPart
 }
@@ -29,11 +29,11 @@ var errLayout = fmt.Errorf("%w: its layout cannot be read", ErrBroken)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Checksum adds b to a CRC-32C that begins as 0.
+// Checksum adds b to the CRC-32C sum and returns the new sum. The sum of no bytes is 0.
 func Checksum(sum uint32, b []byte) uint32 { return crc32.Update(sum, castagnoli, b) }
 
-// AppendLayout appends the layout of m in its stored form: the checksum, then
-// the body and each attachment as varints and strings led by their length.
+// AppendLayout appends the layout of m in its stored form: the checksum, then the body and
+// each attachment. Numbers are varints. A string follows its length.
 func AppendLayout(dst []byte, m *mail.Message, checksum uint32) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, checksum)
 	dst = appendPart(dst, &m.Body)

@@ -45,8 +45,8 @@ type Options struct {
 	// Node seeds the node and clock-sequence bits of TimeUUIDs, so that
 	// processes that share a store do not collide. 0 means random bits.
 	Node uint64
-	// ChunkSize is the size in bytes of the chunks of a body. 0 means the model's
-	// default: 128 KiB (elasticinbox), 1 MiB (james), 1,024,000 (datastax).
+	// ChunkSize is the size in bytes of the chunks of a raw message (elasticinbox, james) or
+	// an attachment (datastax). 0 means the default: 128 KiB, 1 MiB, 1,024,000.
 	ChunkSize int
 	// OverflowAfter is the number of messages that one label takes before
 	// deliveries go to an overflow label (datastax). 0 means the default.

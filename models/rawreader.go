@@ -24,7 +24,7 @@ type RawReader struct {
 	chunk int64
 
 	w              io.Writer
-	from, to, want int64  // the bytes of the chunk to write, and its expected length
+	from, to, want int64  // range of the chunk to write, and the expected length of the chunk
 	found          bool   // the chunk exists
 	sum            uint32 // checksum of the bytes written
 	dec            mail.Decoder
@@ -46,7 +46,7 @@ func (r *RawReader) Begin(size, chunk int64, layout []byte) error {
 	return r.Layout.Parse(layout)
 }
 
-// Chunk takes a chunk and writes the requested bytes of it.
+// Chunk checks the length of a chunk and writes the requested bytes of it.
 func (r *RawReader) Chunk(b []byte) error {
 	r.found = true
 	if int64(len(b)) != r.want {

@@ -7,10 +7,9 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// MaxRow is the most bytes of a message that a model puts into one row, also where the
-// engine takes more. It is what Cassandra takes in one write by default (half of
-// commitlog_segment_size, cassandra.yaml). A client holds such a row in memory, and an encoded
-// copy of it.
+// MaxRow is the most bytes of a message that a model puts into one row, even if the engine
+// takes more. It is Cassandra's default limit of one write (half of commitlog_segment_size,
+// cassandra.yaml). A client holds such a row in memory, and an encoded copy of it.
 const MaxRow = 16 << 20
 
 // RowLimit is how much of a message fits into one row.
@@ -18,7 +17,7 @@ type RowLimit struct {
 	cell, row int64
 }
 
-// NewRowLimit returns what fits into a row of the engine. It is MaxRow at most.
+// NewRowLimit returns the limit of a row of the engine. It is MaxRow at most.
 func NewRowLimit(c drivers.Capabilities) RowLimit {
 	l := RowLimit{cell: MaxRow, row: MaxRow}
 	for _, most := range []int64{c.MaxRowBytes, c.MaxBatchBytes} {
@@ -32,9 +31,9 @@ func NewRowLimit(c drivers.Capabilities) RowLimit {
 	return l
 }
 
-// Check returns drivers.ErrTooLarge if a body and attachments do not fit into a row,
-// without reading them. What it lets pass may still be too large for the engine, which
-// counts keys and encodings too.
+// Check returns drivers.ErrTooLarge if a body and attachments do not fit into a row. It does
+// not read them. A message that passes may still be too large for the engine, which counts
+// keys and encodings too.
 func (l RowLimit) Check(body mail.Content, attachments []mail.Part) error {
 	total, largest := sizes(body, attachments)
 	switch {
@@ -46,13 +45,13 @@ func (l RowLimit) Check(body mail.Content, attachments []mail.Part) error {
 	return nil
 }
 
-// Of a row that holds a message a client has its own copy, and an engine's client one more,
-// with room to grow. Text that is not UTF-8 is longer by a third as base64. What is opened
-// is decoded into a copy of its own.
+// rowCopies bounds the copies of a row in memory: the model's own, and the one of the engine's
+// client, with room to grow. Text that is not UTF-8 is longer by a third as base64. An opened
+// body is decoded into a copy of its own.
 const rowCopies = 3
 
-// Holds returns what is held of a body and attachments in one row: nothing if they do not
-// fit.
+// Holds returns how many bytes calls on a body and attachments in one row hold. It is zero if
+// they do not fit into the row.
 func (l RowLimit) Holds(body mail.Content, attachments []mail.Part) Holding {
 	if l.Check(body, attachments) != nil {
 		return Holding{}
@@ -68,11 +67,12 @@ func (l RowLimit) Holds(body mail.Content, attachments []mail.Part) Holding {
 	}
 }
 
-// chunkCopies: a chunk, and the engine's copy of it with room to grow.
+// chunkCopies bounds the copies of a chunk in memory: the model's own, and the engine's with
+// room to grow.
 const chunkCopies = 3
 
-// HoldsChunks returns what is held of a raw message in chunks of which so many bytes are
-// written or read at once. An opened body is in memory whole.
+// HoldsChunks returns how many bytes calls hold on a raw message in chunks, if they write or
+// read atOnce bytes at a time. An opened body is in memory whole.
 func HoldsChunks(m *mail.Message, atOnce int64) Holding {
 	n := chunkCopies * min(m.Raw.Size(), atOnce)
 	return Holding{Deliver: n, Open: m.Body.Content.Size() + n, Attachment: n, Move: n}

@@ -54,9 +54,8 @@ func (g *TimeUUIDs) Next(t time.Time) [16]byte {
 	return u
 }
 
-// MinTimeUUID returns CQL's minTimeuuid(t): the smallest of all TimeUUIDs whose
-// time is in the same millisecond, in Cassandra's order (time, then the bytes
-// behind it as signed).
+// MinTimeUUID returns CQL's minTimeuuid(t): the smallest of all TimeUUIDs whose time is in the
+// same millisecond, in Cassandra's order (time, then the other bytes as signed).
 func MinTimeUUID(t time.Time) [16]byte {
 	n := ticks(t)
 	return bound(n-n%msTicks, 0x80)

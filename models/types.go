@@ -66,7 +66,7 @@ type Entry struct {
 	From    []byte // the sender's address
 	Subject []byte
 	Date    time.Time // the message's date, or its delivery time where the model keeps only that
-	Size    int64     // of the raw message in bytes
+	Size    int64     // size of the raw message in bytes
 	Seen    bool
 }
 

@@ -6,9 +6,9 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Variant returns the model on another schema, which is a variant of its own ("variant
-// of" in package schemas). The code is the same: a variant has all patterns that the
-// model runs. Name and doc are those of the schema.
+// Variant returns the model on a variant of its schema ("variant of" in package schemas). The
+// code is the same: a variant has all patterns that the model runs. Name and doc are those of
+// the variant.
 func (m Model) Variant(schema func() (*schemas.Schema, error)) (Model, error) {
 	s, err := schema()
 	if err != nil {

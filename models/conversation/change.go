@@ -7,8 +7,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Flag implements models.Mailbox. It adds the folder's owner to the viewers of a
-// message, or removes him.
+// Flag implements models.Mailbox. It adds the folder's owner to the viewers of a message, or
+// removes the owner.
 func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
 	if flag != models.Seen {
 		return models.ErrNotOffered

@@ -63,8 +63,9 @@ func (m *mailbox) load(msg *mail.Message) ([]byte, error) {
 	return content, nil
 }
 
-// encode returns an attachment as text: behind the others in m.text, or in memory of its own if
-// it is large. If append allocated a larger array for that, the others would keep the old one.
+// encode returns an attachment as text. A small one is appended to m.text. A large one gets
+// memory of its own: if append allocated a larger array for it, the others would keep the old
+// array in memory.
 func (m *mailbox) encode(c mail.Content) ([]byte, error) {
 	if c.Size() > models.KeepBuffer {
 		return models.EncodeText(nil, c)

@@ -117,15 +117,15 @@ type mailbox struct {
 	models.Caller
 	models.NoRaw
 
-	text       []byte // of the message being delivered: content, then attachments
-	size       int64  // of all its text
+	text       []byte // message being delivered: its content, then its attachments
+	size       int64  // bytes of all its text
 	recipients []drivers.Value
-	sizes      []drivers.Value // name, size, name, size …
-	files      []drivers.Value // name, text, name, text …
+	sizes      []drivers.Value // its attachments: name, size, name, size …
+	files      []drivers.Value // its attachments: name, text, name, text …
 	who        [1]drivers.Value
 
-	me      string // whose having seen a message is asked for
-	read    bool   // the answer
+	me      string // user for whom isSeen looks in the lists of viewers
+	read    bool   // whether me has seen the message
 	whole   []drivers.Value
 	yield   func(*models.Entry) error
 	entry   models.Entry

@@ -62,7 +62,7 @@ func (m *mailbox) addHide(f *folder, overflow int32, id [16]byte) {
 	m.count(f, overflow, -1, m.shown.read)
 }
 
-// addShow adds a row like s to a folder, and returns the label's overflow.
+// addShow adds a row like s to a folder, and returns the overflow number of the row's label.
 func (m *mailbox) addShow(ctx context.Context, f *folder, id [16]byte, s shown) (int32, error) {
 	overflow, err := m.place(ctx, f)
 	if err != nil {

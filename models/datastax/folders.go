@@ -21,7 +21,7 @@ type folder struct {
 	label    string
 	// overflows are the names of overflow labels, made once: 1, 2, 3 …
 	overflows atomic.Pointer[[]string]
-	// current is the highest overflow that is known to be in use.
+	// current is the highest overflow number that is known to be in use.
 	current atomic.Int32
 	// room is how many emails current takes before its size is looked at again.
 	room atomic.Int64
@@ -37,7 +37,7 @@ func ref(f *models.Folder) *folder { return f.Ref.(*folder) }
 
 const overflowInfix = "-overflow-"
 
-// name returns the folder's label with that overflow, as in inbox-overflow-1.
+// name returns the folder's label with an overflow number, as in inbox-overflow-1.
 func (f *folder) name(overflow int32) string {
 	if overflow == 0 {
 		return f.label
@@ -190,7 +190,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 // folderStats collects a folder's numbers over its labels.
 type folderStats struct {
 	models.Stats
-	last int32 // the highest overflow that has a size
+	last int32 // highest overflow number that has a size
 }
 
 // Stats implements models.Mailbox.

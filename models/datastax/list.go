@@ -14,10 +14,10 @@ import (
 type listing struct {
 	yield    func(*models.Entry) error
 	entry    models.Entry
-	overflow int32 // of the label being read
-	rows     int   // that it yielded
+	overflow int32 // overflow number of the label being read
+	rows     int   // rows that this label has yielded
 	merge    bool  // the folder has overflow labels: rows are held and sorted
-	more     bool  // the label being read is followed by another
+	more     bool  // another label follows the one being read
 	held     []held
 }
 
@@ -77,8 +77,8 @@ func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, 
 	return nil
 }
 
-// pageRow takes a row of a page. The first row of a label says whether another
-// label follows; then List holds all rows back to sort them.
+// pageRow takes a row of a page. The first row of a label says whether another label follows.
+// If so, List holds all rows back to sort them.
 func (m *mailbox) pageRow(row []drivers.Value) error {
 	l := &m.list
 	if l.rows++; l.rows == 1 {

@@ -83,7 +83,7 @@ type statements struct {
 const (
 	show, hide             = 0, 1
 	addUnread, addMessages = 0, 1
-	only                   = 0 // of batches with one part
+	only                   = 0 // the part of batches with one part
 )
 
 func (s *statements) byName() map[string]*drivers.Statement {
@@ -139,14 +139,14 @@ type mailbox struct {
 	models.Caller
 	models.NoRaw
 
-	hides  models.Calls // that come after all shows
+	hides  models.Calls // deletes of label rows, which come after all other changes
 	deltas []delta
-	text   []byte          // of the body being delivered
-	elems  []drivers.Value // of the set or list that a call is given
-	files  []drivers.Value // its attachments: name, size, name, size …
+	text   []byte          // text of the body being delivered
+	elems  []drivers.Value // elements of a set or list argument
+	files  []drivers.Value // attachments of the message being delivered: name, size, name, size …
 	window [window][]byte  // chunks being written, of content that is not in memory
 
-	flag  bool // of the row that was asked for
+	flag  bool // overflow mark that isOverflowed has read
 	label label
 	shown shown
 	list  listing
@@ -165,7 +165,7 @@ var (
 	_ models.Holder  = (*mailbox)(nil)
 )
 
-// A handle holds the email's id and which label of the folder shows it.
+// A handle holds the email's id and the overflow number of the label that shows it.
 func handleOf(id [16]byte, overflow int32) (h models.Handle) {
 	copy(h[:], id[:])
 	binary.BigEndian.PutUint32(h[16:], uint32(overflow))

@@ -75,7 +75,7 @@ type download struct {
 	w       io.Writer
 	size    int64
 	written int64
-	next    int64 // chunk
+	next    int64 // number of the next chunk
 }
 
 // Attachment implements models.Mailbox: Q4, chunks in windows of bounded memory.

@@ -16,7 +16,7 @@ const lookEvery = 16
 // again.
 func (b *bound) share(size int64) int64 { return max(1, (b.limit-size)/lookEvery) }
 
-// label is the label that takes a folder's new emails, and its size.
+// label is the label that takes a folder's new emails, and its size in emails.
 type label struct {
 	overflow int32
 	size     int64
@@ -37,7 +37,7 @@ func (m *mailbox) look(ctx context.Context, f *folder) error {
 	return err
 }
 
-// place returns the overflow of the label that takes the folder's next email.
+// place returns the overflow number of the label that takes the folder's next email.
 //
 // Labels roll over without a lock. A process that finds the current label full marks
 // it as overflowed before it uses the next label. Two processes may set the mark at
@@ -78,7 +78,7 @@ func (m *mailbox) flagRow(row []drivers.Value) error {
 	return nil
 }
 
-// delta is what an operation changes in the counters of one label.
+// delta is the change of the counters of one label by an operation.
 type delta struct {
 	f        *folder
 	overflow int32
@@ -102,8 +102,8 @@ func (m *mailbox) count(f *folder, overflow int32, n int64, read bool) {
 	m.deltas = append(m.deltas, delta{f, overflow, unread, n})
 }
 
-// addCounts writes the changes of counters in one batch, after all other writes. If
-// it fails, those are done, so the outcome is unknown.
+// addCounts writes the changes of counters in one batch. All other writes are done before, so
+// if the batch fails, the outcome is unknown.
 func (m *mailbox) addCounts(ctx context.Context) error {
 	m.Calls.Reset()
 	for i := range m.deltas {

@@ -25,7 +25,7 @@ type audit struct {
 	address string
 	labels  []label
 	known   map[[16]byte]*known
-	bodies  map[[16]byte]int64 // how many blocks each message has by its metadata; broken if it is counted so
+	bodies  map[[16]byte]int64 // number of blocks of each message by its metadata; broken if it counts as broken
 }
 
 // known is the metadata of a message, and the number of entries that refer to it.

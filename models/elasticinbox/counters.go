@@ -87,7 +87,7 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, er
 	return models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: t.messages, Unread: t.unread}, nil
 }
 
-// counter takes a counter of the one label tallied: stat, value.
+// counter takes a row (stat, value) of the counters of the one label in m.tally.
 func (m *mailbox) counter(row []drivers.Value) error {
 	m.tally[0].set(row[0].Raw(), row[1].Int64())
 	return nil
@@ -117,9 +117,9 @@ func (m *mailbox) readCounters(ctx context.Context, address string) error {
 	})
 }
 
-// Recount implements models.Recounter. A counter cannot be set, so Recount adds the
-// difference between the count of the index and the counter. Two at a time would both add
-// it, and what changes meanwhile may be counted twice: the caller keeps them apart.
+// Recount implements models.Recounter. A counter cannot be set, so Recount adds the difference
+// between the count of the index and the counter. Two recounts at a time would both add it,
+// which the caller must prevent. A change during a recount may be counted twice.
 func (m *mailbox) Recount(ctx context.Context, a *models.Account) error {
 	m.reset()
 	labels, err := m.labels(ctx, a.Address)

@@ -78,7 +78,7 @@ type jsonReader struct {
 	failed bool
 }
 
-// next takes c if it comes next.
+// next skips c and returns true, if c comes next.
 func (r *jsonReader) next(c byte) bool {
 	if len(r.b) == 0 || r.b[0] != c {
 		return false
@@ -122,8 +122,8 @@ func (r *jsonReader) quoted(dst []byte) []byte {
 	return dst
 }
 
-// unescape reads what follows a backslash and returns how many bytes that was;
-// 0 if appendQuoted does not write it.
+// unescape decodes the escape after a backslash. It returns the byte and the length of the
+// escape, which is 0 if appendQuoted does not write such an escape.
 func unescape(b []byte) (byte, int) {
 	switch {
 	case len(b) > 0 && (b[0] == '"' || b[0] == '\\'):

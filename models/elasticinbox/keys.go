@@ -11,8 +11,8 @@ import (
 // label is a label's number: the Ref of a folder.
 type label int
 
-// Reserved labels. Own labels begin at firstOwn, which leaves room for those
-// that the document elides.
+// Reserved labels. A user's own labels begin at firstOwn, which leaves room for the reserved
+// ones that the document does not show.
 const (
 	all      label = 0
 	inbox    label = 1
@@ -22,13 +22,14 @@ const (
 
 func labelOf(f *models.Folder) label { return f.Ref.(label) }
 
-// Markers, as sub-columns of metadata, and what a set label or marker holds.
+// Markers, as sub-columns of metadata.
 const (
 	seenMarker     = "m:1"
 	answeredMarker = "m:2"
 	purgeMark      = "l:purge" // named as address:purge is named after address:ID
 )
 
+// present is the value of the sub-column of a set label or marker.
 var present = drivers.Blob([]byte("true"))
 
 // The functions below build keys in m.text, where they stay valid until reset.
@@ -72,8 +73,8 @@ func (m *mailbox) number(n int64) drivers.Value {
 	return drivers.Blob(m.taken(at))
 }
 
-// location is where a message's blocks are: blob://db/UUID?b=BLOCKS&s=SIZE.
-// The document elides the parameters; the size of a block may be configured.
+// location says where a message's blocks are: blob://db/UUID?b=BLOCKS&s=SIZE. The document
+// does not show the parameters. They are needed since the size of a block can be configured.
 func (m *mailbox) location(id [16]byte, blocks int) drivers.Value {
 	at := len(m.text)
 	m.text = append(m.text, "blob://db/"...)

@@ -7,8 +7,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Flag implements models.Mailbox: a marker, and for Seen the unread counters
-// of all labels that show the message.
+// Flag implements models.Mailbox. It writes a marker, and for Seen the unread counters of all
+// labels that show the message.
 func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
 	marker := ""
 	switch flag {

@@ -46,7 +46,7 @@ import (
 )
 
 const (
-	// blockSize is the document's.
+	// blockSize is the document's size of a block, in bytes.
 	blockSize = 128 << 10
 	// window is how many blocks are written at once: half a megabyte.
 	window = 4
@@ -88,7 +88,7 @@ const (
 	discardMark, discardPurge, discardIndex = 0, 1, 2
 	restoreIndex, restoreMark, restorePurge = 0, 1, 2
 	eraseMessage, eraseIndex                = 0, 1
-	only                                    = 0 // of batches with one part
+	only                                    = 0 // the part of batches with one part
 )
 
 type bound struct {
@@ -137,8 +137,8 @@ type mailbox struct {
 	text    []byte          // keys and values made for one operation
 	ids     []drivers.Value // messages to read, or found in an index
 	recs    []record
-	at      int      // the record whose sub-columns are coming
-	tally   []tally  // what an operation counts, label by label
+	at      int      // index of the record whose sub-columns come next
+	tally   []tally  // counts of an operation, by label
 	buffer  []byte   // one window of blocks, of content that is not in memory
 	reading [16]byte // the message whose blocks are read
 	entry   models.Entry

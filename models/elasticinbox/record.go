@@ -24,7 +24,7 @@ type record struct {
 	headers               int // how many of from, to, subject and date are there
 	labels                []label
 	deleted               bool
-	purge                 [16]byte // of a deleted one: its column in the purge index
+	purge                 [16]byte // column of a deleted message in the purge index
 }
 
 // carries reports whether the message has the label and is not deleted.
@@ -114,8 +114,8 @@ func (m *mailbox) keep(b []byte) []byte {
 	return m.taken(at)
 }
 
-// parseDate parses a date: ours has nanoseconds, that of the document's sample is
-// a day.
+// parseDate parses a date in the form that deliver writes, or the day that the document's
+// sample has.
 func parseDate(b []byte) (t time.Time, err error) {
 	if err = t.UnmarshalText(b); err != nil {
 		t, err = time.Parse("2 January 2006", string(b))

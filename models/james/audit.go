@@ -19,11 +19,11 @@ type audit struct {
 	boxes  map[mailboxID]*box
 	order  []mailboxID
 	bodies int64               // messages that have data
-	users  map[string]bool     // whether the name of the account is claimed
-	claims map[mailboxID]int64 // names that lead to a mailbox that is not there
+	users  map[string]bool     // whether the address of each user is claimed
+	claims map[mailboxID]int64 // number of names that lead to each missing mailbox
 }
 
-// box is a mailbox with its stored and its real number of messages.
+// box is a mailbox: the stored count of messages, and the number that the audit found.
 type box struct {
 	count, found int64
 	named        bool

@@ -42,7 +42,7 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 	return m.Failed("delete", f.Account, m.removeAll(ctx, f))
 }
 
-// removeAll removes the messages of m.recs and counts them.
+// removeAll removes the messages of m.recs and subtracts them from the mailbox's count.
 func (m *mailbox) removeAll(ctx context.Context, f *models.Folder) (err error) {
 	switch len(m.recs) {
 	case 0:
@@ -89,7 +89,7 @@ func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64
 		if len(m.recs) < uidsAtOnce {
 			return gone, nil
 		}
-		upper = drivers.Bigint(m.recs[len(m.recs)-1].uid - 1) // do not read over the deleted again
+		upper = drivers.Bigint(m.recs[len(m.recs)-1].uid - 1) // do not scan the deleted rows again
 	}
 }
 

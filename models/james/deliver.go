@@ -107,7 +107,7 @@ func (m *mailbox) room(n int64) {
 	}
 }
 
-// release lets go of a large chunk.
+// release frees the buffer of a large chunk.
 func (m *mailbox) release() {
 	if len(m.buffer) > models.KeepBuffer {
 		m.buffer, m.held = nil, nil

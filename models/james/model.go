@@ -129,15 +129,15 @@ type mailbox struct {
 
 	uidList []drivers.Value
 	recs    []record
-	at      int              // the record whose row is coming
+	at      int              // index of the record whose row comes next
 	text    []byte           // properties of the messages read or written
 	reading [2]drivers.Value // mailbox and UID of the message whose chunks are read
 	buffer  []byte           // one chunk, of content that is not in memory or of a message that moves
 	entry   models.Entry
 	yield   func(*models.Entry) error
-	held    []byte           // a chunk that is being copied
-	counts  [2]drivers.Value // of the mailbox row: lastUID, messageCount
-	unseen  int64            // messages counted so far
+	held    []byte           // the chunk that is being copied
+	counts  [2]drivers.Value // numbers of the mailbox row: lastUID, messageCount
+	unseen  int64            // unread messages counted so far
 
 	onRow, onRecord, onChunk, onCopy, onNumbers, onUnread func(row []drivers.Value) error
 }

@@ -26,7 +26,7 @@ func sizeOf(h models.Handle) int64 { return int64(binary.BigEndian.Uint64(h[8:])
 // UID implements models.UIDs.
 func (m *mailbox) UID(h models.Handle) uint64 { return uint64(uidOf(h)) }
 
-// The mailbox row's numbers, by their place in the pattern "numbers".
+// Positions of the mailbox row's numbers in the pattern "numbers".
 const (
 	lastUID = iota
 	messageCount

@@ -111,7 +111,7 @@ func (d *Decoder) fail(err error) {
 	}
 }
 
-// The classes of bytes in base64 that are no sextets.
+// Classes of bytes in base64 that are not digits.
 const (
 	b64Space = 64 + iota // more than any sextet
 	b64Pad
@@ -180,7 +180,7 @@ func (d *Decoder) base64Line(p []byte) (n, single int) {
 	}
 	room := d.out[len(d.out) : len(d.out)+n/4*3]
 	if got, err := base64.RawStdEncoding.Decode(room, p[:n]); err != nil || got != len(room) {
-		return 0, n // white space, padding, or no base64
+		return 0, n // there is white space or padding, or it is not base64
 	}
 	d.out = d.out[:len(d.out)+len(room)]
 	return n, 0

@@ -18,19 +18,19 @@ import (
 // Info says what an mbox holds.
 type Info struct {
 	File      string
-	SHA256    string // of the file as it lies on disk, in hex
+	SHA256    string // digest of the file as it is on disk, in hex
 	Messages  int64
-	Bytes     int64 // of all messages
+	Bytes     int64 // bytes of all messages, unpacked
 	Malformed int64 // messages that could be parsed only in part; they are delivered all the same
 }
 
 // limits bound what is read of one mbox.
 type limits struct {
-	bytes    int64 // of all messages
+	bytes    int64 // bytes of all messages
 	messages int
 }
 
-// maxMessages bounds the memory for where messages begin: 40 MB.
+// maxMessages bounds the memory for the messages' offsets, to 40 MB.
 const maxMessages = 5_000_000
 
 // File is the mail of an mbox, plain or compressed with gzip. Open reads the mbox
@@ -43,14 +43,13 @@ type File struct {
 	info    Info
 	spill   *os.File
 	removed bool    // spill has no name any more
-	starts  []int64 // of each message in spill; one more at the end
+	starts  []int64 // offset of each message in spill, and the end of the last
 }
 
-// Open reads the mbox at path and copies it into the folder temp, which needs as
-// much room as the file unpacked; "" is the system's folder for temporary files.
-// Most is the most bytes that the messages may have. The error is a
-// [FormatError] if the file cannot be used as mail. When ctx ends, so does all parsing of
-// the file's messages, also later.
+// Open reads the mbox at path and copies it into the folder temp, which needs as much room as
+// the file unpacked; "" is the system's folder for temporary files. The messages may have at
+// most most bytes. The error is a [FormatError] if the file cannot be used as mail. ctx also
+// bounds later parsing: when it ends, readers of the file return its error.
 func Open(ctx context.Context, path, temp string, most int64) (*File, error) {
 	src, err := os.Open(path)
 	if err != nil {
@@ -96,7 +95,7 @@ func (f *File) read(src io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(io.Discard, in); err != nil { // what the gzip reader did not read
+	if _, err := io.Copy(io.Discard, in); err != nil { // the digest is of the whole file
 		return fmt.Errorf("read %s: %w", f.info.File, err)
 	}
 	f.info.SHA256 = hex.EncodeToString(sum.Sum(nil))
@@ -152,8 +151,8 @@ func (f *File) Reader() *FileReader {
 	return r
 }
 
-// FileReader parses messages of a file, one at a time. It owns the buffers they
-// lie in: a message is valid until the reader's next call.
+// FileReader parses messages of a file, one at a time. It owns their buffers: a message is
+// valid until the reader's next call.
 type FileReader struct {
 	file   *File
 	parser *Parser

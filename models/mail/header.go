@@ -18,11 +18,11 @@ import (
 // entity holds what the header of a message or part says about its content.
 type entity struct {
 	typ      string
-	boundary string // of a multipart, else ""
+	boundary string // boundary of a multipart, else ""
 	encoding Encoding
-	attached bool // an attachment, whatever its type
+	attached bool // it is an attachment, whatever its type
 	name     string
-	fault    string // of the encoding
+	fault    string // why the encoding cannot be undone, or ""
 }
 
 // words decodes the encoded words of headers (RFC 2047) in every charset that
@@ -115,7 +115,7 @@ func (p *Parser) contentType(value string, e *entity) {
 		p.fault("a Content-Type of %d bytes", len(typ))
 		return
 	}
-	e.typ = clean(strings.Clone(typ)) // not a piece of a long field
+	e.typ = clean(strings.Clone(typ)) // a copy does not keep a long field in memory
 	if n := parameters["name"]; n != "" && e.name == "" {
 		e.name = fileName(p.decode("Content-Type", n))
 	}
@@ -131,7 +131,7 @@ func (p *Parser) contentType(value string, e *entity) {
 	}
 }
 
-// envelope sets the field of m that a header field is about, if there is one.
+// envelope sets the field of m that corresponds to a header field, if there is one.
 func (p *Parser) envelope(name, value string, m *Message) {
 	switch name {
 	case "date":
@@ -240,7 +240,7 @@ func fileName(name string) string {
 		_, size := utf8.DecodeLastRuneInString(stem)
 		stem = stem[:len(stem)-size]
 	}
-	return strings.Clone(stem + ext) // not a piece of a long field
+	return strings.Clone(stem + ext) // a copy does not keep a long field in memory
 }
 
 // extension divides a file's name.

@@ -108,8 +108,8 @@ func isEmpty(line []byte) bool {
 	return string(line) == "\n" || string(line) == "\r\n"
 }
 
-// readError returns err with the number of messages that were read whole: of
-// count messages, all but the last.
+// readError returns err, with the number of whole messages if the gzip data is damaged. Of
+// count messages, all but the last are whole.
 func readError(file string, err error, count int) error {
 	whole := fmt.Sprintf("%d whole messages before that", max(0, count-1))
 	switch {

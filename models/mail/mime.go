@@ -20,7 +20,7 @@ const (
 	maxBoundary  = 998    // bytes, which is the longest legal line
 	maxType      = 255    // bytes of a media type
 	maxFault     = 300    // bytes of one note of what could not be parsed
-	maxAddresses = 10_000 // of one field
+	maxAddresses = 10_000 // addresses of one field
 )
 
 // leaf is a part that has no parts.
@@ -41,8 +41,8 @@ type level struct {
 // the next is parsed. Its memory is bounded, whatever a message holds.
 type Parser struct {
 	lines   *bufio.Reader
-	header  []byte // of the entity whose header is being read
-	field   int    // offset of its last field
+	header  []byte // header that is being read, of the message or a part
+	field   int    // offset in header of its last field
 	skip    bool   // that field is too long, and is left out
 	levels  []level
 	leaves  []leaf
@@ -50,8 +50,8 @@ type Parser struct {
 	top     entity
 	headEnd int64 // offset after the message's header and its empty line
 	faults  []string
-	// names are those given to parts of this message. The number of a name is the
-	// first to try for another part of that name.
+	// names has the names that parts of this message have got. The value is the first number
+	// to try for another part of that name.
 	names map[string]int
 	undo  undoer
 }
@@ -69,8 +69,8 @@ func (p *Parser) fault(format string, args ...any) {
 	}
 }
 
-// Parse sets m to the message in raw. Any bytes are a message: an error is one of
-// reading raw. A message without a date gets the date arrived.
+// Parse sets m to the message in raw. A message without a date gets the date arrived. Any
+// bytes are a message, so Parse returns only errors of reading raw.
 func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 	p.header, p.skip, p.levels, p.leaves, p.current = p.header[:0], false, p.levels[:0], p.leaves[:0], nil
 	p.top, p.headEnd, p.faults = entity{}, -1, nil

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// What a reader holds of one message.
+// Bounds of what is decoded into memory, in encoded bytes of one message.
 const (
-	inMemory   = 256 << 10 // the largest part, in encoded bytes, that is decoded into memory
-	maxDecoded = 1 << 20   // encoded bytes of all parts that are decoded into memory
+	inMemory   = 256 << 10 // bytes of one part; a file's whole message up to this is read into memory
+	maxDecoded = 1 << 20   // bytes of all parts
 )
 
 // undoer undoes the encodings of a message's parts, and holds what is decoded into
@@ -19,26 +19,26 @@ const (
 // than one.
 type undoer struct {
 	ctx  context.Context // ends parsing; nil: nothing does
-	held []byte          // the parts in memory
-	room int             // for all that held may come to hold
+	held []byte          // decoded parts in memory
+	room int             // capacity that held needs at most
 	used int64           // encoded bytes of the parts in memory
 	from reader
-	part *decoded // what from reads, or nil
-	at   int64    // how far, in decoded bytes
+	part *decoded // the part that from reads, or nil
+	at   int64    // decoded bytes of part that from has read
 }
 
-// reset forgets the message before. The next one has size bytes.
+// reset forgets the previous message. The next one has size bytes.
 func (u *undoer) reset(size int64) {
 	u.held, u.used, u.part = u.held[:0], 0, nil
 	u.room = int(min(size, maxDecoded)) + 1
 }
 
-// undo returns the content of a part with its encoding undone. ErrBase64 if it
-// cannot be undone; other errors are those of reading.
+// undo returns the content of a part with its encoding undone. The error is ErrBase64 if that
+// is impossible. Other errors are those of reading.
 func (u *undoer) undo(encoded *io.SectionReader, e Encoding) (Content, error) {
 	d := &decoded{by: u, encoded: encoded, encoding: e}
 	u.restart(d)
-	u.part = nil // what follows reads to the end
+	u.part = nil // from is read to the end below
 	u.from.r = u.watched(u.from.r)
 	if size := encoded.Size(); size <= inMemory && u.used+size <= maxDecoded {
 		return u.hold(int(size))
@@ -48,8 +48,7 @@ func (u *undoer) undo(encoded *io.SectionReader, e Encoding) (Content, error) {
 	return d, err
 }
 
-// hold decodes a part of so many encoded bytes into memory. No encoding makes a part
-// longer.
+// hold decodes a part of size encoded bytes into memory. Decoded it is not longer.
 func (u *undoer) hold(size int) (Content, error) {
 	if cap(u.held) < u.room {
 		u.held = make([]byte, 0, u.room)

@@ -5,21 +5,21 @@ import (
 	"io"
 )
 
-// reset makes d decode what r holds.
+// reset makes d decode the bytes of r.
 func (d *reader) reset(r io.Reader, enc Encoding) {
 	d.r, d.err = r, nil
 	d.decoded.Reset()
 	d.dec.Reset(&d.decoded, enc)
 }
 
-// reader decodes what r holds a piece at a time. Its errors are those of r and of
+// reader decodes the bytes of r, a piece at a time. Its errors are those of r and of
 // [Decoder].
 type reader struct {
 	r       io.Reader
 	dec     Decoder
 	encoded [decodeBuffer]byte
-	decoded bytes.Buffer // not yet read
-	err     error        // what comes behind decoded
+	decoded bytes.Buffer // decoded and not yet read
+	err     error        // error to return after decoded
 }
 
 // Read implements io.Reader.

@@ -64,7 +64,7 @@ func unread(attachments []mail.Part) (n int) {
 	return n
 }
 
-// release empties the buffers that held a message of that size.
+// release empties the buffers after the delivery of a message of size bytes.
 func (m *mailbox) release(size int64) {
 	clear(m.files)
 	if size > models.KeepBuffer {

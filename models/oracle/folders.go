@@ -15,8 +15,8 @@ import (
 // user is what a models.Account refers to.
 type user struct{ id string }
 
-// folder is what a models.Folder refers to. Its id is its number, from 1 up in
-// order of creation; 1 is the inbox.
+// folder is what a models.Folder refers to. Its id is its number, which counts from 1 in the
+// order of creation. Folder 1 is the inbox.
 type folder struct {
 	userID, folderID string
 	number           uint32

@@ -1,6 +1,6 @@
-// Package oracle is Oracle's NoSQL email application (document 003): users,
-// their folders and their messages are nested tables, and everything of one
-// user lies on one shard, so that messages move and go atomically.
+// Package oracle is Oracle's NoSQL email application (document 003): users, their folders and
+// their messages are nested tables. All rows of one user are on one shard, so moves and
+// deletes are atomic.
 //
 // A message is one row, which includes the body. A page of an inbox reads 25 such
 // rows, and a move writes the row again. The application reads an inbox by arrival.
@@ -54,7 +54,7 @@ type statements struct {
 // The parts of the schema's batches, by position.
 const (
 	movePut, moveDelete = 0, 1
-	only                = 0 // of batches with one part
+	only                = 0 // the part of batches with one part
 )
 
 func (s *statements) byName() map[string]*drivers.Statement {
@@ -103,16 +103,16 @@ type mailbox struct {
 	models.NoRaw
 
 	key     key
-	text    []byte          // of the message being delivered: recipients and body
-	content []byte          // its attachments that are not in memory
-	sizes   []drivers.Value // name, size, name, size …
-	files   []drivers.Value // name, bytes, name, bytes …
+	text    []byte          // recipients and body of the message being delivered
+	content []byte          // copies of its attachments that are not in memory
+	sizes   []drivers.Value // its attachments: name, size, name, size …
+	files   []drivers.Value // its attachments: name, bytes, name, bytes …
 
 	read    bool // the flag in the row that was asked for
 	whole   []drivers.Value
 	yield   func(*models.Entry) error
 	entry   models.Entry
-	folder  *folder // of the entries
+	folder  *folder // the folder being listed
 	open    *models.Opened
 	w       io.Writer
 	written int64
@@ -124,9 +124,9 @@ type mailbox struct {
 
 var _ models.Holder = (*mailbox)(nil)
 
-// A handle holds a message's primary key below the user's: the bytes whose
-// hexadecimal is its messageId, createdDate in microseconds, and the number
-// that is its folderId. key is the first two, taken out of it.
+// A handle holds a message's primary key without the user's id: the messageId as 16 bytes,
+// createdDate in microseconds, and the number that is its folderId. key is the first two,
+// decoded.
 type key struct {
 	text    [32]byte // messageId
 	created int64
