@@ -8,8 +8,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// testAllocations shows on the engine that stores nothing that no operation of
-// the model allocates anything of its own.
+// testAllocations checks that no operation of the model allocates. It uses the null engine,
+// which stores nothing, so all allocations are the model's.
 func testAllocations(t *testing.T, m models.Model) {
 	const warm, runs = 100, 200
 	for _, op := range operations {

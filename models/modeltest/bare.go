@@ -13,8 +13,8 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// recorder notes the payload bytes of every row that is written, batch by
-// batch: what a bare loop has to write to do the same.
+// recorder notes the payload bytes of every row that is written, batch by batch. A bare loop
+// then writes as many.
 type recorder struct {
 	drivers.Session
 	on      bool
@@ -46,10 +46,10 @@ func (r *recorder) Batch(ctx context.Context, st drivers.Statement, parts []driv
 	return r.Session.Batch(ctx, st, parts)
 }
 
-// rowKey is the length of a bare key: a partition, and a place in it.
+// rowKey is the length in bytes of a bare loop's key: a partition, and a place in it.
 const rowKey = 24
 
-// bareLoop writes to Pebble alone, tuned as the embedded engine is.
+// bareLoop writes to Pebble directly, tuned as the embedded engine is.
 type bareLoop struct {
 	db   *bare.DB
 	rows uint64
@@ -62,7 +62,7 @@ func (l *bareLoop) deliver(b *testing.B, batches [][]int, payload []byte) {
 		batch := l.db.NewBatch()
 		for i, size := range rows {
 			l.rows++
-			// Each kind of row in a range of its own, ascending: as tables lie.
+			// Each kind of row has a range of its own and ascends in it, as in tables.
 			binary.BigEndian.PutUint64(key[:], uint64(i))
 			binary.BigEndian.PutUint64(key[16:], l.rows)
 			value := payload[:min(len(payload), max(0, size-rowKey))]
@@ -73,7 +73,7 @@ func (l *bareLoop) deliver(b *testing.B, batches [][]int, payload []byte) {
 	}
 }
 
-// settle waits until nothing is left to flush or compact, as the engine's own does.
+// settle waits until nothing is left to flush or compact, as the engine's Settle does.
 func (l *bareLoop) settle(b *testing.B) {
 	must(b, l.db.Flush())
 	for quiet := 0; quiet < 2; time.Sleep(10 * time.Millisecond) {
@@ -85,11 +85,10 @@ func (l *bareLoop) settle(b *testing.B) {
 	}
 }
 
-// benchVersusBare delivers messages of 8 KB through the model and writes the same
-// bytes in the same number of batches in a bare loop, in turn. Each pays for its
-// own flushes and compactions: its turn ends when they have. ratio is the model's
-// throughput as a share of the loop's; the target is 0.6, with -benchtime 40000x
-// or more, so that there is something to compact.
+// benchVersusBare delivers messages of 8 KB through the model and writes the same bytes in the
+// same number of batches in a bare loop, in turn. Each turn includes its flushes and
+// compactions. ratio is the model's throughput as a share of the loop's. The target is 0.6,
+// with -benchtime 40000x or more, so that there is something to compact.
 func (s Suite) benchVersusBare(b *testing.B) {
 	const round = 10_000 // deliveries before it is the other's turn: 80 MB
 	b.Run(s.Model.Name, func(b *testing.B) {
@@ -99,7 +98,7 @@ func (s Suite) benchVersusBare(b *testing.B) {
 			return rec
 		})
 		messages := mailOf(8<<10, 64)
-		for _, msg := range messages { // until what is made only once is made
+		for _, msg := range messages { // warm up: some things are made only once
 			x.deliver(msg)
 		}
 		rec.on = true

@@ -67,7 +67,7 @@ func must(b testing.TB, err error) {
 	}
 }
 
-// mailOf returns messages of about so many bytes; text compresses about 2:1.
+// mailOf returns n messages of about size bytes, whose text compresses about 2:1.
 func mailOf(size, n int) []*mail.Message {
 	words := strings.Fields("the message arrived late but nobody at the office had been waiting for it anyway 7f3a 91c2 e05b d4a8")
 	ms := make([]*mail.Message, n)
@@ -94,8 +94,8 @@ func (x *bench) deliver(m *mail.Message) models.Handle {
 	return x.handle[0]
 }
 
-// benchModel measures each operation on one worker: on the null engine the
-// model's own CPU and allocations, on the embedded engine all.
+// benchModel measures each operation on one worker. On the null engine it measures the model's
+// own CPU and allocations, on the embedded engine those of both.
 func (s Suite) benchModel(b *testing.B) {
 	for _, e := range []drivers.Engine{null.Engine(), pebble.Engine()} {
 		for _, op := range operations {
@@ -124,7 +124,8 @@ func (s Suite) benchModel(b *testing.B) {
 
 var opened models.Opened
 
-// operations are what is measured. needs says how many messages must be there.
+// operations are the operations that benchModel and testAllocations run. needs returns how
+// many messages n runs need.
 var operations = []struct {
 	name  string
 	needs func(n int) int
@@ -150,7 +151,7 @@ var operations = []struct {
 		if x.store.Capabilities().Discards { // nothing is kept, so nothing has moved
 			return x.mb.Move(context.Background(), x.folders[0], x.folders[1], hs[i%len(hs):i%len(hs)+1], x.handle[:])
 		}
-		// All go over one by one, and then back.
+		// All messages move to the other folder one by one, and then back.
 		from := i / len(hs) % 2
 		h := hs[i%len(hs) : i%len(hs)+1]
 		return x.mb.Move(context.Background(), x.folders[from], x.folders[1-from], h, h)
@@ -168,10 +169,10 @@ func none(int) int { return 0 }
 
 func discard(*models.Entry) error { return nil }
 
-// benchPageGrowth compares a page of 25 from a large folder with one from
-// a folder of 1,000: 1 KB bodies, compacted, warm. The large folder has 20,000
-// messages, or as many as MAILBENCH_LARGE_FOLDER says (the target, at most 1.5
-// times the cost, is for 1,000,000).
+// benchPageGrowth compares a page of 25 messages from a large folder with one from a folder of
+// 1,000. Messages have 1 KB, and the store is compacted and in cache. The large folder has
+// 20,000 messages, or as many as MAILBENCH_LARGE_FOLDER says. The target is at most 1.5 times
+// the cost, for 1,000,000 messages.
 func (s Suite) benchPageGrowth(b *testing.B) {
 	large := 20_000
 	if s := os.Getenv("MAILBENCH_LARGE_FOLDER"); s != "" {
@@ -182,14 +183,14 @@ func (s Suite) benchPageGrowth(b *testing.B) {
 	// Filled once: only the benchmark within is called again with a larger N.
 	small, big := filled(b, s.Model, 1000), filled(b, s.Model, large)
 	b.Run(s.Model.Name, func(b *testing.B) {
-		for range 200 { // both are in cache before either is timed
+		for range 200 { // until both are in cache
 			small.page()
 			big.page()
 		}
 		var took [2]time.Duration
 		b.ResetTimer()
 		for range b.N {
-			// In turn, so that what else the machine does hits both.
+			// They take turns, so that other load of the machine hits both.
 			for i, x := range []*bench{small, big} {
 				begin := time.Now()
 				x.page()

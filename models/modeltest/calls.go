@@ -14,8 +14,8 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// testCalls pins the store calls of every operation, and what every table holds
-// after them.
+// testCalls compares the store calls of every operation, and all tables after them, with
+// golden files.
 func testCalls(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{})
 	sc := newScript(f)
@@ -34,8 +34,8 @@ type script struct {
 	mb    models.Mailbox
 
 	ann, bob, cat *models.Account
-	in, work      *models.Folder  // ann's
-	hs            []models.Handle // of ann's inbox, newest first, once all is delivered
+	in, work      *models.Folder  // ann's inbox and Work
+	hs            []models.Handle // messages of ann's inbox after all deliveries, newest first
 }
 
 func newScript(f *fixture) *script {

@@ -20,7 +20,7 @@ func (diff *differential) learn(f *folder, got, ref models.Handle) message {
 	return message{f, got, ref}
 }
 
-// deliver returns the mail in each folder.
+// deliver delivers a message, and returns it as it is in each folder.
 func (diff *differential) deliver(m *mail.Message, to ...*folder) []message {
 	diff.t.Helper()
 	diff.clock.advance(diff.tick)
@@ -73,8 +73,8 @@ func bothHandles(ms []message) (got, ref []models.Handle) {
 // few is how many messages every engine must be able to change at once.
 const few = 20
 
-// tooMany reports whether an engine refused to change so many messages at once. It may
-// refuse; the reference then does not change them either.
+// tooMany reports whether an engine refused to change so many messages at once. An engine may
+// refuse more than few. The reference then does not change them either.
 func tooMany(err error, ms []message) bool {
 	return len(ms) > few && errors.Is(err, drivers.ErrTooLarge)
 }
@@ -104,7 +104,7 @@ func (diff *differential) move(from, to *folder, ms ...message) ([]message, erro
 	}
 	moved := make([]message, len(ms))
 	for i := range ms {
-		_, there := diff.handles[rh[i]] // as when another folder shows the message already
+		_, there := diff.handles[rh[i]] // the folder shows the message already
 		moved[i] = diff.learn(to, gh[i], rh[i])
 		if !there && from != to {
 			diff.newUID(moved[i])

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// start is when every rule begins: a whole second, well inside what every
-// engine's timestamps can hold.
+// start is the time at which every rule begins: a whole second, well inside the range of every
+// engine's timestamps.
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 // clock stands still until it is told to go on, so that a model and its

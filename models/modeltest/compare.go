@@ -12,8 +12,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// check compares everything: the accounts as Login returns them, their folders, the
-// numbers and pages of those, every byte of each message, and the audit.
+// check compares everything: the accounts as Login returns them, their folders with numbers
+// and pages, every byte of each message, and the audit.
 func (diff *differential) check() {
 	diff.t.Helper()
 	for _, a := range diff.accounts {
@@ -124,12 +124,12 @@ func (diff *differential) checkOrder(name string, entries []models.Entry, want [
 	}
 }
 
-// refOf returns the delivered message.
+// refOf returns the message that the reference has.
 func (diff *differential) refOf(m message) *refMail {
 	return diff.ref.lookup(m.ref).state.mail
 }
 
-// pages lists a folder in pages. It gives up after max entries.
+// pages lists a folder in pages. It returns an error after limit entries.
 func pages(ctx context.Context, mb models.Mailbox, f *models.Folder, page, limit int) ([]models.Entry, error) {
 	var es []models.Entry
 	var after models.Handle
@@ -231,8 +231,8 @@ func (diff *differential) checkMessage(m message) {
 	}
 }
 
-// checkAudit compares the audit with that of the reference: it finds no fault and
-// counts the same.
+// checkAudit compares the audit with that of the reference: it must find no fault and count
+// the same.
 func (diff *differential) checkAudit() models.Audit {
 	diff.t.Helper()
 	got, err := diff.got.Audit(diff.ctx)

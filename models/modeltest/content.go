@@ -14,8 +14,8 @@ func equalContent(got []byte, want mail.Content) error {
 	return w.done(int64(n), err)
 }
 
-// contentChecker is a writer that compares what it is given with what it
-// should be, holding neither.
+// contentChecker is a writer that compares the bytes written with the content wanted. It holds
+// neither in memory.
 type contentChecker struct {
 	want mail.Content
 	at   int64
@@ -41,7 +41,7 @@ func (w *contentChecker) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// done checks that all content has come and that the call has returned it as complete.
+// done checks that all content was written and that the call returned its size.
 func (w *contentChecker) done(n int64, err error) error {
 	switch {
 	case err != nil:

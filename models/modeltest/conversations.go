@@ -58,7 +58,7 @@ func entries(t *testing.T, list func(yield func(*models.Entry) error) error) []m
 	return es
 }
 
-// mails pairs what the reference listed with the model's handles.
+// mails pairs the entries that the reference listed with the model's handles.
 func (diff *differential) mails(f *folder, es []models.Entry) []message {
 	var ms []message
 	for _, e := range es {
@@ -74,7 +74,7 @@ func testSlice(t *testing.T, s *suite) {
 	f := a.folders[0]
 	var at []time.Time
 	for n := range 12 {
-		if n%3 != 2 { // two of each three in one instant
+		if n%3 != 2 { // two of each three messages have the same time
 			diff.clock.advance(time.Minute)
 		}
 		diff.deliver(sample(n).Message(), f)
@@ -114,7 +114,7 @@ func testSeenBy(t *testing.T, s *suite) {
 	}
 	g := diff.got.(models.Seer)
 	people := []string{"zoe@example.org", "bob@example.org", "yan@example.org", "amy@example.org", "cat@example.org"}
-	diff.tick = 0 // within one instant, too, order is kept
+	diff.tick = 0 // the order must be kept at equal times, too
 	for i, who := range people {
 		for j, m := range diff.live(f) {
 			if j == 2 || i < 3 && j == 1 {
@@ -150,7 +150,7 @@ func seenBy(t *testing.T, diff *differential, s models.Seer, f *models.Folder, h
 	return who
 }
 
-// testSharedFolder shares one folder among accounts: what one posts, all see.
+// testSharedFolder shares one folder among accounts. All see the messages of each.
 func testSharedFolder(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{})
 	mb := f.mailbox()

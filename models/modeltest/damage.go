@@ -27,18 +27,19 @@ type Row map[string]drivers.Value
 type Damage struct {
 	Name  string
 	Table string
-	Match func(Row) bool // which row, the first by its key; nil is any
+	Match func(Row) bool // whether to change a row; the first by key that matches is changed; nil: any
 	// The change: set columns, add to columns, or insert a copy with another key.
 	// If all are nil, the row is deleted.
 	Set    Row
 	Add    map[string]int64
 	Insert func(r Row, rows []Row)
 	Want   models.Audit
-	// Finds is what a check against the schema alone finds, each as findings says.
+	// Finds are the findings of a check against the schema alone, in the form of
+	// fixture.findings.
 	Finds []string
 }
 
-// Elsewhere is an id that nothing has.
+// Elsewhere is an id that no row has.
 var Elsewhere = [16]byte{0xde, 0xad, 0xbe, 0xef, 0, 0, 0x10, 0, 0x80, 1}
 
 // Is matches rows by the text in one column. A * matches any text.
@@ -49,13 +50,13 @@ func Is(column, text string) func(Row) bool {
 	}
 }
 
-// Moves makes a copy of a row whose key differs in one column.
+// Moves returns an Insert that copies a row and changes one column of its key.
 func Moves(column string, to drivers.Value) func(Row, []Row) {
 	return func(r Row, _ []Row) { r[column] = to }
 }
 
-// ToOther makes a copy of a row whose key has another row's value in one
-// column: of a row that has the same owner, if an owner column is named.
+// ToOther returns an Insert that copies a row and gives one column of its key another row's
+// value. If an owner column is named, both rows have the same owner.
 func ToOther(owner, column string) func(Row, []Row) {
 	return func(r Row, rows []Row) {
 		for _, x := range rows {
@@ -119,8 +120,8 @@ func (f *fixture) write(p *schemas.Pattern, r Row, values ...drivers.Value) {
 	}
 }
 
-// add changes a number of a row: a counter can only be added to, and nothing
-// but a counter on every engine.
+// add adds n to a number of a row. A counter has no other write, and on some engines only
+// counters can be added to.
 func (f *fixture) add(table *schemas.Table, r Row, column string, n int64) {
 	f.t.Helper()
 	c := table.Column(column)

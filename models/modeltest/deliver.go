@@ -35,7 +35,7 @@ func testDeliver(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testBytes delivers what mail may hold and compares every byte.
+// testBytes delivers all kinds of bytes that mail may hold, and compares each.
 func testBytes(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{}).differential()
 	in := diff.user(diff.at("ann"), "INBOX").folders[0]
@@ -73,7 +73,7 @@ func testBytes(t *testing.T, s *suite) {
 			diff.deliver(d.Message(), in)
 		}
 	}
-	// More than the 64 KB where some engines' short types end.
+	// Some engines' short types end at 64 KB.
 	big := sample(50)
 	big.Text = []byte(strings.Repeat("More than 64 KB of text. ", 4000))
 	big.Files = []File{{Name: "big.bin", Encoding: mail.Base64, Content: noise(100_000, 3)}}
@@ -100,9 +100,9 @@ func testChunkSeams(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testTooLarge delivers a body that is larger than the engine takes in one
-// value. Who keeps mail in chunks does not mind; who keeps a body in its row
-// says that it is too large, and no part of it is anywhere.
+// testTooLarge delivers a body that is larger than the engine takes in one value. A model that
+// keeps mail in chunks stores it. A model that keeps a body in its row returns ErrTooLarge,
+// and no part of the message is anywhere.
 func testTooLarge(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{})
 	c := f.store.Capabilities()
@@ -129,8 +129,8 @@ func testTooLarge(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testOddDates delivers dates that no clock shows: the Date header may say
-// anything. What a model sorts by must still give each its place.
+// testOddDates delivers messages with unlikely dates, since the Date header may say anything.
+// A model that sorts by it must still give each message its place.
 func testOddDates(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{}).differential()
 	in := diff.user(diff.at("ann"), "INBOX").folders[0]
@@ -141,7 +141,7 @@ func testOddDates(t *testing.T, s *suite) {
 	}
 	diff.check()
 	diff.checkFolder(in, 2)
-	// Past what a TimeUUID holds, order is lost; the mail is not.
+	// Outside the range of a TimeUUID, the order is lost. The message is not.
 	for i, date := range []time.Time{{}, time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)} {
 		d := sample(20 + i)
 		d.Date = date
@@ -175,7 +175,7 @@ func testOddNames(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testDuplicates delivers one message again and again: each is a message.
+// testDuplicates delivers one message several times. Each delivery is a message of its own.
 func testDuplicates(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{}).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")

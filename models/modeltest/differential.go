@@ -28,10 +28,10 @@ type differential struct {
 	ref   *reference
 
 	accounts []*account
-	handles  map[models.Handle]models.Handle // the reference's → the model's
+	handles  map[models.Handle]models.Handle // from the reference's to the model's
 	lastUID  map[*folder]uint64
-	// leftovers says that deliveries have failed halfway. They may have left
-	// unreferenced bodies, which an audit counts and which are not a fault.
+	// leftovers says that deliveries have failed halfway. They may have left unreferenced
+	// bodies. An audit counts those, but they are no fault.
 	leftovers bool
 	opened    models.Opened // reused, as callers do
 }
@@ -128,7 +128,7 @@ func (diff *differential) createUser(address string, folders ...string) (*accoun
 	return a, nil
 }
 
-// pair returns the account of both sides, folder by folder.
+// pair pairs the account of both sides, folder by folder.
 func (diff *differential) pair(got, ref *models.Account) *account {
 	diff.t.Helper()
 	if got.Address != ref.Address || len(got.Folders) != len(ref.Folders) {
@@ -166,7 +166,7 @@ func (diff *differential) createFolder(a *account, name string) (*folder, error)
 	return f, nil
 }
 
-// live returns what the reference has in a folder, newest first.
+// live returns the messages that the reference has in a folder, newest first.
 func (diff *differential) live(f *folder) []message {
 	diff.t.Helper()
 	var ms []message

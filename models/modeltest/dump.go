@@ -52,7 +52,8 @@ func (f *fixture) dumpRows(b *strings.Builder, table *schemas.Table, p *schemas.
 	}
 }
 
-// show writes a value for people: at most so many bytes of it.
+// show writes a value for people. Texts and blobs of more than 60 bytes become length and
+// digest.
 func show(v drivers.Value) string {
 	const most = 60
 	switch v.Kind() {

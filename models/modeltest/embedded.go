@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// openEmbedded opens an engine of its own for each test. What a crash of the
-// machine would lose is not what these tests are about.
+// openEmbedded opens an engine for one test. It does not survive a crash of the machine, which
+// these tests do not need.
 func openEmbedded(t testing.TB, s *schemas.Schema) drivers.Store {
 	t.Helper()
 	dir, err := os.MkdirTemp(t.TempDir(), "store")

@@ -10,8 +10,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// limitedEngine imitates another engine: the embedded engine with the limits of that
-// engine.
+// limitedEngine is the embedded engine with the limits of another engine.
 type limitedEngine struct {
 	name string
 	as   func(drivers.Store) drivers.Store
@@ -75,7 +74,7 @@ func countersOnly(p *schemas.Pattern) bool { return p.Kind == schemas.Add }
 
 func deletes(p *schemas.Pattern) bool { return p.Kind == schemas.Delete }
 
-// mixed reports whether some parts of a batch are of a sort, and some are not.
+// mixed reports whether sort is true for some parts of a batch but not for all.
 func mixed(batch *schemas.Pattern, sort func(*schemas.Pattern) bool) bool {
 	for _, part := range batch.Parts[1:] {
 		if sort(part.Pattern) != sort(batch.Parts[0].Pattern) {
@@ -105,7 +104,7 @@ func (s *limitedStore) Prepare(ctx context.Context, p *schemas.Pattern) (drivers
 		return nil, fmt.Errorf("pattern %s: %s: %w", p.Name, why, drivers.ErrUnsupported)
 	}
 	if p.Index != nil {
-		p = p.Fallback // as if an index answered
+		p = p.Fallback // it gives the answer of an index
 	}
 	return s.Store.Prepare(ctx, p)
 }
@@ -141,7 +140,7 @@ func (s *limitedSession) Write(ctx context.Context, st drivers.Statement,
 	return s.Session.Write(ctx, st, args)
 }
 
-// Batch implements drivers.Session. Without atomicity its parts go one by one.
+// Batch implements drivers.Session. Without atomicity it writes its parts one by one.
 func (s *limitedSession) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
 	p, total, several := st.Pattern(), int64(0), false
 	for i := range parts {
@@ -168,7 +167,7 @@ func (s *limitedSession) Batch(ctx context.Context, st drivers.Statement, parts 
 	return nil
 }
 
-// fits checks the size of a row's cells, and of all that is written to it.
+// fits checks the size of a row's cells, and the size of all its values together.
 func (s *limitedSession) fits(p *schemas.Pattern, args []drivers.Value) error {
 	if s.caps.Engine == "cassandra" && p.Table != nil && len(p.Table.Partition) == 1 && len(p.By) > 0 && p.Index == nil &&
 		args[0].Size() == 0 && (args[0].Kind() == schemas.Text || args[0].Kind() == schemas.Blob) {

@@ -43,7 +43,7 @@ func breakContent(m *mail.Message, hit func() error) *mail.Message {
 	return &c
 }
 
-// testDeliveryFails delivers a message that cannot be read to its end. It is then nowhere.
+// testDeliveryFails delivers a message that cannot be read to its end. No folder may show it.
 func testDeliveryFails(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
 	a, b := diff.user(diff.at("ann"), "INBOX"), diff.user(diff.at("bob"), "INBOX")
@@ -131,7 +131,7 @@ func testCancelled(t *testing.T, s *suite) {
 	diff.leftovers = true
 	diff.check()
 
-	// Cancelled while the message is read: all of it is there, or nothing.
+	// If the call is cancelled while the message is read, all of it is there, or nothing.
 	midway, cancel := context.WithCancel(diff.ctx)
 	broken := breakContent(d.Message(), func() error { cancel(); return nil })
 	if err := diff.got.Deliver(midway, broken, []*models.Folder{in.got}, one); err == nil {
@@ -146,8 +146,8 @@ func testCancelled(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testStopEarly returns errors from yields and writers. Each call ends and returns the
-// error; that of a yield is wrapped.
+// testStopEarly returns errors from yields and writers. Each call must end and return the
+// error, wrapped if it is from a yield.
 func testStopEarly(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")

@@ -47,8 +47,8 @@ func testAccounts(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testNeighbours gives accounts and folders names that begin alike, empties
-// them one by one and looks at all the others.
+// testNeighbours gives accounts and folders names that begin alike. It empties them one by one
+// and checks all the others.
 func testNeighbours(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{}).differential()
 	ann := diff.at("ann")
@@ -111,8 +111,8 @@ func testPages(t *testing.T, s *suite) {
 	}
 }
 
-// testPagesWhileDelivering reads page after page while mail keeps coming in:
-// what was there at the start comes once, in order.
+// testPagesWhileDelivering reads page after page while mail is delivered. Messages that were
+// there at the start must come once, in order.
 func testPagesWhileDelivering(t *testing.T, s *suite) {
 	for _, overflow := range s.Traits.overflows(7) {
 		diff := s.start(t, models.Options{OverflowAfter: overflow}).differential()
@@ -150,7 +150,7 @@ func testPagesWhileDelivering(t *testing.T, s *suite) {
 	}
 }
 
-// checkPages checks that what was there before came once, in order.
+// checkPages checks that the messages of before came once, in order.
 func checkPages(t *testing.T, seen []models.Handle, before []message) {
 	t.Helper()
 	sorted := slices.SortedFunc(slices.Values(seen), func(a, b models.Handle) int { return slices.Compare(a[:], b[:]) })
@@ -168,7 +168,7 @@ func checkPages(t *testing.T, seen []models.Handle, before []message) {
 	}
 }
 
-// testPageAfterGone goes on from a message that is no longer there.
+// testPageAfterGone lists pages after a message that is no longer there.
 func testPageAfterGone(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{OverflowAfter: 7}).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")

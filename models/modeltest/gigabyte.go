@@ -10,7 +10,8 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// gigabyte is content that is made where it is read. No mail system takes as much.
+// gigabyte is content of 1 GiB that is generated when it is read. No mail system accepts so
+// much.
 type gigabyte struct{}
 
 // Size implements mail.Content.
@@ -31,8 +32,8 @@ func (g gigabyte) ReadAt(p []byte, off int64) (int, error) {
 	return int(n), nil
 }
 
-// testGigabyte delivers a body, and then an attachment, of a gigabyte. Who keeps it in chunks
-// streams it. Who keeps it in a row says that it is too large, without reading it.
+// testGigabyte delivers a body, and then an attachment, of a gigabyte. A model that keeps it in
+// chunks streams it. A model that keeps it in a row returns ErrTooLarge without reading it.
 func testGigabyte(t *testing.T, s *suite) {
 	for _, attached := range []bool{false, true} {
 		f := s.start(t, models.Options{})
@@ -51,7 +52,7 @@ func testGigabyte(t *testing.T, s *suite) {
 		}
 		refuses := s.Traits.WholeRows || s.Traits.KeepsBodies && !attached
 		if attached && !refuses && !s.Traits.KeepsBodies {
-			continue // the raw message is what it keeps
+			continue // the model keeps the raw message, which the body has tested
 		}
 		h.base = liveHeap()
 		h.peak = h.base

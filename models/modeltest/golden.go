@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update-contract", false, "rewrite the golden files of testdata/contract")
 
-// compare compares text with a golden file. What differs is written beside it.
+// compare compares text with a golden file. If they differ, it writes the text beside the file.
 func (s *suite) compare(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join(s.golden, "testdata", "contract", name)

@@ -22,14 +22,14 @@ var (
 	errRefused = errors.New("the engine refused it")
 )
 
-// interrupted is a session whose process is killed after some writes, so that later
-// writes never happen. Instead it may refuse one write. Each part of a batch that is
-// not atomic is a write.
+// interrupted is a session that acts as if its process were killed after some writes: later
+// writes never happen. If refuses is set, it refuses one write instead. Each part of a batch
+// that is not atomic counts as a write.
 type interrupted struct {
 	drivers.Session
-	after   int // writes; negative is never
+	after   int // number of writes before the kill; negative: never
 	refuses bool
-	made    []string
+	made    []string // patterns of the writes so far
 }
 
 func (k *interrupted) write(p *schemas.Pattern, make func() error) error {
@@ -82,15 +82,15 @@ func (k *interrupted) Batch(ctx context.Context, st drivers.Statement, parts []d
 	return nil
 }
 
-// victim is the data of a killed operation: three messages in the inboxes of ann and
-// bob.
+// victim is the data on which an operation is killed: three messages in the inboxes of ann
+// and bob.
 type victim struct {
 	*fixture
 	mb        models.Mailbox
 	ann, bob  *models.Account
-	in, work  *models.Folder  // ann's
-	hs        []models.Handle // of in
-	operating models.Mailbox  // on the session that is killed
+	in, work  *models.Folder  // ann's inbox and Work
+	hs        []models.Handle // messages of in
+	operating models.Mailbox  // mailbox on the session that is killed
 }
 
 func (v *victim) must(err error) {
@@ -199,8 +199,8 @@ func (op interruption) several() bool {
 type outcome struct {
 	view  []string
 	audit models.Audit
-	made  []string // writes
-	err   error    // of the operation
+	made  []string // patterns of the writes
+	err   error    // the operation's error
 }
 
 // interrupt runs an operation and kills it after some writes, or refuses the next
@@ -282,11 +282,11 @@ func wrong(a, before models.Audit) string {
 	return strings.Join(words, ", ")
 }
 
-// testInterrupted kills every operation after each of its writes, on the embedded
-// engine and on the limited ones. A golden file pins the faults that the audit then
-// counts. They are those that the package comment of the model explains. Users who
-// take no part in the operation see no difference. If the audit finds no fault, the
-// operation is complete or has changed nothing.
+// testInterrupted kills every operation after each of its writes, on the embedded engine and
+// on the limited ones. A golden file has the faults that the audit then counts. The package
+// comment of the model explains them. Users who take no part in the operation must see no
+// difference. If the audit finds no fault, the operation must be complete or have changed
+// nothing.
 func testInterrupted(t *testing.T, s Suite) {
 	embedded := limitedEngine{"embedded", func(st drivers.Store) drivers.Store { return st }}
 	for _, e := range append(limitedEngines(), embedded) {
@@ -315,7 +315,7 @@ func killEverywhere(t *testing.T, s *suite, op interruption, out io.Writer) {
 	before, after := interrupt(t, s, op, 0, false), interrupt(t, s, op, -1, false)
 	fmt.Fprintf(out, "%s: %d writes\n", op.name, len(after.made))
 	for n := range after.made {
-		if n == 0 || after.made[n] != after.made[n-1] { // one of several puts is like the next
+		if n == 0 || after.made[n] != after.made[n-1] { // of several equal writes, one is enough
 			refuse(t, s, op, n, before, after)
 		}
 		if n == 0 {

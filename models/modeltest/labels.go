@@ -32,13 +32,13 @@ func testLabels(t *testing.T, s *suite) {
 	diff.label(labelled[2], todo, true)
 	diff.check()
 
-	// Flags, moves and deletes of what several folders show.
+	// Several folders show the messages that are flagged, moved and deleted here.
 	diff.flag(labelled[0], models.Seen, true)
 	diff.flag(ms[1], models.Seen, false)
 	diff.check()
 	diff.move(work, todo, labelled[0])
 	diff.check()
-	diff.move(work, in, labelled[3]) // where it is already
+	diff.move(work, in, labelled[3]) // it is there already
 	diff.check()
 	diff.delete(work, labelled[1])
 	diff.check()
@@ -98,8 +98,8 @@ func testPurge(t *testing.T, s *suite) {
 	diff.purge(a, diff.clock.now().Add(time.Hour))
 	diff.check()
 
-	// To and fro in one instant; then the sample of the document, where one
-	// message is in the purge index twice.
+	// Delete and restore several times at the same time of the clock. Then one message is in
+	// the purge index twice, as in the document's sample.
 	diff.tick = 0
 	m := ms[7]
 	for range 3 {
@@ -116,7 +116,7 @@ func testPurge(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testRecount puts every counter wrong, sees the audit count that, and counts anew.
+// testRecount makes every counter wrong, checks that the audit counts the drift, and recounts.
 func testRecount(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{})
 	diff := f.differential()

@@ -12,8 +12,8 @@ import (
 	"github.com/mailbench/mailbench/drivers/launch/live"
 )
 
-// RunLive runs the rules that a real engine can break on each engine that is reached
-// over the network, in a namespace of its own. Tests that call it have Live in their
+// RunLive runs, on each engine that is reached over the network, the rules that a real engine
+// can break. Each engine has a namespace for it. Tests that call RunLive have Live in their
 // names.
 func (s Suite) RunLive(t *testing.T) {
 	s.complete(t)
@@ -26,15 +26,16 @@ func (s Suite) RunLive(t *testing.T) {
 			})
 			shared := s.onShared(t, st)
 			t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, shared) })
-			t.Parallel() // the engines at once, now that no heap is measured
+			t.Parallel() // engines run at once from here on, since no heap is measured any more
 			shared.run(t, rulesOn(onEngines))
 			shared.runDamages(t)
 		})
 	}
 }
 
-// findable returns one damage for each list of findings that a check against the
-// schema gives. Audits are the same on all engines; how rows are read is not.
+// findable returns one damage for each distinct list of findings of a check against the
+// schema. More would show nothing new: engines differ in how they read rows, but audits do not
+// depend on the engine.
 func findable(all []Damage) []Damage {
 	var some []Damage
 	for _, d := range all {
@@ -46,7 +47,7 @@ func findable(all []Damage) []Damage {
 	return some
 }
 
-// remote are the engines that are reached over the network.
+// remote returns the engines that are reached over the network.
 func remote() []drivers.Engine {
 	return slices.DeleteFunc(engines.All(), func(e drivers.Engine) bool { return !e.Remote })
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// bigAttachment gives a message of 25 MB in base64, the largest that mail systems
-// commonly accept.
+// bigAttachment is the size in bytes of an attachment that makes a message of 25 MB in base64,
+// the largest that mail systems commonly accept.
 const bigAttachment = 18 << 20
 
-// heapBound is how much heap such a message may use while it is delivered or read: a
-// few chunks, but not the whole message. If the model stores it in one row, the client
-// holds the message and an encoded copy.
+// heapBound is how many bytes of heap such a message may use while it is delivered or read: a
+// few chunks, but not the whole message. If the model stores it in one row, the client holds
+// the message and an encoded copy.
 func (s *suite) heapBound() int64 {
 	if s.Traits.WholeRows {
 		return 64 << 20
@@ -26,15 +26,15 @@ func (s *suite) heapBound() int64 {
 	return 8 << 20
 }
 
-// heap watches how much live heap there is beyond what there was at first. It
-// collects before it measures, so garbage does not count.
+// heap watches how much the live heap has grown since its beginning. It runs the garbage
+// collector before it measures, so garbage does not count.
 type heap struct {
 	base, peak uint64
 	every      int64 // bytes between two measurements
-	bytes      int64 // passed since the last one
+	bytes      int64 // bytes passed since the last measurement
 }
 
-// measureEvery is how often what is passed is measured.
+// measureEvery is the usual number of bytes between two measurements of the heap.
 const measureEvery = 4 << 20
 
 func liveHeap() uint64 {
@@ -49,7 +49,7 @@ func newHeap() *heap {
 	return &heap{base: b, peak: b, every: measureEvery}
 }
 
-// passed measures once in a while.
+// passed notes that n bytes have passed, and measures the heap after every h.every bytes.
 func (h *heap) passed(n int) {
 	if h.bytes += int64(n); h.bytes >= h.every {
 		h.bytes = 0
@@ -151,9 +151,9 @@ func testBoundedMemory(t *testing.T, s *suite) {
 	})
 }
 
-// leastHeap measures a call up to three times, on mailboxes that have no buffers
-// yet. The least counts, so one that is within the bound is enough: what an
-// engine in this process reads into its cache comes on top the first time.
+// leastHeap measures a call up to three times, on mailboxes that have no buffers yet. The
+// least heap counts, so one call within the bound is enough: the first call also fills the
+// cache of an engine in this process.
 func leastHeap(t *testing.T, f *fixture, what string, call func(mb models.Mailbox, h *heap)) {
 	t.Helper()
 	least := int64(1 << 62)
@@ -168,7 +168,8 @@ func leastHeap(t *testing.T, f *fixture, what string, call func(mb models.Mailbo
 	f.checkHeap(t, what, least)
 }
 
-// testDeliveryHeap delivers to an engine that is spared the bodies.
+// testDeliveryHeap measures the heap of a delivery, without the engine's: a thinSession passes
+// no large values on.
 func testDeliveryHeap(t *testing.T, s *suite, m *mail.Message) {
 	f := s.start(t, models.Options{})
 	h := &heap{every: measureEvery}

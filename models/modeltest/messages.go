@@ -36,7 +36,7 @@ type File struct {
 // boundary occurs in no content that the suite makes.
 const boundary = "=_modeltest_7f3a91"
 
-// Message writes the draft out.
+// Message returns the message, with its raw bytes.
 func (d Draft) Message() *mail.Message {
 	m := &mail.Message{
 		Date:      d.Date,
@@ -92,7 +92,7 @@ func addresses(as ...mail.Address) string {
 	return b.String()
 }
 
-// rawWriter writes a message and remembers where its parts lie.
+// rawWriter writes a raw message, and returns where its parts are.
 type rawWriter struct {
 	buf bytes.Buffer
 	eol string
@@ -147,7 +147,7 @@ func (w *rawWriter) encode(f File) {
 	}
 }
 
-// unparsable is mail of which nothing could be read: its body is all of it.
+// unparsable returns a message that could not be parsed: all of it is its body.
 func unparsable(date time.Time, raw []byte) *mail.Message {
 	return &mail.Message{
 		Date:      date,

@@ -55,7 +55,8 @@ func testMove(t *testing.T, s *suite) {
 	diff.move(in, archive, ms[5:]...)
 	diff.check()
 
-	// A move to where it is leaves it there; the newest stays so in every order.
+	// A move to the same folder leaves the message there. The newest stays the newest in every
+	// order.
 	moved, _ = diff.move(archive, archive, diff.live(archive)[0])
 	diff.checkMessage(moved[0])
 	if st, err := diff.got.Stats(diff.ctx, archive.got); err != nil || st.Known.Has(models.KnowMessages) &&
@@ -108,7 +109,7 @@ func testDelete(t *testing.T, s *suite) {
 	diff.delete(in, ms[1:5]...)
 	diff.check()
 
-	// Named twice in one call it goes once, or the call finds it missing.
+	// A message named twice in one call is deleted once, or the call returns ErrNotFound.
 	err := diff.got.Delete(diff.ctx, in.got, []models.Handle{ms[5].got, ms[5].got})
 	switch {
 	case err == nil:
@@ -127,8 +128,8 @@ func testDelete(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testMany has more messages than any model takes from its store at a time. A server that
-// takes batches of any size shows nothing new with so many: it has half as many.
+// testMany has more messages than any model takes from its store at a time. On a server that
+// takes batches of any size, half as many are enough.
 func testMany(t *testing.T, s *suite) {
 	many := 270
 	f := s.start(t, models.Options{})
@@ -224,7 +225,7 @@ func callsWith(diff *differential, in, to *folder, h models.Handle) map[string]e
 	return errs
 }
 
-// testClockStandsStill does everything in one instant.
+// testClockStandsStill runs all operations at the same time of the clock.
 func testClockStandsStill(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{OverflowAfter: 7}).differential()
 	diff.tick = 0
@@ -242,8 +243,8 @@ func testClockStandsStill(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testClockGoesBack sets the clock back before each delivery: whatever the
-// order is made of, every message has one place in it.
+// testClockGoesBack often sets the clock back before a delivery. Every message must still have
+// one place in the order.
 func testClockGoesBack(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{OverflowAfter: 5}).differential()
 	in := diff.user(diff.at("ann"), "INBOX").folders[0]
@@ -257,7 +258,7 @@ func testClockGoesBack(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testBindAgain works through two processes in turn.
+// testBindAgain binds the model twice, as two processes would, and uses both in turn.
 func testBindAgain(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{OverflowAfter: 5})
 	diff := f.differential()

@@ -10,8 +10,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// noting runs the rules that apply to the model, and fails the test if a pattern is run
-// by none of those that are run on real engines.
+// noting runs the rules that apply to the model. It fails the test if rules run a pattern that
+// no rule for real engines runs.
 func (s *suite) noting(t *testing.T, rules []rule) {
 	var n noted
 	offered := s.offered(t, rules)
@@ -22,7 +22,7 @@ func (s *suite) noting(t *testing.T, rules []rule) {
 			r.check(t, &noting)
 		})
 	}
-	t.Cleanup(func() { // after those that run side by side
+	t.Cleanup(func() { // after parallel rules
 		if n.rules < len(offered) || t.Failed() {
 			return // -run has left some out
 		}
@@ -34,15 +34,15 @@ func (s *suite) noting(t *testing.T, rules []rule) {
 	})
 }
 
-// noted is which patterns were run by the rules for real engines (onEngines), and by the
-// others (inProcess).
+// noted has the patterns that the rules for real engines have run (onEngines), and those that
+// the others have run (inProcess).
 type noted struct {
 	mu    sync.Mutex
-	rules int // how many began
+	rules int // number of rules that began
 	run   [2]map[string]bool
 }
 
-// by returns an opener of stores whose sessions note what is run.
+// by returns an opener of stores whose sessions note which patterns are run.
 func (n *noted) by(w where, open opener) opener {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -6,9 +6,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Patterns checks that a model asks for every pattern that its schema
-// declares, and for no other. What is a part of a batch or a fallback is run
-// by what declares it.
+// Patterns checks that a model asks for every pattern that its schema declares, and for no
+// other. Asking for a pattern covers its parts and its fallback.
 func Patterns(t testing.TB, s *schemas.Schema, asked []string) {
 	t.Helper()
 	reached := map[string]bool{}

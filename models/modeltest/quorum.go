@@ -13,13 +13,12 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// RunQuorum runs the rules about several nodes on three, with as many replicas, at
-// quorum: numbers, counters and moves of workers that use different nodes. What is
-// delivered last is read from all three at once. Tests that call it have Quorum in
-// their names.
+// RunQuorum runs the rules about several nodes on a cluster of three, with three replicas, at
+// quorum: numbers, counters and moves of workers that use different nodes. At the end it reads
+// new messages from all three replicas at once. Tests that call it have Quorum in their names.
 func (s Suite) RunQuorum(t *testing.T) {
 	s.complete(t)
-	// Tables are made quickly; what that costs, none of these nodes lives to see.
+	// It makes tables faster. They would not survive a crash, but these nodes need not.
 	t.Setenv("JAVA_TOOL_OPTIONS", "-Dcassandra.test.flush_local_schema_changes=false")
 	cluster := live.Cassandra3(t)
 	o := drivers.Options{
@@ -34,7 +33,7 @@ func (s Suite) RunQuorum(t *testing.T) {
 	shared.run(t, rulesOn(onNodes))
 	shared.checkReplicas(t, o)
 	filled := fill(shared.start(t, models.Options{ChunkSize: 1000, OverflowAfter: 5}))
-	o.Settings["consistency"] = "ALL" // an answer takes every replica
+	o.Settings["consistency"] = "ALL" // every replica must answer
 	every, err := cassandra.Engine().Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +42,7 @@ func (s Suite) RunQuorum(t *testing.T) {
 	checkAgain(t, shared, every, filled)
 }
 
-// checkReplicas asks the cluster itself how often it keeps what the model stores.
+// checkReplicas asks the cluster how many replicas the model's keyspace has.
 func (s *suite) checkReplicas(t *testing.T, o drivers.Options) {
 	t.Helper()
 	schema, err := s.Model.Schema()
@@ -72,7 +71,7 @@ func (s *suite) checkReplicas(t *testing.T, o drivers.Options) {
 	}
 }
 
-// fill does a little of everything that every model can do.
+// fill delivers, flags, moves and deletes some messages.
 func fill(f *fixture) *differential {
 	diff := f.differential()
 	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
@@ -88,7 +87,7 @@ func fill(f *fixture) *differential {
 	return diff
 }
 
-// checkAgain compares all that a differential knows with what another store finds.
+// checkAgain compares a differential's reference with the model on another store.
 func checkAgain(t *testing.T, s *suite, st drivers.Store, diff *differential) {
 	t.Helper()
 	schema, err := s.Model.Schema()

@@ -14,9 +14,8 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// How much of randomness an ordinary run takes: sequences, operations in each
-// on average, and time to make a failing one shorter. The flags of rapid
-// (-rapid.checks and so on) say otherwise.
+// randomDefaults are the values of rapid's flags unless the command line sets them: number of
+// sequences, mean number of operations in each, and time to shorten a failing one.
 var randomDefaults = map[string]string{
 	"rapid.checks":     "12",
 	"rapid.steps":      "25",
@@ -24,7 +23,7 @@ var randomDefaults = map[string]string{
 	"rapid.nofailfile": "true", // the seed is printed, and is enough
 }
 
-// sharedSequences are how many sequences are run on a shared store.
+// sharedSequences is how many sequences run on a shared store.
 const sharedSequences = 4
 
 var boundRandom = sync.OnceFunc(func() {
@@ -37,9 +36,9 @@ var boundRandom = sync.OnceFunc(func() {
 	}
 })
 
-// testRandom runs random sequences of everything the model can do against the
-// reference. Chunks and overflow labels are small, so that their seams are hit.
-// All sequences use the same tables, each with accounts of its own.
+// testRandom runs random sequences of all operations on the model and the reference. Chunks
+// and overflow labels are small, so that operations often cross their boundaries. All
+// sequences use the same tables, each with accounts of its own.
 func testRandom(t *testing.T, s *suite) {
 	boundRandom()
 	f := s.start(t, models.Options{ChunkSize: 512, OverflowAfter: 4})
@@ -63,11 +62,11 @@ func testRandom(t *testing.T, s *suite) {
 // machine is the state of one random sequence.
 type machine struct {
 	*differential
-	n     int // messages made
+	n     int // number of messages delivered
 	stale []message
 }
 
-// actions are what a sequence is made of.
+// actions returns the actions of a sequence.
 func (m *machine) actions() map[string]func(*rapid.T) {
 	as := map[string]func(*rapid.T){
 		"deliver": m.randomDeliver,
@@ -112,8 +111,8 @@ func (m *machine) drawAccount(t *rapid.T) *account {
 	return m.accounts[rapid.IntRange(0, len(m.accounts)-1).Draw(t, "account")]
 }
 
-// drawMails picks up to limit messages of one folder, or none where every
-// folder is empty.
+// drawMails picks up to limit messages of one folder. It returns none if every folder is
+// empty.
 func (m *machine) drawMails(t *rapid.T, limit int) (*folder, []message) {
 	m.t = t
 	var full []*folder

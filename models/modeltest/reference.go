@@ -24,22 +24,22 @@ const (
 // Traits are the properties of a model that its document states and no method tells.
 type Traits struct {
 	Order Order
-	// OneMessage: a message that several folders show is one. They share its
-	// flags, and Delete takes it out of all of them.
+	// OneMessage: several folders can show one message. They share its flags, and Delete
+	// removes it from all of them.
 	OneMessage bool
-	// KeepsBodies: a delivery is one email, whatever folders show it. A folder
-	// shows it once; what none shows any more stays, and is counted.
+	// KeepsBodies: a delivery is one email, whatever folders show it. A folder shows it once.
+	// An email that no folder shows any more stays, and the audit counts it.
 	KeepsBodies bool
-	// WholeRows: a message lies in one row with its attachments, which the
-	// client holds while it is written.
+	// WholeRows: a message is one row with its attachments, which the client holds while it
+	// writes the row.
 	WholeRows bool
-	// Overflows: a folder goes on in another partition, as models.Options.OverflowAfter
-	// says.
+	// Overflows: a large folder continues in another partition, as
+	// models.Options.OverflowAfter says.
 	Overflows bool
 }
 
-// overflows are the values of models.Options.OverflowAfter for which a rule is run: the
-// model's own, and n where that makes a difference.
+// overflows are the values of models.Options.OverflowAfter with which a rule runs: the model's
+// default, and n if that makes a difference.
 func (tr Traits) overflows(n int) []int {
 	if tr.Overflows {
 		return []int{0, n}
@@ -55,9 +55,9 @@ type reference struct {
 	mu       sync.Mutex // held by every method: one reference serves all workers
 	accounts []*refAccount
 	mails    []*refMail
-	all      []*refEntry // also those no longer in a folder
-	last     uint64      // of the numbers given to states and entries
-	posts    bool        // it is offered as a models.Poster
+	all      []*refEntry // all entries, also those no longer in a folder
+	last     uint64      // last number given to a state or an entry
+	posts    bool        // it is used as a models.Poster
 }
 
 type refAccount struct {
@@ -70,7 +70,7 @@ type refAccount struct {
 type refFolder struct {
 	name    string
 	entries []*refEntry
-	uid     uint64 // the last one given
+	uid     uint64 // last UID given
 }
 
 // refEntry is a message in a folder. Handles are never used twice.
@@ -80,8 +80,8 @@ type refEntry struct {
 	state  *refState
 }
 
-// refState is what is kept beside the message: once for each entry, or shared
-// by all entries of one message.
+// refState has the flags and viewers of a message: of one entry, or of all entries of the
+// message.
 type refState struct {
 	mail   *refMail
 	number uint64 // in order of delivery
@@ -144,8 +144,8 @@ func (r *reference) findAll(f *models.Folder, hs []models.Handle) ([]*refEntry, 
 	return es, nil
 }
 
-// put adds an entry to a folder. In a folder that shows the message already
-// nothing changes where a message is one.
+// put adds an entry to a folder. If the folder shows the same message already, put returns
+// that entry.
 func (r *reference) put(f *refFolder, st *refState) *refEntry {
 	if e := f.entry(st); e != nil {
 		return e

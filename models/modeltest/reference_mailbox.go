@@ -145,7 +145,7 @@ func (r *reference) List(ctx context.Context, f *models.Folder, after models.Han
 	}
 	es := r.sorted(r.folder(f))
 	if !after.IsZero() {
-		// The message named may be gone, its place in the order is not.
+		// The message after may be gone, but it still has a place in the order.
 		gone := r.entryOf(after)
 		es = slices.DeleteFunc(es, func(e *refEntry) bool { return e == gone || r.compare(e, gone) <= 0 })
 	}

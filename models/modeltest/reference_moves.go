@@ -123,8 +123,7 @@ func (r *reference) UID(h models.Handle) uint64 {
 	return r.entryOf(h).uid
 }
 
-// entryOf finds an entry wherever it is, or was: Move, Delete and the rest
-// only take it out of its folder.
+// entryOf finds an entry, even if it has left its folder.
 func (r *reference) entryOf(h models.Handle) *refEntry {
 	for _, e := range r.all {
 		if e.handle() == h {

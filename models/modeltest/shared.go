@@ -8,9 +8,9 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// onShared is the suite over one store, for an engine on which tables take long
-// to make. Its rules take turns, and each begins with tables that were emptied;
-// suites of several models may run at once.
+// onShared is the suite over one store, for an engine on which tables take long to make. Its
+// rules run one after another, and each begins with empty tables. Suites of several models may
+// run at once.
 func (s Suite) onShared(t *testing.T, st drivers.Store) *suite {
 	t.Helper()
 	schema, err := s.Model.Schema()
@@ -20,7 +20,7 @@ func (s Suite) onShared(t *testing.T, st drivers.Store) *suite {
 	if err := st.Apply(t.Context(), schema); err != nil {
 		t.Fatalf("apply schema %s: %v", schema.Name, err)
 	}
-	s.Model.Schema = func() (*schemas.Schema, error) { return schema, nil } // the one that was applied
+	s.Model.Schema = func() (*schemas.Schema, error) { return schema, nil } // the schema that was applied
 	on := s.on(func(t testing.TB, s *schemas.Schema) drivers.Store {
 		if err := drivertest.Empty(t.Context(), st, s); err != nil {
 			t.Fatal(err)

@@ -86,7 +86,7 @@ type opener func(t testing.TB, s *schemas.Schema) drivers.Store
 // on is the suite over the stores of one engine.
 func (s Suite) on(open opener) *suite { return &suite{Suite: s, open: open} }
 
-// A rule is one subtest. Offered is nil if the rule is about every model.
+// rule is one subtest. offered is nil if the rule applies to every model.
 type rule struct {
 	name    string
 	where   where
@@ -99,14 +99,14 @@ type rule struct {
 type where int
 
 const (
-	// inProcess: the rule is about the model's own logic. The calls that it makes are
-	// those of other rules, so a real engine shows nothing new.
+	// inProcess: the rule is about the model's own logic. It makes the same calls as other
+	// rules, so a real engine shows nothing new.
 	inProcess where = iota
-	// onEngines: also on each real engine, which can break the rule by its types, order,
-	// time stamps, limits, deletes or conditions. Together these rules run every
-	// pattern that any rule runs; Run checks that.
+	// onEngines: the rule is also run on each real engine, which can break it by types,
+	// order, timestamps, limits, deletes or conditions. Together these rules run every
+	// pattern that any rule runs. Run checks that.
 	onEngines
-	// onNodes: also on three nodes, whose replicas must agree for the rule to hold.
+	// onNodes: the rule is also run on three nodes, whose replicas must agree.
 	onNodes
 )
 
@@ -166,10 +166,10 @@ func concurrent() []rule {
 	}
 }
 
-// all are the rules of both kinds.
+// all returns the rules of both kinds.
 func all() []rule { return slices.Concat(rules(), concurrent()) }
 
-// rulesOn are the rules that are run there.
+// rulesOn returns the rules that are run on engines of kind w.
 func rulesOn(w where) []rule {
 	return slices.DeleteFunc(all(), func(r rule) bool { return r.where < w })
 }
@@ -187,7 +187,7 @@ func (s *suite) runDamages(t *testing.T) {
 	}
 }
 
-// each runs a subtest, beside the others unless they share a store.
+// each runs a subtest, in parallel with others unless they share a store.
 func (s *suite) each(t *testing.T, name string, check func(*testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		if !s.shared {
@@ -203,7 +203,7 @@ func (s *suite) offered(t *testing.T, rules []rule) []rule {
 	return slices.DeleteFunc(rules, func(r rule) bool { return r.offered != nil && !r.offered(offered) })
 }
 
-// suite is what all rules of one run share.
+// suite is a Suite with the state that all rules of one run share.
 type suite struct {
 	Suite
 	open   opener
@@ -213,7 +213,7 @@ type suite struct {
 	starts int    // how often a rule has begun on it
 }
 
-// domain is where the accounts of a rule have their addresses.
+// domain is the mail domain of a rule's accounts.
 type domain string
 
 func (d domain) at(local string) string { return local + "@" + string(d) }

@@ -25,8 +25,8 @@ func testUIDs(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testExpunge expunges ranges of one folder among others: whichever way a
-// store sorts folders, most have a neighbour on either side.
+// testExpunge expunges ranges of several folders. In whichever order a store sorts folders,
+// most have a neighbour on either side.
 func testExpunge(t *testing.T, s *suite) {
 	diff := s.start(t, models.Options{ChunkSize: 2000}).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "A", "B", "C", "D")
@@ -36,7 +36,7 @@ func testExpunge(t *testing.T, s *suite) {
 		diff.deliver(d.Message(), a.folders...)
 	}
 	for i, f := range a.folders[:4] {
-		ms := diff.live(f) // newest first: the highest UID stands first
+		ms := diff.live(f) // newest first: the highest UID is the first
 		switch i {
 		case 0: // all
 			diff.expungeUIDs(f, [2]uint64{}, [2]uint64{})

@@ -12,9 +12,9 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// RunVariants runs on the embedded engine the rules whose calls a variant changes, over
-// each variant of the model that mailbench brings along. A variant that only sets
-// other engines' hints is the model itself there, so RunVariants only binds it.
+// RunVariants runs the rules whose calls a variant changes on the embedded engine, for each
+// bundled variant of the model. A variant that only has other hints for engines is the same as
+// the model there, so RunVariants only binds it.
 func (s Suite) RunVariants(t *testing.T) {
 	s.eachVariant(t, func(t *testing.T, v Suite, same bool) {
 		on := v.on(openEmbedded)
@@ -26,10 +26,9 @@ func (s Suite) RunVariants(t *testing.T) {
 	})
 }
 
-// RunVariantsLive runs on each real engine the rules whose calls a variant changes. An
-// engine that keeps a variant as it keeps the model is left out, and one that keeps the
-// same tables with other settings or indexes runs few. Tests that call it have Live in their
-// names.
+// RunVariantsLive runs the rules whose calls a variant changes on each real engine. It skips an
+// engine that stores a variant as it stores the model. It runs fewer rules on one that stores
+// the same tables with other settings or indexes. Tests that call it have Live in their names.
 func (s Suite) RunVariantsLive(t *testing.T) {
 	for _, e := range remote() {
 		t.Run(e.Name, func(t *testing.T) {
@@ -49,7 +48,8 @@ func (s Suite) RunVariantsLive(t *testing.T) {
 	}
 }
 
-// stored returns the text of what an engine keeps of a model, its patterns included.
+// stored returns the text of the tables that an engine stores for a model, and of the model's
+// patterns.
 func stored(t *testing.T, st drivers.Store, m models.Model) []byte {
 	s, err := m.Schema()
 	if err != nil {
@@ -70,8 +70,8 @@ func touched() []rule {
 	return slices.DeleteFunc(rules(), func(r rule) bool { return !slices.Contains(names, r.name) })
 }
 
-// eachVariant runs a subtest for each variant. Same says that its tables and patterns
-// are those of the model.
+// eachVariant runs a subtest for each variant. same says that the variant has the model's
+// tables and patterns.
 func (s Suite) eachVariant(t *testing.T, check func(t *testing.T, v Suite, same bool)) {
 	s.complete(t)
 	variants, err := s.Model.Variants()

@@ -36,15 +36,15 @@ func parallel(work func(worker int)) {
 	wg.Wait()
 }
 
-// testWorkers gives each worker an account of its own and lets them work at
-// once; none sees anything of the others.
+// testWorkers gives each worker an account of its own and lets all work at once. No worker may
+// see anything of the others.
 func testWorkers(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{ChunkSize: 1000, OverflowAfter: 5})
 	ref := newReference(s.Traits, f.clock.now)
 	diffs := make([]*differential, workers)
 	for i := range diffs {
 		diffs[i] = f.differentialOf(ref, f.mailbox())
-		diffs[i].t, diffs[i].tick = workerT{t}, 0 // the clock is everybody's
+		diffs[i].t, diffs[i].tick = workerT{t}, 0 // all workers share the clock
 	}
 	parallel(func(w int) {
 		diff := diffs[w]
@@ -89,16 +89,16 @@ type oneFolder struct {
 	unknown  atomic.Int64 // calls of unknown outcome
 }
 
-// delivery is an acknowledged delivery, with its begin and end.
+// delivery is an acknowledged delivery. begin and end are logical times.
 type delivery struct {
 	begin, end int64
 	handle     models.Handle
 }
 
-// testWorkersOneFolder lets all workers deliver to one folder. Then each worker flags,
-// moves and deletes its own messages there. Over a network an outcome may be unknown,
-// for example after many compare-and-sets at once. Then lists may differ by that many
-// messages, and the test logs the counters.
+// testWorkersOneFolder lets all workers deliver to one folder. Then each worker flags, moves
+// and deletes its own messages there. Over a network outcomes may be unknown, for example
+// after many compare-and-sets at once. Then lists may differ by as many messages, and the test
+// only logs the audit.
 func testWorkersOneFolder(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{OverflowAfter: 9})
 	c := &oneFolder{T: t, f: f, byWorker: make([][]delivery, workers)}

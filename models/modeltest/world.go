@@ -40,7 +40,7 @@ func (w *World) Must(err error) {
 	}
 }
 
-// Now is what the model takes for the time.
+// Now returns the time of the model's clock.
 func (w *World) Now() time.Time { return w.clock.now() }
 
 // Advance advances the clock, or sets it back.
