@@ -96,7 +96,7 @@ func (r *RawReader) Part(ctx context.Context, p *LayoutPart, w io.Writer) (int64
 	r.dec.Reset(w, p.Encoding)
 	n, err := r.Range(ctx, p.Offset, p.Length, &r.dec)
 	if err == nil && n < p.Length {
-		return 0, fmt.Errorf("%w: a part ends behind it", ErrBroken)
+		return 0, fmt.Errorf("%w: a part ends beyond its end", ErrBroken)
 	}
 	if err == nil {
 		n, err = r.dec.Close()

@@ -34,7 +34,7 @@ import (
 func Model() models.Model {
 	return models.Model{
 		Name:   "conversation",
-		Doc:    "one partition a conversation, with collections, time slices, seen-by lists and a sender index",
+		Doc:    "one partition per conversation, with collections, time slices, seen-by lists and a sender index",
 		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("conversation") },
 		Bind:   bind,
 	}

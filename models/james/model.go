@@ -49,7 +49,7 @@ const (
 func Model() models.Model {
 	return models.Model{
 		Name:   "james",
-		Doc:    "a row a message, newest first, metadata and chunked data in two families, UIDs by increment",
+		Doc:    "one row per message, newest first, metadata and chunked data in two families, UIDs by increment",
 		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("james") },
 		Bind:   bind,
 		Parameters: []models.Parameter{

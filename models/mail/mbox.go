@@ -38,7 +38,7 @@ func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, l lim
 	)
 	write := func(b []byte) error {
 		if at += int64(len(b)); at > l.bytes {
-			return &FormatError{file, fmt.Sprintf("holds more than %d bytes of mail; if they are meant, allow more with "+
+			return &FormatError{file, fmt.Sprintf("holds more than %d bytes of mail; if that is intended, allow more with "+
 				"--mail-limit", l.bytes)}
 		}
 		_, err := w.Write(b)

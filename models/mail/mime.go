@@ -158,7 +158,7 @@ func (p *Parser) gather(line []byte, begins bool) {
 		return
 	}
 	if len(p.header)-p.field+len(line) > maxField || len(p.header)+len(line) > maxHeader {
-		p.fault("a header field of more than %d bytes, or behind %d of others, is left out", maxField, maxHeader)
+		p.fault("a header field of more than %d bytes, or after %d bytes of others, is left out", maxField, maxHeader)
 		p.header, p.skip = p.header[:p.field], true
 		return
 	}

@@ -57,7 +57,7 @@ func (w *writer) arrivals(times []float64, what string) {
 		for _, c := range counts {
 			steps = append(steps, perSecond(mean*c/each))
 		}
-		w.text("      #   it changes: each step is the mean of %.4g s of the trace; their course is that of the phase",
+		w.text("      #   it changes: each step is the mean of %.4g s of the trace; all steps together are the phase",
 			span/parts)
 		w.text("      rate: {steps: [%s]}", strings.Join(steps, ", "))
 	} else {
@@ -102,7 +102,7 @@ func (w *writer) gaps(gaps []float64) {
 		}
 		return
 	case distance > near:
-		w.text("      #   does not fit: operations come in bursts, or more evenly, than a Poisson process has them")
+		w.text("      #   does not fit: operations come more in bursts, or more evenly, than in a Poisson process")
 	}
 	w.text("      arrivals: poisson")
 }
@@ -133,7 +133,7 @@ func (w *writer) mailArrivals() {
 		for _, h := range hours {
 			words = append(words, number(h))
 		}
-		w.text("      #   its course is that of the day where the senders were, by the hour; the phase is one day")
+		w.text("      #   it follows the hours of the day where the senders were; the phase is one day")
 		w.text("      rate: {day: {mean: %s, hours: [%s]}}", perSecond(mean), strings.Join(words, ", "))
 	} else {
 		w.text("      rate: %s", perSecond(mean))

@@ -36,11 +36,11 @@ func (w *writer) visits(files, folders bool) bool {
 	}
 	w.text("      # Users work in sessions: %s of %s. A pause of more than %s, or another folder, begins one.",
 		amount(operations, "operation"), amount(len(all), "session"), microseconds(pause*1e6))
-	w.text("      # In the trace a session has %.4g operations on average, and D of its length from the one below is %.3f.",
+	w.text("      # Sessions of the trace have %.4g operations on average. Their lengths fit those below with D %.3f.",
 		float64(operations)/float64(len(all)), lengths)
-	w.text("      # What follows what differs from the one below in a share of %.3f of the steps.", transitions)
+	w.text("      # A share of %.3f of the transitions between operations differs from the session below.", transitions)
 	if transitions > limit(len(all)) || lengths > limit(len(all)) {
-		w.text("      #   does not fit: the order of operations is not that of steps, some of which are repeated")
+		w.text("      #   does not fit: the order of operations is not that of a session with one repetition")
 	}
 	w.text("      streams:\n        - name: sessions")
 	w.indented(func(in *writer) { in.arrivals(starts, "sessions") })
@@ -119,11 +119,11 @@ func (w *writer) think(values []int64) string {
 			best = &all[i]
 		}
 	}
-	w.text("          # think: %s, mean %s; of the distribution %s", amount(len(s), "pause"), microseconds(s.mean()),
+	w.text("          # think: %s, mean %s; mean of the distribution %s", amount(len(s), "pause"), microseconds(s.mean()),
 		microseconds(best.dist.Mean()))
 	w.text("          #   D: %s", strings.Join(words, ", "))
 	if best.distance > limit(len(s)) {
-		w.text("          #   does not fit: the nearest distribution that there is has D %.3f", best.distance)
+		w.text("          #   does not fit: the nearest distribution has D %.3f", best.distance)
 	}
 	return timesText(best.dist)
 }

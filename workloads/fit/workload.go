@@ -67,14 +67,14 @@ func (w *writer) fit(indent, key string, values []int64) random.Dist {
 	for _, c := range all {
 		words = append(words, fmt.Sprintf("%s %.3f", c.name, c.distance))
 	}
-	w.text("%s# %s: %s from %d to %d, mean %.4g; of the distribution %.4g", indent, key,
+	w.text("%s# %s: %s from %d to %d, mean %.4g; mean of the distribution %.4g", indent, key,
 		amount(len(s), "value"), s.low(), s.high(), s.mean(), best.dist.Mean())
 	w.text("%s#   D: %s", indent, strings.Join(words, ", "))
 	if len(s) < few {
 		w.text("%s#   %s are few: another distribution may be the right one", indent, amount(len(s), "value"))
 	}
 	if best.distance > limit(len(s)) {
-		w.text("%s#   does not fit: the nearest distribution that there is has D %.3f", indent, best.distance)
+		w.text("%s#   does not fit: the nearest distribution has D %.3f", indent, best.distance)
 	}
 	if off := best.off(s); math.Abs(off) > nearMean {
 		w.text("%s#   does not fit: its mean is off by %.0f%%", indent, 100*off)
@@ -152,7 +152,7 @@ func (w *writer) population() bool {
 	folders = clip(folders, 1000)
 	moves := s.mix.Has(workloads.Move) || s.mix.Has(workloads.Label)
 	if moves && len(folders) > 0 && slices.Max(folders) < 2 {
-		w.text("  # The trace names one folder a user, and moves to others: 2 is the least that it needs")
+		w.text("  # The trace names one folder per user, but moves or labels messages: that needs at least 2")
 		w.text("  folders: 2")
 	} else {
 		w.dist("  ", "folders", folders, "1")

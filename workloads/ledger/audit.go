@@ -56,7 +56,7 @@ func (a *Auditor) Audit(ctx context.Context) (reports.Audit, error) {
 	a.found.Delivered, a.found.Deleted, a.found.Unknown = h.Delivered, h.Deleted, h.Unknown
 	a.found.Interrupted = a.Remote && (h.Unknown > 0 || h.Torn || a.Later)
 	if h.Torn {
-		a.note("the ledger's last record is torn: what it told of counts as unknown")
+		a.note("the ledger's last record is torn: its operation counts as unknown")
 	}
 	order := make([]int32, len(h.Entries))
 	for i := range order {

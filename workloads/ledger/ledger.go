@@ -236,7 +236,7 @@ func read(name string, yield func(*Record)) (torn bool, err error) {
 		}
 		if !r.parse(b[:]) {
 			return false, fmt.Errorf("read ledger %s: record %d is of a kind that this mailbench does not know (%d); use the "+
-				"one that wrote it",
+				"version that wrote it",
 				name, at+1, b[0])
 		}
 		yield(&r)

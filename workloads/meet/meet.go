@@ -83,7 +83,7 @@ func (s *Shards) join(ctx context.Context, schema *schemas.Schema) error {
 	if s.Shard.Index > 1 {
 		err = s.untilMade(ctx, schema)
 	} else if there := s.made(ctx, schema); there {
-		return errors.New("a run with the same workload, shards and --start was there before, and has left its marks; " +
+		return errors.New("an earlier run with the same workload, shards and --start has left its marks; " +
 			"choose another --start (\"mailbench engine clean\" removes what is left)")
 	}
 	if err != nil {

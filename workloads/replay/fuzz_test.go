@@ -19,7 +19,7 @@ func FuzzTrace(f *testing.F) {
 	f.Add([]byte(`{"time": 0, "user": "a", "op": "list"}` + "\n" + `{"time": 9.2e9, "user": "a", "op": "list"}` + "\n" + `{"time": 9.3e9, "user": "a", "op": "list"}`))
 	f.Add([]byte(`{"time": 1e-300, "user": "` + "\x00\xff" + `", "op": "move", "to": "b", "messages": 99}` + "\n\n{}"))
 	f.Add([]byte(`{"time": "0001-01-01T00:00:00Z", "user": "a", "op": "open"}` + "\n" + `{"time": "9999-12-31T23:59:59Z", "user": "a", "op": "open"}`))
-	line := regexp.MustCompile(`trace:\d+: .|behind line \d+: .|has no operations`)
+	line := regexp.MustCompile(`trace:\d+: .|after line \d+: .|has no operations`)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		name := filepath.Join(t.TempDir(), "trace")
 		if err := os.WriteFile(name, text, 0o600); err != nil {

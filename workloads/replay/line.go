@@ -91,7 +91,7 @@ func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workload
 		case !known:
 			err = strict.Unknown("operation", l.Op, workloads.OpNames()...)
 		case n > 1 && l.Time < last || l.Time < 0:
-			err = fmt.Errorf("time %g comes behind %g; expected lines in order of time", float64(l.Time), float64(last))
+			err = fmt.Errorf("time %g follows %g; expected lines in order of time", float64(l.Time), float64(last))
 		case l.Size < 0 || l.Size > int64(workloads.MaxMessage):
 			err = fmt.Errorf("size is %d, expected 0 to %d", l.Size, int64(workloads.MaxMessage))
 		case l.Messages < 0 || l.Messages > workloads.MaxMessages:
@@ -105,7 +105,7 @@ func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workload
 		}
 	}
 	if err := in.Err(); err != nil {
-		return fmt.Errorf("read trace %s behind line %d: %w", name, n, err)
+		return fmt.Errorf("read trace %s after line %d: %w", name, n, err)
 	}
 	return nil
 }

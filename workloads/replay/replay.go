@@ -87,7 +87,7 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 			return fmt.Errorf("more than %d operations; divide the trace", mostOperations)
 		}
 		if float64(l.Time-first) > longest.Seconds() {
-			return fmt.Errorf("its time is more than %d days behind the first; divide the trace", longest/(24*time.Hour))
+			return fmt.Errorf("its time is more than %d days after the first; divide the trace", longest/(24*time.Hour))
 		}
 		if len(l.Recipients) > workloads.MaxRecipients {
 			return fmt.Errorf("%d recipients; expected at most %d", len(l.Recipients), workloads.MaxRecipients)

@@ -90,7 +90,7 @@ func TestReplay(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``: "has no operations",
-		`{"time": 1, "user": "a", "op": "list"}` + "\n" + `{"time": 0.5, "user": "a", "op": "list"}`: ":2: time 0.5 comes behind 1",
+		`{"time": 1, "user": "a", "op": "list"}` + "\n" + `{"time": 0.5, "user": "a", "op": "list"}`: ":2: time 0.5 follows 1",
 		`{"time": 1, "user": "a", "op": "lst"}`:                                                      `:1: unknown operation "lst"; did you mean "list"?`,
 		`{"time": 1, "usr": "a", "op": "list"}`:                                                      `:1: unknown field "usr"; did you mean "user"?`,
 		`{"time": 1, "op": "list"}`:                                                                  ":1: no user",

@@ -153,13 +153,13 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	case d.Complete && d.Mail == want.Mail:
 		return nil
 	case len(d.Steps) == 0:
-		return fmt.Errorf("the data set in %s was not loaded to the end, by a version that did not note how far it was; %s",
+		return fmt.Errorf("the data set in %s was not loaded to the end, and its version did not note how far it came; %s",
 			dir, audit)
 	case !d.Closed && d.Durability == drivers.Memory.String():
 		return fmt.Errorf("the data set in %s cannot be completed: the last run was killed, and with durability memory the engine "+
 			"may have lost what it acknowledged; %s", dir, audit)
 	case d.Mail != want.Mail && d.Of > 0:
-		return fmt.Errorf("the data set in %s has another population, and that of a shard cannot grow; %s or name another",
+		return fmt.Errorf("the data set in %s has another population, and a shard's data set cannot grow; %s or name another",
 			dir, d.removal())
 	}
 	return nil

@@ -73,8 +73,8 @@ func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
 	s = t.under(h)
 	if lacks := t.Census.Lacks(&s.Growth); lacks != d.last().Messages {
 		return nil, "",
-			fmt.Errorf("the ledger in %s is not of this data set: by it, the load that was interrupted has %d messages, "+
-				"and by %s %d; %s", t.Dir, lacks, datasetFile, d.last().Messages, d.removal())
+			fmt.Errorf("the ledger in %s is not of this data set: it says that the interrupted load has %d messages, "+
+				"and %s says %d; %s", t.Dir, lacks, datasetFile, d.last().Messages, d.removal())
 	}
 	return s, fmt.Sprintf("continues a load that was interrupted, with %d of %d messages",
 		s.done.n, d.last().Messages), nil

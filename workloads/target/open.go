@@ -179,7 +179,7 @@ func (t *Target) leave(ctx context.Context) {
 			return
 		}
 		if t.Shards.FirstGone() {
-			t.left = fmt.Sprintf("shard 1 is gone, which would have dropped namespace %s of %s; %q does it",
+			t.left = fmt.Sprintf("shard 1, which drops namespace %s of %s, is gone; %q drops it",
 				t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
 			return
 		}
@@ -196,12 +196,12 @@ func (t *Target) leave(ctx context.Context) {
 func (t *Target) drop(ctx context.Context) {
 	t.step("drop")
 	if err := drivers.Drop(ctx, t.Store); err != nil {
-		t.left = fmt.Sprintf("namespace %s of %s on %s could not be dropped (%v); %q does it",
+		t.left = fmt.Sprintf("namespace %s of %s on %s could not be dropped (%v); %q drops it",
 			t.Dataset.Namespace, t.Model.Name, t.Engine.Name, err, t.Dataset.clean())
 		return
 	}
 	if err := os.Remove(filepath.Join(t.Dir, datasetFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.left = fmt.Sprintf("namespace %s is dropped, but the note of it stays: %v", t.Dataset.Namespace, err)
+		t.left = fmt.Sprintf("namespace %s is dropped, but the file that notes it stays: %v", t.Dataset.Namespace, err)
 		return
 	}
 	if left := drivers.Left(t.Store); left != "" {

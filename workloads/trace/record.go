@@ -42,7 +42,7 @@ func (r *recorder) engine(e drivers.Engine) drivers.Engine {
 		}
 		tracer, ok := st.(drivers.Tracer)
 		if !ok {
-			return nil, errors.Join(fmt.Errorf("%s does not tell what its calls cost", e.Name), st.Close())
+			return nil, errors.Join(fmt.Errorf("%s cannot tell what its calls cost", e.Name), st.Close())
 		}
 		r.version = st.Capabilities().Version
 		return &store{st, tracer, r}, nil
@@ -182,7 +182,7 @@ func (s *session) Close() error {
 	defer cancel()
 	work, err := s.traced.Work(ctx)
 	if err == nil && len(work) != len(s.calls) {
-		err = fmt.Errorf("the engine told of %d calls, but %d were made", len(work), len(s.calls))
+		err = fmt.Errorf("the engine reported %d calls, but %d were made", len(work), len(s.calls))
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("ask what calls cost: %w", err), s.Session.Close())
