@@ -29,8 +29,7 @@ type Model struct {
 	Schema func() (*schemas.Schema, error) // its bundled schema file
 	// Bind connects the model to the statements that were prepared on one store.
 	Bind func(ctx context.Context, p *drivers.Prepared, o Options) (Bound, error)
-	// Parameters are what the document leaves to choose, with the values of the zero
-	// Options.
+	// Parameters are the options that the model uses, with the values of the zero Options.
 	Parameters []Parameter
 }
 

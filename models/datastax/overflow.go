@@ -63,7 +63,7 @@ func (m *mailbox) place(ctx context.Context, f *folder) (int32, error) {
 	return l.overflow, nil
 }
 
-// isOverflowed tells whether a label that yielded no row is followed by another.
+// isOverflowed reports whether another label follows one that yielded no row.
 func (m *mailbox) isOverflowed(ctx context.Context, f *folder, overflow int32) (bool, error) {
 	if f.current.Load() > overflow {
 		return true, nil

@@ -20,7 +20,7 @@ type Address struct {
 //   - From, To and Subject are decoded, valid UTF-8, and without NUL. Raw keeps
 //     the bytes that the message had there.
 type Message struct {
-	Date        time.Time // of the Date header; the time of arrival if it has none
+	Date        time.Time // date of the Date header, or the time of arrival without one
 	MessageID   string
 	From        Address
 	To, Cc, Bcc []Address

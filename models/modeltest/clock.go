@@ -9,8 +9,8 @@ import (
 // engine's timestamps.
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// clock stands still until it is told to go on, so that a model and its
-// reference read the same time however often they ask.
+// clock stands still until advance is called, so that a model and its reference read the same
+// time however often they ask.
 type clock struct{ nanos atomic.Int64 }
 
 func newClock() *clock {

@@ -179,7 +179,7 @@ func testDeliveryHeap(t *testing.T, s *suite, m *mail.Message) {
 		t.Fatal(err)
 	}
 	opaque := *m
-	opaque.Raw = struct{ mail.Content }{m.Raw} // as if it lay in a file
+	opaque.Raw = struct{ mail.Content }{m.Raw} // as if it were in a file
 	opaque.Attachments = []mail.Part{m.Attachments[0]}
 	opaque.Attachments[0].Content = struct{ mail.Content }{m.Attachments[0].Content}
 	*h = *newHeap()

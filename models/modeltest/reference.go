@@ -84,7 +84,7 @@ type refEntry struct {
 // message.
 type refState struct {
 	mail   *refMail
-	number uint64 // in order of delivery
+	number uint64 // ascends in the order of delivery
 	flags  models.Flag
 	seenBy []string
 }

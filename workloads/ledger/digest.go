@@ -36,7 +36,7 @@ var readBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 // NewDigester returns a digester for what a model promises.
 func NewDigester(p Promise) *Digester { return &Digester{promise: p} }
 
-// Message is the digest of what is delivered.
+// Message returns the digest of the bytes of a delivered message that the model must give back.
 func (d *Digester) Message(m *mail.Message) (uint64, error) {
 	if d.promise.Raw {
 		return d.content("", m.Raw)
@@ -73,7 +73,7 @@ func (d *Digester) begin(name string) {
 	d.hash.Write([]byte{0})
 }
 
-// Stored is the digest of what the model gives back.
+// Stored returns the digest of the bytes that the model gives back of a message.
 func (d *Digester) Stored(ctx context.Context, mb models.Mailbox, f *models.Folder, h models.Handle) (uint64, error) {
 	if d.promise.Raw {
 		return d.stream("", func(w io.Writer) (int64, error) { return mb.Raw(ctx, f, h, w) })

@@ -31,7 +31,7 @@ type pools struct {
 	html   lines // HTML, decoded
 	quoted lines // the lines of html, in quoted-printable
 	binary []byte
-	base64 []byte // of binary: line i of one is line i of the other
+	base64 []byte // binary in base64: line i of one is line i of the other
 	// subjects are a few words each, plain ones first.
 	subjects []string
 	plain    int

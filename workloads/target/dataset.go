@@ -38,10 +38,10 @@ type Dataset struct {
 	Contents string    `json:"contents"` // digest of what mail comes from; data sets of the same contents may grow
 	Schema   string    `json:"schema"`   // digest of the schema's tables
 	Seed     uint64    `json:"seed"`
-	Chunk    int       `json:"chunk_size,omitempty"`     // the models' parameters that what is stored depends on; 0:
-	Overflow int       `json:"overflow_after,omitempty"` // their defaults
-	Shard    int       `json:"shard,omitempty"`          // whose users it has, and of how many; 0: all
-	Of       int       `json:"of,omitempty"`
+	Chunk    int       `json:"chunk_size,omitempty"`     // the models' chunk size in bytes; 0: the default
+	Overflow int       `json:"overflow_after,omitempty"` // messages that one label takes; 0: the default
+	Shard    int       `json:"shard,omitempty"`          // number of the shard whose users it has; 0: all users
+	Of       int       `json:"of,omitempty"`             // number of shards
 	Began    time.Time `json:"began"`
 	Complete bool      `json:"complete"`
 	// Steps are the load and the growths, each with the messages that it delivers. The

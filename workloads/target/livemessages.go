@@ -17,7 +17,7 @@ type liveMessages struct {
 	mu     sync.Mutex
 	chunks [][]models.Handle // none is empty
 	n      int
-	pins   []pin // as many as operations under way in this folder
+	pins   []pin // pins of the operations under way in this folder
 }
 
 // pin keeps a message from being taken. Any number of readers share it. At most one owner

@@ -23,7 +23,7 @@ type recorder struct {
 
 // call is one call of a pattern.
 type call struct {
-	pattern string           // as the schema declares it
+	pattern string           // name of the pattern that the schema declares
 	runs    *schemas.Pattern // the pattern or its fallback
 	args    string
 	rows    int64 // rows returned
