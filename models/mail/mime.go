@@ -50,8 +50,8 @@ type Parser struct {
 	top     entity
 	headEnd int64 // offset after the message's header and its empty line
 	faults  []string
-	// names has the names that parts of this message have got. The value is the first number
-	// to try for another part of that name.
+	// names holds the names given to parts of this message. The value is the first number to
+	// try for another part of that name.
 	names map[string]int
 	undo  undoer
 }

@@ -48,7 +48,7 @@ func (u *undoer) undo(encoded *io.SectionReader, e Encoding) (Content, error) {
 	return d, err
 }
 
-// hold decodes a part of size encoded bytes into memory. Decoded it is not longer.
+// hold decodes a part of size encoded bytes into memory. Decoding never makes a part longer.
 func (u *undoer) hold(size int) (Content, error) {
 	if cap(u.held) < u.room {
 		u.held = make([]byte, 0, u.room)

@@ -150,7 +150,7 @@ func testPagesWhileDelivering(t *testing.T, s *suite) {
 	}
 }
 
-// checkPages checks that the messages of before came once, in order.
+// checkPages checks that the messages in before came once, in order.
 func checkPages(t *testing.T, seen []models.Handle, before []message) {
 	t.Helper()
 	sorted := slices.SortedFunc(slices.Values(seen), func(a, b models.Handle) int { return slices.Compare(a[:], b[:]) })

@@ -209,8 +209,8 @@ func root(low, high float64, f func(float64) float64) float64 {
 	return (low + high) / 2
 }
 
-// A measured distribution has at most mostPoints points, and no more than bring its mean
-// within enoughMean of the sample's, as a share, and its distance below enough.
+// A measured distribution has at most mostPoints points. It gets no more once its distance is
+// below enough and its mean differs by at most enoughMean, as a share of the sample's.
 const (
 	mostPoints = 40
 	enoughMean = 0.02

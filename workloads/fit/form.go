@@ -183,8 +183,8 @@ func divide(inner, last [][]workloads.Op) (body, after []step) {
 	return body, after
 }
 
-// steps returns the steps of groups of operations, in the order of their mean places. Their
-// chances are shares of the number of.
+// steps returns the steps of groups of operations, in the order of their mean places. The
+// chance of a step is its number of groups divided by of.
 func steps(groups [][]workloads.Op, of int) (all []step) {
 	type seen struct {
 		place  float64

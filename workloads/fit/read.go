@@ -15,7 +15,7 @@ import (
 )
 
 // ReadMbox adds the mail of mbox files, plain or compressed with gzip, as the folders of one
-// user. Each may have at most most bytes, unpacked.
+// user. most bounds the bytes of each file's messages, unpacked.
 func (s *Sample) ReadMbox(ctx context.Context, most int64, paths ...string) error {
 	var counts []int64
 	for _, path := range paths {

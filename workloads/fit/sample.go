@@ -152,8 +152,8 @@ func split(sizes []int64) (bodies, files []int64) {
 	return bodies, files
 }
 
-// Bytes of a message that split makes. header is about how many the header of a generated
-// message and the fields of its parts have.
+// Sizes of messages in bytes, for split. header is about that of the header of a generated
+// message and the fields of its parts.
 const (
 	header       = 900
 	largeMessage = 64 << 10

@@ -253,8 +253,8 @@ func (s *Shards) Fail(ctx context.Context, why error) error {
 	return s.mark(ctx, failedPoint, 0, why.Error())
 }
 
-// wait returns an error if another shard has failed or is silent for too long. Else it waits
-// for every.
+// wait returns an error if another shard has failed or is silent for too long. Else it pauses,
+// for the duration every.
 func (s *Shards) wait(ctx context.Context) error {
 	for i := 1; i <= s.Shard.Of; i++ {
 		if i == s.Shard.Index {

@@ -12,7 +12,7 @@ import (
 )
 
 // Sizes of the pools in bytes. They are so large that the messages of one block of a store
-// hardly ever share bytes: such a block would compress too well.
+// hardly ever share bytes. Shared bytes would compress too well.
 const (
 	textPool   = 4 << 20
 	htmlPool   = 2 << 20
