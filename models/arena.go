@@ -35,8 +35,8 @@ func (a *Arena) Reset() {
 
 // Bytes returns a copy of b.
 func (a *Arena) Bytes(b []byte) []byte {
-	// If append allocates a larger array, earlier copies keep the old one. A large array is
-	// not copied: earlier copies keep it, and a new one begins.
+	// If append allocates a larger array, earlier copies keep the old one. It would copy a
+	// large array, so a new one begins instead.
 	if n := len(a.bytes); n > KeepBuffer/2 && cap(a.bytes)-n < len(b) {
 		a.bytes = make([]byte, 0, max(len(b), KeepBuffer))
 	}

@@ -42,9 +42,8 @@ func (c *Caller) Also(args ...drivers.Value) []drivers.Value {
 	return c.args
 }
 
-// Forget clears the buffers of the last operation: values read and arguments. After an
-// operation on a large message, the buffers of each of many mailboxes would otherwise refer
-// to it until the next operation.
+// Forget clears the values and arguments of the last operation. After one on a large message,
+// the buffers of each of many mailboxes would otherwise refer to it until the next.
 func (c *Caller) Forget() {
 	c.Arena.Reset()
 	clear(c.args[:cap(c.args)])

@@ -45,9 +45,9 @@ func (l RowLimit) Check(body mail.Content, attachments []mail.Part) error {
 	return nil
 }
 
-// rowCopies bounds the copies of a row in memory: the model's own, and the one of the engine's
-// client, with room to grow. Text that is not UTF-8 is longer by a third as base64. An opened
-// body is decoded into a copy of its own.
+// rowCopies bounds the copies of a row in memory: the model's, and the engine client's with
+// room to grow. As base64, text that is not UTF-8 is longer by a third. An opened body is
+// decoded into a copy of its own.
 const rowCopies = 3
 
 // Holds returns how many bytes calls on a body and attachments in one row hold. It is zero if
@@ -67,8 +67,7 @@ func (l RowLimit) Holds(body mail.Content, attachments []mail.Part) Holding {
 	}
 }
 
-// chunkCopies bounds the copies of a chunk in memory: the model's own, and the engine's with
-// room to grow.
+// chunkCopies bounds the copies of a chunk: the model's, and the engine's with room to grow.
 const chunkCopies = 3
 
 // HoldsChunks returns how many bytes calls hold on a raw message in chunks, if they write or

@@ -63,9 +63,8 @@ func (m *mailbox) load(msg *mail.Message) ([]byte, error) {
 	return content, nil
 }
 
-// encode returns an attachment as text. A small one is appended to m.text. A large one gets
-// memory of its own: if append allocated a larger array for it, the others would keep the old
-// array in memory.
+// encode returns an attachment as text, appended to m.text. A large one has memory of its own:
+// if append allocated a larger array for it, the others would keep the old one.
 func (m *mailbox) encode(c mail.Content) ([]byte, error) {
 	if c.Size() > models.KeepBuffer {
 		return models.EncodeText(nil, c)

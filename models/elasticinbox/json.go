@@ -122,8 +122,8 @@ func (r *jsonReader) quoted(dst []byte) []byte {
 	return dst
 }
 
-// unescape decodes the escape after a backslash. It returns the byte and the length of the
-// escape, which is 0 if appendQuoted does not write such an escape.
+// unescape decodes what follows a backslash. It returns the byte and the length of the escape,
+// which is 0 if appendQuoted does not write it.
 func unescape(b []byte) (byte, int) {
 	switch {
 	case len(b) > 0 && (b[0] == '"' || b[0] == '\\'):

@@ -73,8 +73,8 @@ func (m *mailbox) number(n int64) drivers.Value {
 	return drivers.Blob(m.taken(at))
 }
 
-// location says where a message's blocks are: blob://db/UUID?b=BLOCKS&s=SIZE. The document
-// does not show the parameters. They are needed since the size of a block can be configured.
+// location says where a message's blocks are: blob://db/UUID?b=BLOCKS&s=SIZE. The document does
+// not show the parameters, but the size of a block can be configured.
 func (m *mailbox) location(id [16]byte, blocks int) drivers.Value {
 	at := len(m.text)
 	m.text = append(m.text, "blob://db/"...)

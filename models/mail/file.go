@@ -48,8 +48,8 @@ type File struct {
 
 // Open reads the mbox at path and copies it into the folder temp, which needs as much room as
 // the file unpacked; "" is the system's folder for temporary files. most bounds the bytes of
-// all messages. The error is a [FormatError] if the file cannot be used as mail. ctx also
-// bounds later parsing: when it ends, readers of the file return its error.
+// all messages. The error is a [FormatError] if the file cannot be used as mail. When ctx ends,
+// later parsing of the messages ends too.
 func Open(ctx context.Context, path, temp string, most int64) (*File, error) {
 	src, err := os.Open(path)
 	if err != nil {

@@ -94,8 +94,8 @@ func (x *bench) deliver(m *mail.Message) models.Handle {
 	return x.handle[0]
 }
 
-// benchModel measures each operation on one worker. On the null engine it measures the model's
-// own CPU and allocations, on the embedded engine those of both.
+// benchModel measures each operation on one worker: on the null engine the model's own CPU and
+// allocations, on the embedded engine both together.
 func (s Suite) benchModel(b *testing.B) {
 	for _, e := range []drivers.Engine{null.Engine(), pebble.Engine()} {
 		for _, op := range operations {

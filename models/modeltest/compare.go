@@ -124,7 +124,6 @@ func (diff *differential) checkOrder(name string, entries []models.Entry, want [
 	}
 }
 
-// refOf returns the message that the reference has.
 func (diff *differential) refOf(m message) *refMail {
 	return diff.ref.lookup(m.ref).state.mail
 }

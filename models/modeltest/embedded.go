@@ -9,8 +9,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// openEmbedded opens an engine for one test. It does not survive a crash of the machine, which
-// these tests do not need.
+// openEmbedded opens an engine for one test. It need not survive a crash of the machine.
 func openEmbedded(t testing.TB, s *schemas.Schema) drivers.Store {
 	t.Helper()
 	dir, err := os.MkdirTemp(t.TempDir(), "store")

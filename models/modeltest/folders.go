@@ -111,8 +111,8 @@ func testPages(t *testing.T, s *suite) {
 	}
 }
 
-// testPagesWhileDelivering reads page after page while mail is delivered. Messages that were
-// there at the start must come once, in order.
+// testPagesWhileDelivering reads pages while mail is delivered. Messages that were there at the
+// start must come once, in order.
 func testPagesWhileDelivering(t *testing.T, s *suite) {
 	for _, overflow := range s.Traits.overflows(7) {
 		diff := s.start(t, models.Options{OverflowAfter: overflow}).differential()

@@ -10,8 +10,7 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// gigabyte is content of 1 GiB that is generated when it is read. No mail system accepts so
-// much.
+// gigabyte is 1 GiB of generated content. No mail system accepts so much.
 type gigabyte struct{}
 
 // Size implements mail.Content.

@@ -168,8 +168,7 @@ func leastHeap(t *testing.T, f *fixture, what string, call func(mb models.Mailbo
 	f.checkHeap(t, what, least)
 }
 
-// testDeliveryHeap measures the heap of a delivery, without the engine's: a thinSession passes
-// no large values on.
+// testDeliveryHeap measures the heap of a delivery through a thinSession.
 func testDeliveryHeap(t *testing.T, s *suite, m *mail.Message) {
 	f := s.start(t, models.Options{})
 	h := &heap{every: measureEvery}

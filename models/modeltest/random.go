@@ -111,8 +111,7 @@ func (m *machine) drawAccount(t *rapid.T) *account {
 	return m.accounts[rapid.IntRange(0, len(m.accounts)-1).Draw(t, "account")]
 }
 
-// drawMails picks up to limit messages of one folder. It returns none if every folder is
-// empty.
+// drawMails picks up to limit messages of one folder, or none if all folders are empty.
 func (m *machine) drawMails(t *rapid.T, limit int) (*folder, []message) {
 	m.t = t
 	var full []*folder

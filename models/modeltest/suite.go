@@ -166,7 +166,6 @@ func concurrent() []rule {
 	}
 }
 
-// all returns the rules of both kinds.
 func all() []rule { return slices.Concat(rules(), concurrent()) }
 
 // rulesOn returns the rules that are run on engines of kind w.

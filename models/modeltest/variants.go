@@ -48,8 +48,7 @@ func (s Suite) RunVariantsLive(t *testing.T) {
 	}
 }
 
-// stored returns the text of the tables that an engine stores for a model, and of the model's
-// patterns.
+// stored returns the text of a model's tables as an engine stores them, and of its patterns.
 func stored(t *testing.T, st drivers.Store, m models.Model) []byte {
 	s, err := m.Schema()
 	if err != nil {

@@ -110,8 +110,7 @@ func (s sample) uniform() candidate {
 // z99 is the 99th percentile of the standard normal distribution.
 const z99 = 2.3263478740408408
 
-// lognormal is the lognormal distribution with the mean and the deviation of the values'
-// logarithms.
+// lognormal has the mean and the deviation of the values' logarithms.
 func (s sample) lognormal() candidate {
 	n, mu, square := float64(len(s)), 0.0, 0.0
 	for _, v := range s {
@@ -253,8 +252,8 @@ func (s sample) point(v int64, n int) random.Point {
 	return random.Point{Value: random.Size(v), Fraction: round(float64(n)/float64(len(s)), 4)}
 }
 
-// farthest is the sample's point that is farthest from the distribution and not in it. It is
-// zero if all points are in it.
+// farthest is the sample's point that is farthest from the distribution and not in it; zero
+// if all points are in it.
 func (s sample) farthest(d random.Empirical) (farthest random.Point) {
 	n, worst := float64(len(s)), 0.0
 	for i := 0; i < len(s); {
@@ -279,9 +278,8 @@ func (s sample) farthest(d random.Empirical) (farthest random.Point) {
 	return farthest
 }
 
-// heaviest finds the two neighbouring points between which the sums of sample and
-// distribution differ most, and returns a point in the middle of the values between them. It
-// is zero if there is none.
+// heaviest is a point in the middle of the values between those two neighbouring points where
+// the sums of sample and distribution differ most; zero if there is none.
 func (s sample) heaviest(d random.Empirical) (heaviest random.Point) {
 	n, worst := float64(len(s)), 0.0
 	for i := 1; i < len(d); i++ {
@@ -350,7 +348,6 @@ func uneven(counts []float64) bool {
 
 func within(p float64) float64 { return min(max(p, 0), 1) }
 
-// round rounds v to a number of decimals.
 func round(v float64, decimals int) float64 {
 	p := math.Pow10(decimals)
 	return math.Round(v*p) / p

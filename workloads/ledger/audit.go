@@ -367,7 +367,6 @@ func (w *auditWorker) judge(e *Entry, listed, opens, whole bool) {
 	}
 }
 
-// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -54,9 +54,8 @@ type Shards struct {
 	signs     []sign // last sign of life of each shard, by index - 1
 }
 
-// Join opens the store of marks with the function open, in the shards' namespace. The first
-// shard makes the table. silence is how long another shard may give no sign of life; 0 means
-// UsualSilence. Join sets Waits to waits.
+// Join opens the store of marks in the shards' namespace, and the first shard makes the table.
+// silence is how long another shard may give no sign of life; 0 means UsualSilence.
 func Join(
 	ctx context.Context, shard workloads.Shard, silence time.Duration,
 	open func(ctx context.Context) (drivers.Store, error), waits func(string),
@@ -141,8 +140,8 @@ func (s *Shards) untilMade(ctx context.Context, schema *schemas.Schema) error {
 	return nil
 }
 
-// Begin begins a part of the run. From now on points belong to that part, and a failure of
-// another shard in an earlier part does not count.
+// Begin begins a part of the run. From now on points belong to that part, and earlier failures
+// of other shards do not count.
 func (s *Shards) Begin(part string) { s.part = part + ": " }
 
 // Together waits until all shards have come to the point, and returns in all of them at the
@@ -316,8 +315,7 @@ func arguments(st drivers.Statement, values map[string]drivers.Value) []drivers.
 	return all
 }
 
-// retry calls do up to 6 times until it succeeds: a network may fail for a moment. do must be
-// idempotent.
+// retry calls an idempotent do until it succeeds, up to 6 times: a network may fail for a moment.
 func retry(ctx context.Context, do func() error) (err error) {
 	for try := range 6 {
 		if err = do(); err == nil || ctx.Err() != nil {

@@ -27,8 +27,7 @@ func (r *rope) add(data []byte) {
 	}
 }
 
-// cycle appends n bytes of pool, from offset at on. After the pool's end it goes on at its
-// beginning.
+// cycle appends n bytes of pool from offset at on. After its end comes its beginning.
 func (r *rope) cycle(pool []byte, at, n int) {
 	for n > 0 {
 		part := pool[at:min(len(pool), at+n)]

@@ -39,8 +39,7 @@ type Sizer interface {
 	Sized(n uint64, date time.Time, size int, m *mail.Message) error
 }
 
-// Measurer is a Reader that knows the size of a message in bytes before it reads it. Readers
-// of a file do.
+// Measurer is a Reader that knows a message's size in bytes before it reads it, as of a file.
 type Measurer interface {
 	Size(n uint64) int64
 }

@@ -81,8 +81,7 @@ func (s *stream) block(b []byte) {
 	s.out += int64(s.by.Compressed(b))
 }
 
-// left compresses the last block, and returns the share of all bytes that is left; 1 if there
-// were none.
+// left compresses the last block, and returns the share of all bytes that is left.
 func (s *stream) left() float64 {
 	if len(s.buffer) > 0 {
 		s.block(s.buffer)

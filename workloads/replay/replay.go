@@ -26,8 +26,7 @@ type Trace struct {
 	SHA256 string
 }
 
-// operation is one operation of a trace. It is small, 32 bytes, since a long trace has
-// millions.
+// operation is one operation of a trace, in 32 bytes, since a long trace has millions.
 type operation struct {
 	due        time.Duration // after the first operation
 	user       int32

@@ -27,7 +27,6 @@ func (t *Target) completeAccounts(ctx context.Context) error {
 	return err
 }
 
-// completeAccount finds or makes one account and its missing folders.
 func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) error {
 	account, names := &t.Live.Accounts[u], t.folderNames(u)
 	if len(account.Folders) == len(names) {

@@ -136,7 +136,6 @@ func (t *Target) Grow(
 	return load, err
 }
 
-// growsNote says by how much a data set grows.
 func growsNote(has counts, census *workloads.Census) string {
 	return fmt.Sprintf("grows from %d to %d messages", has.sum(), census.Messages())
 }

@@ -62,8 +62,7 @@ const collectFrom = 8 << 20
 
 // collect runs the garbage collector if there may be a few large messages to collect. By
 // itself the collector runs beside the threads that make garbage. With two processors for
-// twenty threads it comes too late, and the next large operation adds to the garbage of this
-// one. With a large live heap, a collection costs more than it gives.
+// twenty threads it comes too late. With a large live heap, a collection is too expensive.
 func collect() {
 	s := []metrics.Sample{
 		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"},
@@ -88,8 +87,7 @@ func largeAtOnce() int64 {
 	return max(largeLeast, debug.SetMemoryLimit(-1)/3)
 }
 
-// large remembers how many bytes calls on large messages hold. Most data sets have no such
-// message.
+// large remembers how many bytes calls on large messages hold. Most data sets have none.
 type large struct {
 	some atomic.Bool
 	mu   sync.RWMutex

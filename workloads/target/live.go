@@ -90,8 +90,7 @@ func (l *Live) extend(users int) {
 	l.Accounts = accounts
 }
 
-// After returns the next user of this shard, which may be the same one. The shard must have
-// a user.
+// After returns the next user of this shard. There must be one.
 func (l *Live) After(user int) int {
 	for {
 		if user = (user + 1) % len(l.Accounts); len(l.Accounts[user].Folders) > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// offered reports, for each operation that not every Mailbox has, whether this one has it.
+// offered reports whether a mailbox has an operation that not every model has.
 var offered = map[workloads.Op]func(models.Mailbox) bool{
 	workloads.Label:        is[models.Labeler],
 	workloads.Restore:      is[models.Purger],

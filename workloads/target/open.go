@@ -118,9 +118,9 @@ func (t *Target) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// claim writes down which namespace of a shared engine belongs to this data set, before
-// anything is made in it. So a user finds the data of a killed run again. If the data set is
-// used again, claim checks that its namespace is there.
+// claim writes down which namespace of a shared engine belongs to a new data set, before
+// anything is made in it. So a user finds the data of a killed run again. For an older data
+// set, claim checks that its namespace is there.
 func (t *Target) claim(ctx context.Context) error {
 	switch {
 	case !t.Engine.Remote:

@@ -115,7 +115,7 @@ func loaded(h *ledger.History, before uint64) counts {
 	return c
 }
 
-// countsOf returns the counts of a data set that has all messages of a census.
+// countsOf returns the counts of all messages of a census.
 func countsOf(census *workloads.Census) counts {
 	c := counts{}
 	for u := range census.Users() {

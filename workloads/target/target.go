@@ -128,8 +128,8 @@ func (t *Target) Observe() *reports.EngineInfo {
 	}
 }
 
-// Audit compares the store with the ledger. It returns nil if there is nothing to compare.
-// later says that the last run may have been killed with operations under way.
+// Audit compares the store with the ledger; nil without a ledger. later says that the last run
+// may have been killed with operations under way.
 func (t *Target) Audit(ctx context.Context, later bool) (*reports.Audit, error) {
 	if t.Acknowledged == nil || t.NotOffered != "" {
 		return nil, nil

@@ -132,8 +132,7 @@ func (p *Pattern) add(calls []*call) {
 	}
 }
 
-// fold makes one cost of those of all calls, by applying one to the known numbers of each
-// field. A field without known numbers is -1.
+// fold applies one to the known numbers of each field. A field without any is -1.
 func fold(costs []Cost, one func([]int64) int64) *Cost {
 	field := func(of func(c *Cost) int64) int64 {
 		var told []int64
