@@ -1,21 +1,21 @@
 package reports
 
-// Audit is what the check against the ledger of acknowledged operations and the
-// model's own audit found. Wrong says which counts must be 0.
+// Audit is what two checks found: the check against the ledger of acknowledged operations,
+// and the model's own audit. Wrong says which counts must be 0.
 type Audit struct {
 	Model       string `json:"model"`
 	Engine      string `json:"engine"`
-	Point       string `json:"point,omitempty"` // of a sweep
+	Point       string `json:"point,omitempty"` // point of a sweep
 	Trial       int    `json:"trial,omitempty"` // from 1; 0: an earlier version did not tell
-	Shard       int    `json:"shard,omitempty"` // likewise
+	Shard       int    `json:"shard,omitempty"` // from 1; 0: an earlier version did not tell
 	Delivered   int64  `json:"delivered"`       // acknowledged deliveries in the ledger
 	Deleted     int64  `json:"deleted"`         // acknowledged deletions
 	Verified    int64  `json:"verified"`        // found, and byte for byte as delivered
 	Lost        int64  `json:"lost"`
 	Corrupt     int64  `json:"corrupt"`
 	Resurrected int64  `json:"resurrected"`        // deleted, acknowledged, and still there
-	Unknown     int64  `json:"unknown"`            // outcome unknown when written: there or not, both are right
-	BadUIDs     int64  `json:"bad_uids,omitempty"` // given twice in a folder, or not ascending
+	Unknown     int64  `json:"unknown"`            // outcome unknown when written: present or absent, both are right
+	BadUIDs     int64  `json:"bad_uids,omitempty"` // UIDs given twice in a folder, or not ascending
 	Unread      int64  `json:"unread,omitempty"`   // the engine answered with an error: neither verified nor wrong
 	// Interrupted says that operations were broken off on an engine where an
 	// operation of several writes is not all or nothing. Such operations may leave
@@ -29,7 +29,7 @@ type Audit struct {
 	Dangling     int64    `json:"dangling"`
 	Duplicated   int64    `json:"duplicated"`
 	BrokenBodies int64    `json:"broken_bodies"`
-	CounterDrift int64    `json:"counter_drift"` // by how much in all
+	CounterDrift int64    `json:"counter_drift"` // sum of what all counters are off by
 	Notes        []string `json:"notes,omitempty"`
 }
 

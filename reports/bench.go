@@ -10,10 +10,10 @@ import (
 )
 
 // WriteBench writes the measured phases as Go benchmark lines for benchstat and similar
-// tools. A name is a model and an operation; trials are repeated lines. What else a figure
-// depends on is in configuration lines: benchstat does not compare figures that differ in
-// them. So it prints one table for each unit, with a line for each name. What differs from
-// run to run is left out.
+// tools. A name is a model and an operation; trials are repeated lines. Configuration lines
+// say what else a figure depends on, and benchstat does not compare figures that differ in
+// them. Benchstat prints one table for each unit, with a line for each name. WriteBench leaves
+// out what differs from run to run.
 func WriteBench(w io.Writer, r *Run) error {
 	out := bufio.NewWriter(w) // keeps the first error
 	e := &r.Environment
@@ -55,9 +55,9 @@ func (b *bench) config(key, value string) {
 	}
 }
 
-// line writes one operation. Its latencies are of the operations that were ok. Those that
-// failed, were dropped or have no known outcome are counted where there are any. A
-// figure that rests on too few operations is left out.
+// line writes one operation. Its latencies are those of operations that were ok. Operations that
+// failed, were dropped or have no known outcome are counted, if there are any. Percentiles
+// of too few operations are left out.
 func (b *bench) line(c *Cell, name string, o *Op) {
 	b.config("engine", c.Engine)
 	b.config("phase", c.Where())

@@ -15,8 +15,8 @@ type Key struct {
 	Shard  int    `json:"shard"`           // from 1
 }
 
-// Where is the phase, and the point of a sweep if there is one. Cells of different points are no trials
-// of each other.
+// Where is the phase, and the point of a sweep if there is one. Cells of different points are
+// not trials of the same thing.
 func (k Key) Where() string {
 	if k.Point == "" {
 		return k.Phase
@@ -59,17 +59,17 @@ type Cell struct {
 	Clients    int           `json:"clients,omitempty"`
 	Durability string        `json:"durability"`
 	Verdict    Verdict       `json:"verdict"`
-	Reason     *Reason       `json:"reason,omitempty"` // of a verdict that is not ok
+	Reason     *Reason       `json:"reason,omitempty"` // why the verdict is not ok
 	Doubts     []Doubt       `json:"doubts"`
 	Error      string        `json:"error,omitempty"` // why the phase could not be carried out to its end
-	Stack      string        `json:"stack,omitempty"` // of Error, if it is a panic
+	Stack      string        `json:"stack,omitempty"` // stack of Error, if it is a panic
 	Offered    *Offered      `json:"offered,omitempty"`
 	Ops        map[string]Op `json:"ops"`
-	Streams    []Stream      `json:"streams,omitempty"`    // of a phase that runs several at once
+	Streams    []Stream      `json:"streams,omitempty"`    // empty unless the phase runs several at once
 	AllOps     *AllOps       `json:"all_ops,omitempty"`    // all operations of the phase together
-	Objectives []Attained    `json:"objectives,omitempty"` // of a measured phase
+	Objectives []Attained    `json:"objectives,omitempty"` // measured phases only
 	Timeline   []Interval    `json:"timeline,omitempty"`
-	Gap        *Gap          `json:"longest_gap,omitempty"` // without an operation that was ok
+	Gap        *Gap          `json:"longest_gap,omitempty"` // longest time without an operation that was ok
 	Before     *EngineInfo   `json:"engine_before,omitempty"`
 	Engines    *EngineInfo   `json:"engine_info,omitempty"` // at the end of the phase
 	Client     *ClientInfo   `json:"client,omitempty"`
@@ -111,30 +111,31 @@ type Evidence struct {
 	// Missed is how many of a load's Messages could not be delivered.
 	Missed   int64 `json:"missed,omitempty"`
 	Messages int64 `json:"messages,omitempty"`
-	// Load says how a load made use of a data set that was there: that it grew, or went on
-	// with what was interrupted. It is empty if the data set is new.
+	// Load says how a load used an existing data set: it added to the set, or went on with an
+	// interrupted load. It is empty if the data set is new.
 	Load string `json:"load,omitempty"`
 	// Held is how many live messages there were in a measured phase of a sweep of the population.
 	Held *Held `json:"held,omitempty"`
 
 	// An operation is late if it starts more than Lateness after it was due. Late
-	// counts those that were late although a worker was free, Queued those that
-	// were late because all workers were busy.
+	// counts operations that were late although a worker was free. Queued counts
+	// operations that were late because all workers were busy.
 	Lateness int64 `json:"lateness_ns"`
 	Started  int64 `json:"started"`
 	Late     int64 `json:"late"`
 	Queued   int64 `json:"queued"`
-	// Crowded counts those of Queued that had too few workers to blame: there were as many
-	// as there may be, and the calls that they waited for took no longer than usual. Cap is how many workers there
-	// could have been; ClientInfo says how many there were. 0: an earlier version did not tell.
+	// Crowded counts the operations of Queued that were late because the client has too few
+	// workers: there were as many as it may have, and the calls of those workers took no longer
+	// than usual. Cap is how many workers it may have; ClientInfo says how many there were.
+	// 0: an earlier version did not tell.
 	Crowded int64 `json:"crowded,omitempty"`
 	Cap     int   `json:"workers_cap,omitempty"`
-	// LargeWaits counts operations that waited, before they started, for the memory that others on
-	// large messages had.
+	// LargeWaits counts operations whose start waited for memory, because other operations on
+	// large messages had it.
 	LargeWaits int64 `json:"large_waits,omitempty"`
 	// Own is the time that workers spent between two operations when the next was
-	// due already: on making it, writing the ledger, recording. Service is the
-	// time that store and model took in the same rounds.
+	// due already: they made it, wrote the ledger, or recorded times. Service is the
+	// time that store and model took for the same operations.
 	Own     int64 `json:"own_ns"`
 	Service int64 `json:"service_ns"`
 	// ServiceFree is the lower quartile of the service times of operations that were ok and
@@ -150,17 +151,18 @@ type Evidence struct {
 	Hiccups *Hiccups `json:"hiccups,omitempty"`
 	Delays  *Delays  `json:"delays,omitempty"`
 
-	// Windows are the service times of the phase's windows: of each the weighted
-	// mean of its operations' medians. Lags are the mean lags of the same windows.
+	// Windows are the service times of the phase's windows: a window's is the weighted mean
+	// of the medians of its operations. Lags are the mean lags of the same windows.
 	Windows []float64 `json:"windows_ns,omitempty"`
 	Lags    []int64   `json:"lags_ns,omitempty"`
-	Trend   *Trend    `json:"trend,omitempty"` // of Windows, if there are enough
+	Trend   *Trend    `json:"trend,omitempty"` // trend of Windows, if there are enough
 
-	// Shards are what the shards of a merged run amount to by themselves.
+	// Shards are the verdicts on each shard of a merged run.
 	Shards []ShardVerdict `json:"shards,omitempty"`
 }
 
-// Held is how many live messages there were before and after a phase, and how many the workload says.
+// Held is how many live messages there were before and after a phase, and how many the workload
+// asks for (Said).
 type Held struct {
 	Said   int64 `json:"said"`
 	Before int64 `json:"before"`
@@ -168,8 +170,8 @@ type Held struct {
 }
 
 // Trend is the line through the service times of a phase's windows, from the first to the
-// last, in nanoseconds. Change is by how much it rises, as a share of From, and lies
-// between Low and High with 99% confidence. A share of TrendMost is that or more.
+// last, in nanoseconds. Change is how much the line rises, as a share of From. It lies
+// between Low and High with 99% confidence. A share of TrendMost means TrendMost or more.
 type Trend struct {
 	From   float64 `json:"from_ns"`
 	To     float64 `json:"to_ns"`
@@ -178,7 +180,7 @@ type Trend struct {
 	High   float64 `json:"high"`
 }
 
-// TrendMost is the largest change that is told.
+// TrendMost is the largest change that is reported.
 const TrendMost = 1000
 
 // Hiccups are times in which the load generator's process could not run. A thread
@@ -187,7 +189,7 @@ type Hiccups struct {
 	Count    int64   `json:"count"`
 	Total    int64   `json:"total_ns"`
 	Stopped  int64   `json:"stopped_ns"` // of Total, while the process neither ran nor waited for a processor
-	Lateness Latency `json:"lateness"`   // how late the thread woke, of all times
+	Lateness Latency `json:"lateness"`   // how late the thread woke, over all its sleeps
 }
 
 // Delays compare the response times of all operations of a cell with those that they
@@ -195,18 +197,18 @@ type Hiccups struct {
 // time, without hiccups, and without the time that it takes to make operations.
 // Delays below 0.5 ms are left out.
 type Delays struct {
-	Operations int64   `json:"operations"` // that were delayed
-	Dropped    int64   `json:"dropped"`    // that would not have been dropped
+	Operations int64   `json:"operations"` // operations that were delayed
+	Dropped    int64   `json:"dropped"`    // operations that would not have been dropped
 	Response   Latency `json:"response"`
 	Undelayed  Latency `json:"undelayed"`
 }
 
-// EngineInfo is the engine's state at one time. A negative number is one that the
-// engine does not tell.
+// EngineInfo is the engine's state at one time. A number is negative if the engine does
+// not tell it.
 type EngineInfo struct {
 	Version        string            `json:"version,omitempty"`
 	DiskBytes      int64             `json:"disk_bytes"`
-	LogBytes       int64             `json:"log_bytes,omitempty"` // of DiskBytes, the write-ahead log's; 0: not known
+	LogBytes       int64             `json:"log_bytes,omitempty"` // write-ahead log, part of DiskBytes; 0: not known
 	CacheBytes     int64             `json:"cache_bytes"`
 	CompactionDebt int64             `json:"compaction_debt_bytes"`
 	WrittenBytes   int64             `json:"written_bytes"`
@@ -217,15 +219,15 @@ type EngineInfo struct {
 
 // ClientInfo is what the load generator used during a phase, and its limits.
 type ClientInfo struct {
-	Workers    int     `json:"workers"`    // the most at a time
-	Processors int     `json:"processors"` // that the process may use
+	Workers    int     `json:"workers"`    // the most that there were at one time
+	Processors int     `json:"processors"` // processors that the process may use
 	Capacity   float64 `json:"capacity"`   // the least of Processors, GOMAXPROCS and the CPU quota
 	CPUSeconds float64 `json:"cpu_seconds"`
 	CPUShare   float64 `json:"cpu_share"` // of Capacity
-	// of all processors, by other processes and the hypervisor; negative: not known
+	// share of all processors that other processes and the hypervisor took; negative: not known
 	OthersShare float64 `json:"others_share"`
-	StealShare  float64 `json:"steal_share"`  // of all processors, by the hypervisor
-	Throttled   int64   `json:"throttled_ns"` // while the CPU quota stopped the process
+	StealShare  float64 `json:"steal_share"`  // share of all processors that the hypervisor took
+	Throttled   int64   `json:"throttled_ns"` // time in which the CPU quota stopped the process
 	SchedP99    int64   `json:"sched_p99_ns"` // how long goroutines waited for a processor
 	GCPauses    int64   `json:"gc_pause_ns"`
 	GCSeconds   float64 `json:"gc_cpu_seconds"` // as the runtime estimates it

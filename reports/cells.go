@@ -14,8 +14,8 @@ import (
 // Measured reports whether the cell is a measured phase.
 func (c *Cell) Measured() bool { return c.Kind == KindMeasure }
 
-// kind is the time that is reported of the cell. A closed loop and a load have no
-// due times, so their service times are reported.
+// kind is the kind of time that the reports show of the cell: the response time. A closed
+// loop and a load have no due times, so theirs is the service time.
 func (c *Cell) kind() latency.Kind {
 	if c.Arrivals == "closed" || !c.Measured() {
 		return latency.Service
@@ -23,7 +23,7 @@ func (c *Cell) kind() latency.Kind {
 	return latency.Response
 }
 
-// Latency is the distribution that is reported of an operation of the cell.
+// Latency is the distribution that the reports show of an operation of the cell.
 func (c *Cell) Latency(o *Op) *Latency {
 	if c.kind() == latency.Service {
 		return &o.Service
@@ -77,7 +77,7 @@ func Sections(r *Run) []Section {
 	return all
 }
 
-// order is 0 of what was measured: figures of the load come after it.
+// order is 0 for measured phases and 1 for loads, which reports show last.
 func (s *Section) order() int {
 	if s.Cells[0].Measured() {
 		return 0
@@ -124,7 +124,7 @@ func NamesIn(r *Run) Names {
 	for i := range r.Cells {
 		see(r.Cells[i].Engine, r.Cells[i].Trial)
 	}
-	for i := range r.Audits { // which may be all that there is
+	for i := range r.Audits { // a run may have audits and no cells
 		see(r.Audits[i].Engine, r.Audits[i].Trial)
 	}
 	return n
@@ -158,8 +158,8 @@ func (n Names) Part(model, engine string) string {
 	return model
 }
 
-// AchievedRates says what the schedule offered to each model of an open loop, and what
-// was carried out, both as medians of the trials; "" if there was no schedule.
+// AchievedRates says how many operations a second the schedule of an open loop offered to each
+// model, and how many were carried out, both as medians of the trials; "" if there was no schedule.
 func (s *Section) AchievedRates(n Names) string {
 	var parts []string
 	for _, cs := range columnsOf(s.Cells) {

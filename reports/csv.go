@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// csvAll stands for all operations together in the column op.
+// csvAll is the value of the column op for all operations together.
 const csvAll = "all"
 
 var csvHead = []string{
@@ -19,10 +19,10 @@ var csvHead = []string{
 	"ok", "not_found", "failed", "unknown", "dropped", "too_large", "p50_ns", "p99_ns", "max_ns", "point",
 }
 
-// WriteCSV writes the timelines of all phases as CSV (RFC 4180): a row for each interval
-// and operation, before them one for all operations together, and behind them one for each
-// stream, whose op is STREAM/all. The figures are those
-// of run.json. What was not counted, and a time of no operation, is an empty field.
+// WriteCSV writes the timelines of all phases as CSV (RFC 4180). Each interval has a row for
+// all operations together, then one for each operation, and then one for each stream, whose
+// op is STREAM/all. The figures are those of run.json. A field is empty if the figure was not
+// counted, or if it is a time and no operation was ok.
 func WriteCSV(w io.Writer, r *Run) error {
 	out := csv.NewWriter(w) // keeps the first error
 	_ = out.Write(csvHead)
@@ -66,8 +66,9 @@ func sortedOps(ops map[string]OpInterval) []string {
 	return names
 }
 
-// field writes a text of the results, which may be somebody else's. Spreadsheets run what
-// begins like a formula, so it gets an apostrophe before it; no name of mailbench's does.
+// field writes a text of the results, which may be from somebody else. Spreadsheets run what
+// begins like a formula, so such a text gets an apostrophe before it. No name of mailbench's
+// begins so.
 func field(text string) string {
 	text = units.OneLine(text)
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {

@@ -16,7 +16,7 @@ import (
 )
 
 // Curve is the distribution of one operation's latencies in one phase of one model on
-// one engine, over all trials and shards. They are the response times of an open
+// one engine, over all trials and shards. Latencies are the response times of an open
 // loop and the service times of a closed loop.
 type Curve struct {
 	Model, Engine, Phase, Op string
@@ -85,11 +85,11 @@ func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 	return found, nil
 }
 
-// Distribution is the curve of a histogram under that name.
+// Distribution is the curve of a histogram. Its Op is name.
 func Distribution(name string, h *hdr.Histogram) Curve { return Curve{Op: name, Points: points(h)} }
 
-// points samples a distribution at even steps of the logarithm of 1/(1-p). It ends at
-// the percentile that only the slowest value is beyond.
+// points samples a distribution at even steps of the logarithm of 1/(1-p). The last
+// percentile is the one that only the slowest value is beyond.
 func points(h *hdr.Histogram) []Point {
 	last := math.Log10(float64(h.TotalCount()))
 	var percentiles []float64
@@ -101,7 +101,7 @@ func points(h *hdr.Histogram) []Point {
 	for i, ns := range h.ValueAtPercentilesSlice(percentiles) {
 		ps[i] = Point{percentiles[i], ns}
 	}
-	// The curve ends where the figures do.
+	// The curve ends at the maximum that the figures have.
 	ps[len(ps)-1].Nanoseconds = h.Max()
 	return ps
 }

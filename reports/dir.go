@@ -25,22 +25,22 @@ const (
 // partial ends the name of a run directory that is being written.
 const partial = ".partial"
 
-// PartialPattern matches the names of such directories.
+// PartialPattern matches the names of run directories that are being written.
 const PartialPattern = "*" + partial
 
 // ErrTaken is the error for a run directory that has contents already.
 var ErrTaken = errors.New("choose another run directory")
 
-// Page writes the report of a run whose directory has that name.
+// Page writes the HTML report of a run. Name is the name of the run's directory.
 type Page func(w io.Writer, name string, r *Run, curves []Curve) error
 
-// Dir is a run directory that is being written. It gets its name when the run has ended.
-// What Save wrote until then is kept, whatever happens.
+// Dir is a run directory that is being written. It gets its final name when the run has
+// ended. Until then it keeps what Save wrote, whatever happens.
 type Dir struct {
 	name string // as the user wrote it
 	path string // "" once committed or aborted
-	temp string // where it is
-	// parent says that Create made the directory that path is in.
+	temp string // where it is now
+	// parent says that Create made the parent directory of path.
 	parent bool
 
 	page Page
@@ -88,7 +88,7 @@ func Create(dir string, page Page) (*Dir, error) {
 	return d, nil
 }
 
-// whose says whose an unfinished run directory is, and what to do about it.
+// whose says which run an unfinished run directory belongs to, and what to do about it.
 func whose(temp string) string {
 	if scratch.Abandoned(temp) {
 		return "a run that was killed left it; remove it or"
@@ -113,9 +113,9 @@ func (d *Dir) LatencyLog() io.Writer { return &d.log }
 // Name is where the results are. That is a temporary name until Commit has succeeded.
 func (d *Dir) Name() string { return d.name }
 
-// Save brings to the disk what was measured so far: r as run.json, and the latency log up
-// to here. Each file is whole at any time, also if the process is killed. From the first
-// Save on, nobody but the user removes the directory.
+// Save brings to the disk what was measured so far: r as run.json, and the latency log so
+// far. Each file is whole at any time, also if the process is killed. After the first
+// Save only the user removes the directory.
 func (d *Dir) Save(r *Run) error {
 	logErr := d.log.sync()
 	if err := d.writeRun(r); err != nil {
@@ -127,9 +127,9 @@ func (d *Dir) Save(r *Run) error {
 	return nil
 }
 
-// Commit writes the results of r and gives the directory its name. Whatever fails, all that
-// could be written stays, and the error tells where: under the temporary name, if run.json
-// could not be written.
+// Commit writes the results of r and gives the directory its final name. Whatever fails, all
+// that could be written stays, and the error says where. If run.json could not be written,
+// that is the temporary name.
 func (d *Dir) Commit(r *Run) error {
 	defer d.scratch.Close()
 	logErr := d.log.end()
@@ -154,7 +154,7 @@ func (d *Dir) Commit(r *Run) error {
 func (d *Dir) rename() error {
 	path := d.path
 	d.path = ""
-	// An empty directory may have the name, and not every system renames over it.
+	// There may be an empty directory of that name, and not every system renames over one.
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return d.taken(err)
 	}
@@ -168,8 +168,8 @@ func (d *Dir) rename() error {
 	return nil
 }
 
-// taken ends a commit that could not take its name: the results are complete
-// and stay where they are.
+// taken is the error of a commit that could not rename the directory. The results are
+// complete and stay where they are.
 func (d *Dir) taken(err error) error {
 	return fmt.Errorf("the results are complete, but in %s: %w", d.temp, err)
 }
@@ -188,8 +188,8 @@ func (d *Dir) writeRun(r *Run) error {
 	return syncDir(d.temp)
 }
 
-// writeReports writes what is made from run.json and the latency log. It writes each
-// report that it can, and returns the first error.
+// writeReports writes the reports that are made from run.json and the latency log. It writes
+// each that it can, and returns the first error.
 func (d *Dir) writeReports(r *Run) error {
 	curves, err := d.curves(r)
 	for _, f := range []struct {
@@ -273,7 +273,7 @@ func notRun(dir string) error {
 	return fmt.Errorf("%s is not a run directory: it has no %s", dir, RunFile)
 }
 
-// parse reads run.json. An error continues the name of the file.
+// parse reads run.json. Its errors go on after the name of the file, such as "is damaged".
 func parse(b []byte) (*Run, error) {
 	var version struct {
 		Format string `json:"format"`

@@ -1,8 +1,8 @@
 package reports
 
-// Due is the distribution of an operation of the cell over everything that was due: of
-// response times, or of service times in a closed loop. A percentile is NeverEnded if it
-// lies among operations that were dropped.
+// Due is the distribution of the response times of an operation of the cell over everything
+// that was due. In a closed loop they are service times. A percentile is NeverEnded if it lies
+// among operations that were dropped.
 func (c *Cell) Due(o *Op) *Latency {
 	if o.Due != nil {
 		return o.Due

@@ -6,7 +6,7 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// Figure is what models are compared by.
+// Figure is a figure that models are compared by.
 type Figure string
 
 // Figures. The first three are counted: they do not depend on the machine. Rows and
@@ -36,7 +36,7 @@ func (f Figure) Text(v float64) string {
 	return units.Duration(v)
 }
 
-// percentile is the part of the operations that a time is a percentile of.
+// percentile is the percentile of a time, from 0 to 1.
 func (f Figure) percentile() float64 {
 	if f == P99 {
 		return 0.99
@@ -67,8 +67,8 @@ func (s *StoreCost) get(f Figure) float64 {
 	return s.BytesRead + s.BytesWritten
 }
 
-// time is a percentile of everything that was due of an operation of the cell. It is
-// infinite if it lies among operations that never ended.
+// time is a percentile of an operation of the cell, over everything that was due, in
+// nanoseconds. It is infinite if it lies among operations that never ended.
 func (c *Cell) time(o *Op, f Figure) float64 {
 	all := c.Latency(o)
 	if o.Due != nil {
@@ -84,8 +84,8 @@ func (c *Cell) time(o *Op, f Figure) float64 {
 	return float64(ns)
 }
 
-// intervals are a time of an operation in each interval of the cell's timeline that
-// has enough operations for it.
+// intervals are a percentile of an operation in each interval of the cell's timeline, in
+// nanoseconds. Intervals with too few operations for it are left out.
 func (c *Cell) intervals(op string, f Figure) []float64 {
 	var times []float64
 	for i := range c.Timeline {

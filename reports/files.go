@@ -11,8 +11,8 @@ import (
 type logFile struct {
 	file *os.File
 	size int64
-	safe int64 // so much of it is on the disk, in whole lines
-	err  error // the first; the file takes nothing after it
+	safe int64 // bytes that are on the disk, in whole lines
+	err  error // the first error; nothing is written after it
 }
 
 // Write implements io.Writer.
@@ -49,8 +49,8 @@ func (f *logFile) end() error {
 	return err
 }
 
-// writeFile brings one file to the disk. Until all of it is there, the name stands for what
-// it stood for before.
+// writeFile brings one file to the disk. Until all of it is there, the file of that name
+// keeps its old contents.
 func writeFile(name string, write func(io.Writer) error) error {
 	temp := name + ".new"
 	f, err := os.Create(temp)

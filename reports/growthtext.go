@@ -45,7 +45,7 @@ type Grown struct {
 	Models    []Growth
 }
 
-// grown groups what is of the same phase, operation and figure.
+// grown groups by phase, operation and figure.
 func grown(all []Growth) []Grown {
 	var groups []Grown
 	for _, g := range all {
@@ -71,12 +71,12 @@ func (g *Grown) Flat() bool {
 
 // GrowthTable is how the figures of one phase grow.
 type GrowthTable struct {
-	Phase string // "" of what is forecast
+	Phase string // "" for the forecast
 	Rows  []Grown
 	Flat  []string // counted figures that are flat in all models: "list calls"
 }
 
-// GrowthTables are the tables of all measured phases, and that of the forecast.
+// GrowthTables are the tables of all measured phases, and the table of the forecast.
 func (r *Run) GrowthTables() []GrowthTable {
 	var tables []GrowthTable
 	for _, g := range grown(r.Growths()) {

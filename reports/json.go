@@ -43,7 +43,7 @@ func cellsApart(r *Run) ([]byte, error) {
 	return append(append(b, tail...), '\n'), nil
 }
 
-// lines writes a list, each value on a line, and ends it.
+// lines appends the values of a JSON array, each on a line of its own, and ends the array.
 func lines[T any](b []byte, values []T) ([]byte, error) {
 	for i := range values {
 		text, err := json.Marshal(&values[i])

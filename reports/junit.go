@@ -46,9 +46,9 @@ type (
 	}
 )
 
-// WriteJUnit writes what the run amounts to as JUnit XML, for CI systems: a test case for
-// each cell, each objective of a cell, and each audit. A cell that failed is an error.
-// What else would end a run with another status than 0 is a failure: another verdict, an
+// WriteJUnit writes the outcome of the run as JUnit XML, for CI systems: a test case for each
+// cell, each objective of a cell, each search, and each audit. A cell that failed is an error.
+// All else that ends a run with another exit status than 0 is a failure: another verdict, an
 // objective that is missed or unclear, data that is wrong or lost. A cell that the run is
 // excused from is skipped.
 func WriteJUnit(w io.Writer, r *Run) error {
@@ -154,7 +154,8 @@ func (a *Attained) junit(workload string, c *Cell) junitCase {
 	return one
 }
 
-// junit is a case of a search. It fails where the run's exit status says so.
+// junit is the test case of a search. It fails if the search makes the run's exit status
+// another than 0.
 func (s *Search) junit(workload string) junitCase {
 	one := junitCase{Class: junitClass(workload, s.Model, s.Engine), Name: junitText(s.Phase) + ": highest rate"}
 	seconds := 0.0

@@ -9,9 +9,9 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// WriteMarkdown writes the run for a pull request or the summary of a step in CI: what is
-// wrong, the objectives and the overview are in the open, figures and doubts are folded.
-// The figures are those of the text.
+// WriteMarkdown writes the run for a pull request or the summary of a step in CI. It shows what
+// is wrong, the objectives and the overview. Other figures and the doubts are folded. The
+// figures are those of the text report.
 func WriteMarkdown(w io.Writer, r *Run) error {
 	m := markdown{run: r, names: NamesIn(r)}
 	view, all := r.Overview(), Sections(r)
@@ -53,8 +53,8 @@ func (m *markdown) row(cells ...string) {
 	m.line("| %s |", strings.Join(cells, " | "))
 }
 
-// titles begins a table: as many columns as numbers says, from the third on, are aligned
-// right.
+// titles begins a table. The first two columns are aligned left, the next ones right (there
+// are numbers of them), and the rest left.
 func (m *markdown) titles(numbers int, titles ...string) {
 	m.line("")
 	m.row(titles...)

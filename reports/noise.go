@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// How large a difference must be so that the overview calls it one. It is an overview
-// and no test of significance: mailbench compare is that.
+// These bounds say how large a difference must be before the overview shows it as one. The
+// overview is no test of significance; mailbench compare is.
 const (
 	// The ranges of n trials of two equal stores lie apart with the probability
 	// 2/C(2n,n): of four trials once in 35 cases, of three once in 10.
 	tellTrials = 4
-	// With fewer trials a difference must also be as large as this factor: nobody knows
-	// then how far another trial would lie.
+	// With fewer trials than tellTrials one value must also be this many times the other,
+	// because nobody knows how far off another trial would be.
 	tellFactor = 1.5
-	// One trial needs so many intervals with enough operations. Their middle half is
-	// taken for its range.
+	// A single trial needs this many intervals with enough operations. The middle half of
+	// their values is its range.
 	tellIntervals = 5
-	// What was counted is a mean over drawn messages. A difference must be as large as
-	// so many of its standard errors, and each mean be of so many operations, unless
-	// they were all the same.
+	// A counted figure is a mean over drawn messages. A difference must be more than
+	// tellErrors standard errors, and each mean must be of at least tellOperations
+	// operations, unless all operations have the same value.
 	tellErrors     = 3
 	tellOperations = 30
 )
@@ -54,9 +54,9 @@ func (v *OverviewValue) spread(intervals []float64) {
 	v.Low, v.High = min(v.Median, intervals[n/4]), max(v.Median, intervals[n-1-n/4])
 }
 
-// A counted figure matters the more, the more it costs. To choose the figure in which
-// models differ most, one call weighs as much as so many rows or bytes. That is no
-// measurement: it only decides which of the figures is shown.
+// One call weighs as much as this many rows or bytes, to choose the counted figure in which
+// models differ most. The weights are no measurements: they only decide which of the figures
+// is shown.
 const (
 	rowsACall  = 20
 	bytesACall = 10_000
@@ -73,7 +73,7 @@ func (l *OverviewLine) weight() float64 {
 	return l.Figure.inCalls(max(most-least, 0))
 }
 
-// inCalls is how many calls weigh as much as so much of a counted figure.
+// inCalls is how many calls weigh as much as the value v of a counted figure.
 func (f Figure) inCalls(v float64) float64 {
 	switch f {
 	case Rows:
@@ -84,8 +84,8 @@ func (f Figure) inCalls(v float64) float64 {
 	return v
 }
 
-// timerShows reports whether the times of an operation are largely those of the
-// generator's own timer: a doubt says so.
+// timerShows reports whether the times of an operation are largely the delays of the
+// generator's own timer. A doubt of the cell says so.
 func (c *Cell) timerShows(op string) bool {
 	return slices.ContainsFunc(c.Doubts, func(d Doubt) bool {
 		return d.Code == "client-lag" && (len(d.Ops) == 0 || slices.ContainsFunc(d.Ops, func(o OpCount) bool {

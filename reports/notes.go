@@ -9,9 +9,9 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// Regime says how large the data of each model was beside the cache in the measured
-// phases, as medians of the trials. Figures of a store that fits its cache tell nothing
-// about one that does not.
+// Regime says how large the data of each model was in comparison with the cache in the
+// measured phases, as medians of the trials. Figures of a store that fits its cache tell
+// nothing about one that does not.
 func Regime(all []Section, n Names) string {
 	var parts []string
 	for _, s := range all {
@@ -98,7 +98,7 @@ func (w *Waiting) String() string {
 		lag.Percentile(w.Lag.P50, 0.5), lag.Percentile(w.Lag.P99, 0.99))
 }
 
-// FloorOf is the cost of a model's operation without an engine, if it was measured.
+// FloorOf is the time of a model's operation without an engine in nanoseconds, if it was measured.
 func FloorOf(r *Run, model, op string) (float64, bool) {
 	for i := range r.Floor {
 		if f := &r.Floor[i]; f.Model == model && f.Op == op && f.Error == "" {

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Notice is something to know before figures are used, and whom it holds for: a
-// verdict that is not ok, or a doubt.
+// Notice is a verdict that is not ok, or a doubt, and the models that it holds for. A reader
+// has to know it before using figures.
 type Notice struct {
 	Doubt
-	Verdict Verdict // "" of a doubt
-	Phase   string  // of a verdict, where the run has several phases with figures or trouble
+	Verdict Verdict // "" if it is a doubt
+	Phase   string  // phase of a verdict, if the run has several phases with figures or trouble
 	Who     []string
 	All     bool // it holds for all models of the run
-	Differs bool // for some it has other figures than Text
+	Differs bool // for some models it has other figures than Text
 }
 
-// changesReading are the doubts that change how figures are read: it may be the client
-// that they tell of, the store was in another state than one may think, or operations
-// are missing from them.
+// changesReading are the doubts that change how figures are read: the figures may be the
+// client's, the store was in another state than readers expect, or operations are missing
+// from the figures.
 var changesReading = map[Code]bool{
 	"late-starts": true, "client-lag": true, "queued": true, "garbage-collection": true,
 	"drifting": true, "not-settled": true, "not-warm": true, "debt-grows": true, "in-memory": true, "not-cold": true,
@@ -33,7 +33,7 @@ type who struct {
 	cells []*Cell
 }
 
-// gather adds a cell to the notice of that phase, verdict and code.
+// gather adds a cell to the notice of the same phase, verdict and code as n.
 func gather(all []who, n Notice, c *Cell) []who {
 	at := slices.IndexFunc(all, func(w who) bool {
 		return w.Code == n.Code && w.Verdict == n.Verdict && w.Phase == n.Phase

@@ -3,13 +3,13 @@ package reports
 import "strconv"
 
 // Objective is a bound that a figure of measured cells must keep (a service level
-// objective). The workload says it. Of several for the same figure of a cell the last
+// objective). The workload sets it. If several hold for the same figure of a cell, the last
 // one counts.
 type Objective struct {
-	Model  string  `json:"model,omitempty"` // that it holds for; "": all
+	Model  string  `json:"model,omitempty"` // the model that it holds for; "": all
 	Engine string  `json:"engine,omitempty"`
 	Phase  string  `json:"phase,omitempty"`
-	Stream string  `json:"stream,omitempty"` // whose figure it is; "": of the phase
+	Stream string  `json:"stream,omitempty"` // the stream whose figure it is; "": the whole phase
 	Op     string  `json:"op,omitempty"`     // "": all operations together
 	Figure string  `json:"figure"`           // such as p99, lag.p99 or errors
 	Sign   string  `json:"sign"`             // <, <=, > or >=

@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// objectives writes what became of the objectives: a line for each and each cell that
-// it holds for.
+// objectives writes what became of the objectives: a line for each objective and each cell
+// that it holds for.
 func (t *text) objectives(r *Run) {
 	type line struct {
 		phase, name, bound, who string

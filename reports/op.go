@@ -1,10 +1,10 @@
 package reports
 
 // Interval is what became of the operations that ended or were dropped within a
-// part of a phase. P50, P99 and Max are nanoseconds of those that were ok, as the
-// phase reports them. A long phase's intervals are put together: P50 is then their
-// mean by operations, and P99 that of the worst. The latency log has histograms instead,
-// of windows of its own.
+// part of a phase. P50, P99 and Max are nanoseconds of operations that were ok: service
+// or response times, as the phase reports them. In a long phase several intervals are put
+// together. P50 is then the mean of theirs, weighted by operations, and P99 is the largest of
+// theirs. The latency log has histograms instead, for windows of its own.
 type Interval struct {
 	At      float64               `json:"at"`      // seconds since the phase began
 	Seconds float64               `json:"seconds"` // its length
@@ -19,8 +19,8 @@ type Interval struct {
 	Streams map[string]OpInterval `json:"streams,omitempty"` // all operations of each stream together
 }
 
-// Add adds what became of other operations: in the same time, or in the time that follows. P50
-// is the mean by operations, P99 that of the worst.
+// Add adds what became of other operations, of the same time or of the time that follows. P50
+// becomes the mean, weighted by operations, and P99 the larger of both.
 func (in *Interval) Add(b *Interval) {
 	in.P50, in.P99, in.Max = meanOf(in.P50, in.OK, b.P50, b.OK), max(in.P99, b.P99), max(in.Max, b.Max)
 	in.OK, in.Failed, in.Unknown, in.Dropped = in.OK+b.OK, in.Failed+b.Failed, in.Unknown+b.Unknown, in.Dropped+b.Dropped
@@ -86,7 +86,7 @@ const (
 type Op struct {
 	Count    int64   `json:"count"`
 	NotFound int64   `json:"not_found"`
-	Failed   int64   `json:"failed"`              // known not to be applied
+	Failed   int64   `json:"failed"`              // known to have changed nothing
 	Unknown  int64   `json:"unknown"`             // timed out: may be applied
 	Dropped  int64   `json:"dropped"`             // due, but never started
 	NoTarget int64   `json:"no_target,omitempty"` // found no live message to work on
@@ -99,9 +99,9 @@ type Op struct {
 	Response Latency `json:"response"`           // end − due
 	Service  Latency `json:"service"`            // end − start
 	Lag      Latency `json:"lag"`                // start − due
-	// Queued counts those of Count that found all workers busy. The service times of the
-	// others and of those are ServiceFree and ServiceQueued; they are left out if there
-	// are none.
+	// Queued counts the operations in Count that found all workers busy. ServiceQueued is their
+	// service times, and ServiceFree is the service times of the others; both are left out if
+	// there are none.
 	Queued        int64    `json:"queued,omitempty"`
 	ServiceFree   *Latency `json:"service_free,omitempty"`
 	ServiceQueued *Latency `json:"service_queued,omitempty"`
@@ -109,15 +109,16 @@ type Op struct {
 	// time. It is left out if it is the same.
 	Undelayed *Latency `json:"undelayed,omitempty"`
 	// Due is the response time of all operations that were due: also of those that
-	// were not found, failed or have an unknown outcome. One that was dropped never
-	// ended: a percentile among those is NeverEnded. Due is left out if it is Response.
+	// were not found, failed or have an unknown outcome. A dropped operation never
+	// ended: a percentile among dropped operations is NeverEnded. Due is left out if it
+	// is the same as Response.
 	Due   *Latency  `json:"due,omitempty"`
 	Store StoreCost `json:"store"`
 	// Patterns are the access patterns that ran, the most calls first.
 	Patterns []PatternCalls `json:"patterns,omitempty"`
-	// Errors are the first few texts of errors and how often each came, the most
-	// frequent first. Texts that differ only in addresses and numbers are one. The
-	// last may be OtherErrors.
+	// Errors are the first few error texts and how often each came, the most frequent
+	// first. Texts that differ only in addresses and numbers count as one. The last may
+	// be OtherErrors.
 	Errors []ErrorCount `json:"errors,omitempty"`
 }
 
@@ -133,10 +134,11 @@ type ErrorCount struct {
 	Count int64  `json:"count"`
 }
 
-// OtherErrors stands for all texts beyond the first few.
+// OtherErrors is the text for all errors beyond the first few.
 const OtherErrors = "other errors"
 
-// NeverEnded is a percentile among operations that were due and never started.
+// NeverEnded is the value of a percentile that lies among operations that were due and never
+// started.
 const NeverEnded = -1
 
 // Latency is a distribution in nanoseconds.
@@ -156,8 +158,8 @@ type StoreCost struct {
 	RowsWritten  float64 `json:"rows_written"`
 	BytesRead    float64 `json:"bytes_read"`
 	BytesWritten float64 `json:"bytes_written"`
-	// Standard deviations between operations, of rows and bytes read and written
-	// together.
+	// The deviations are standard deviations between operations. Rows and bytes are those
+	// read and written together.
 	CallsDeviation float64 `json:"calls_deviation,omitempty"`
 	RowsDeviation  float64 `json:"rows_deviation,omitempty"`
 	BytesDeviation float64 `json:"bytes_deviation,omitempty"`

@@ -9,24 +9,24 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// Overview says which model does what best. It is a table of operations by models (and
-// engines) for each measured phase, with what is to be known before its figures.
+// Overview says which model does what best. It has a table of operations by models (and
+// engines) for each measured phase, and the notices that a reader has to know.
 type Overview struct {
-	// Verdicts are those that are not ok, the worst first. Doubts are those that
-	// change how the figures are read, Further the others.
+	// Verdicts are the verdicts that are not ok, the worst first. Doubts are the doubts that
+	// change how the figures are read. Further are the other doubts.
 	Verdicts, Doubts, Further []Notice
 	Parts                     []OverviewPart
 }
 
-// OverviewPart is the table of one measured phase. What had another load or another
-// durability is in a part of its own: it cannot be compared.
+// OverviewPart is the table of one measured phase. Cells with another load or another
+// durability are in a part of their own, because they cannot be compared.
 type OverviewPart struct {
 	Phase, Load, Durability string
 	Trials                  int
 	Columns                 []OverviewColumn
 	// Rows are the operations that two or more columns offer, the most frequent first.
 	Rows []OverviewRow
-	// Alone are operations that one column alone offers, Nobody those that none does.
+	// Alone are the operations that only one column offers. Nobody are those that none offers.
 	Alone  []OverviewAlone
 	Nobody []string
 }
@@ -45,7 +45,7 @@ type OverviewAlone struct {
 }
 
 // OverviewRow is one operation. Its first line is the one to go by: a time if the times
-// tell something, else what was counted.
+// can be compared, else a counted figure.
 type OverviewRow struct {
 	Op    string
 	Marks []OverviewMarks // by column
@@ -53,11 +53,11 @@ type OverviewRow struct {
 	Why   string // one sentence on where the difference comes from; may be empty
 }
 
-// OverviewMarks are what must be known of one operation of a column.
+// OverviewMarks are what a reader must know about one operation of a column.
 type OverviewMarks struct {
 	NotOffered bool
 	None       bool    // the operation was never ok
-	Verdict    Verdict // of the column, where the model offers the operation
+	Verdict    Verdict // verdict of the column
 	Emulated   string  // patterns whose fallback ran
 	Lacks      string  // fields that the answers lacked
 }
@@ -71,17 +71,17 @@ type OverviewLine struct {
 // OverviewValue is the figure of one column.
 type OverviewValue struct {
 	Known bool
-	// Median is of the trials, Low and High are the least and the most of them. With
-	// one trial they are the middle half of the intervals of a time, and equal to
-	// Median for what was counted.
+	// Median is the median of the trials, Low and High are the least and the most of them.
+	// With one trial Low and High bound the middle half of the intervals of a time; they are
+	// equal to Median for a counted figure. A time is infinite where operations at that
+	// percentile never ended.
 	Median, Low, High float64
-	// Times are infinite where operations at that percentile never ended.
-	Ratio float64 // to the best column's median
-	Best  bool    // no column has less
-	Same  bool    // it differs from the best by less than the noise
+	Ratio             float64 // ratio to the best column's median
+	Best              bool    // no column has less
+	Same              bool    // it differs from the best by less than the noise
 
 	n         int64   // operations of all trials
-	deviation float64 // between them, of what was counted
+	deviation float64 // standard deviation between operations, of a counted figure
 	trials    int
 }
 
@@ -168,8 +168,8 @@ func (cs columnCells) marks(op string, v Verdict) OverviewMarks {
 	return m
 }
 
-// linesOf compares the columns by times, as far as these tell something, and by what
-// was counted.
+// linesOf compares the columns by times, as far as these can be compared, and by the counted
+// figure in which they differ most.
 func linesOf(columns []columnCells, op string) []OverviewLine {
 	var lines []OverviewLine
 	for _, f := range []Figure{P50, P99} {
@@ -198,7 +198,7 @@ func linesOf(columns []columnCells, op string) []OverviewLine {
 	return lines
 }
 
-// counted is what was counted of an operation of the column.
+// counted is a counted figure of an operation of the column.
 func (cs columnCells) counted(op string, f Figure) OverviewValue {
 	v := OverviewValue{}
 	var means []float64
@@ -228,7 +228,7 @@ func (cs columnCells) timed(op string, f Figure) OverviewValue {
 	return v
 }
 
-// times is a time of an operation of the column, and what it was in the intervals of the last
+// times is a time of an operation of the column, and that time in each interval of the last
 // trial.
 func (cs columnCells) times(op string, f Figure) (v OverviewValue, intervals []float64) {
 	var times []float64
@@ -239,7 +239,7 @@ func (cs columnCells) times(op string, f Figure) (v OverviewValue, intervals []f
 		}
 		times = append(times, c.time(&o, f))
 		intervals = c.intervals(op, f)
-		if o.due() != "" { // they have only what was ok
+		if o.due() != "" { // intervals have only operations that were ok
 			intervals = slices.Repeat(times[:1], tellIntervals)
 		}
 		v.n += o.Count
@@ -248,7 +248,7 @@ func (cs columnCells) times(op string, f Figure) (v OverviewValue, intervals []f
 	return v, intervals
 }
 
-// of sets the value from those of the trials.
+// of sets the value from the values of the trials.
 func (v *OverviewValue) of(trials []float64) {
 	if len(trials) == 0 {
 		return
@@ -258,7 +258,7 @@ func (v *OverviewValue) of(trials []float64) {
 }
 
 // rank compares the values with the best of them. It returns false if there is nothing
-// to compare: fewer than two values, or a best one of nothing.
+// to compare: there are fewer than two values, or the best is 0 or infinite.
 func (l *OverviewLine) rank() bool {
 	var best *OverviewValue
 	known := 0

@@ -31,7 +31,7 @@ func (t *text) warnings(r *Run, o *Overview) {
 	t.list("doubts", o.Doubts)
 }
 
-// The marks of the overview's values, and what they mean.
+// These marks are written behind the overview's values. The legend explains them.
 const (
 	markEmulated = "*"
 	markLacks    = "°"
@@ -82,7 +82,8 @@ func (t *text) overviewPart(p *OverviewPart) {
 	t.legend(p)
 }
 
-// title is the name of a column, marked if its verdict is not ok and that of another is.
+// title is the name of a column. It is marked if its verdict is not ok, and that of another
+// column is.
 func (p *OverviewPart) title(i int) string {
 	name := units.OneLine(p.Columns[i].Name)
 	if p.Columns[i].Verdict != OK && slices.ContainsFunc(p.Columns, func(c OverviewColumn) bool {
@@ -93,8 +94,8 @@ func (p *OverviewPart) title(i int) string {
 	return name
 }
 
-// overviewRow writes an operation as lines of a table. Marks stand in a column of their
-// own behind the values.
+// overviewRow writes an operation as lines of a table. Marks have a column of their own
+// behind the values.
 func (t *text) overviewRow(row *OverviewRow, widths []int) {
 	op := units.OneLine(row.Op)
 	for _, l := range row.Lines {
@@ -108,8 +109,8 @@ func (t *text) overviewRow(row *OverviewRow, widths []int) {
 	}
 }
 
-// overviewList writes an operation where a table has no room: the columns of each
-// figure, the best first.
+// overviewList writes an operation if there is no room for a table: a list of columns for
+// each figure, the best first.
 func (t *text) overviewList(p *OverviewPart, row *OverviewRow) {
 	op := units.OneLine(row.Op)
 	for _, l := range row.Lines {
@@ -159,7 +160,7 @@ func (row *OverviewRow) value(l *OverviewLine, i int) (value, mark string) {
 	return l.Values[i].String(), mark
 }
 
-// style marks the best values; what tells nothing is faint.
+// style marks the best values. Values that are not known are faint.
 func (row *OverviewRow) style(l *OverviewLine, i int) string {
 	switch v := &l.Values[i]; {
 	case !v.Known:

@@ -12,10 +12,10 @@ import (
 // than 5%: the least sample from which an upper bound of the percentile can be told
 // with 95% confidence (W. J. Conover, Practical Nonparametric Statistics, tolerance
 // limits).
-// unbounded is that probability.
+// unbounded is that probability, 5%.
 const unbounded = 0.05
 
-// EnoughFor is how many operations it takes for a percentile, 0 < p < 1.
+// EnoughFor is how many operations it takes for the percentile p, 0 < p < 1.
 func EnoughFor(p float64) int64 { return int64(math.Ceil(math.Log(unbounded) / math.Log(p))) }
 
 // Percentile writes a percentile of an operation's latencies, or a dash if there were

@@ -21,10 +21,10 @@ func reason(f Figure, b, w *contender) string {
 	return strings.Join(news[:min(most, len(news))], ", ")
 }
 
-// finding is what a pattern reads or writes.
+// finding is what a pattern reads or writes, in the words of a report.
 type finding struct{ pattern, how, what, each string }
 
-// facts are what the patterns that ran have to do with rows or bytes.
+// facts are what the patterns that ran read and write in rows or bytes.
 func (c *contender) facts(f Figure) []finding {
 	var all []finding
 	c.patterns(func(p *schemas.Pattern) {
@@ -37,7 +37,7 @@ func (c *contender) facts(f Figure) []finding {
 	return all
 }
 
-// patterns calls do with each pattern that ran; of a batch with its parts.
+// patterns calls do with each pattern that ran. For a batch it calls do with each of its parts.
 func (c *contender) patterns(do func(p *schemas.Pattern)) {
 	if c.schema == nil {
 		return

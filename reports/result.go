@@ -18,7 +18,7 @@ type Run struct {
 	Interrupted bool              `json:"interrupted,omitempty"`
 	Machine     Machine           `json:"machine"`
 	Shard       Shard             `json:"shard"`
-	Shards      []ShardRun        `json:"shards,omitempty"` // of a merged run
+	Shards      []ShardRun        `json:"shards,omitempty"` // the shards of a merged run
 	Environment Environment       `json:"environment"`
 	Config      Config            `json:"config"`
 	Settings    map[string]string `json:"settings"` // settings of the engines' clients
@@ -39,7 +39,7 @@ type Run struct {
 type Workload struct {
 	Name      string   `json:"name"`
 	Text      string   `json:"text"`   // the whole file as YAML, overrides applied
-	SHA256    string   `json:"sha256"` // of Text
+	SHA256    string   `json:"sha256"` // digest of Text
 	Overrides []string `json:"overrides,omitempty"`
 }
 
@@ -51,23 +51,22 @@ type Schema struct {
 }
 
 // Machine identifies the machine of the load generator. ID is made from the
-// operating system's machine identity and tells nothing else about it; it is
-// empty where the system has none.
+// operating system's machine identity, and tells nothing else about the machine. It is
+// empty if the system has no such identity.
 type Machine struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"` // host name
 }
 
 // Shard is the part of a run that one load generator carried out. A run of one
-// generator is shard 1 of 1. Start is the time at which the shards began, as all of them
-// were told.
+// generator is shard 1 of 1. Start is the time at which all shards were told to begin.
 type Shard struct {
 	Index int    `json:"index"` // from 1
 	Of    int    `json:"of"`
 	Start string `json:"start,omitempty"`
 }
 
-// Config is what the command line said of the run.
+// Config is what the command line said about the run.
 type Config struct {
 	Models     []string `json:"models"`
 	Engines    []string `json:"engines"`
@@ -94,15 +93,15 @@ type FindMax struct {
 
 // Phase is a phase of the workload with the digest of its plan: two runs with
 // equal digests were asked for the same first operations at the same times. SHA256
-// is of the first Digested operations: operation, user, folders, message,
-// recipients and due time. The text of the workload decides the rest, and the contents of mail.
+// is the digest of the first Digested operations: operation, user, folders, message,
+// recipients and due time. The workload's text and the contents of mail decide the rest.
 type Phase struct {
 	Name     string `json:"name"`
 	Kind     string `json:"kind"`
-	Point    string `json:"point,omitempty"` // of a sweep
+	Point    string `json:"point,omitempty"` // point of a sweep
 	Digested int64  `json:"digested,omitempty"`
 	SHA256   string `json:"sha256,omitempty"`
-	// Trials are the digests of each trial; SHA256 is that of the first.
+	// Trials are the digests of all trials; SHA256 is that of the first trial.
 	Trials []string `json:"trials_sha256,omitempty"`
 	// Trace is the SHA-256 of the file that the phase replays.
 	Trace string `json:"trace_sha256,omitempty"`
@@ -110,7 +109,7 @@ type Phase struct {
 
 // Environment is where a run was made.
 type Environment struct {
-	Version  string `json:"version"` // mailbench's
+	Version  string `json:"version"` // mailbench's version
 	Commit   string `json:"commit,omitempty"`
 	Dirty    bool   `json:"dirty,omitempty"`
 	Go       string `json:"go"`
@@ -134,25 +133,25 @@ type MailInfo struct {
 	SHA256    string `json:"sha256,omitempty"`
 }
 
-// Floor is mailbench's own part of figures: for the bare harness the CPU time of an
-// operation, for a model the time of its calls over an engine that does nothing.
+// Floor is mailbench's own part of the figures. For the bare harness it is the CPU time of an
+// operation, for a model it is the time of its calls over an engine that does nothing.
 type Floor struct {
 	Model  string  `json:"model"` // "" for the bare harness
 	Op     string  `json:"op,omitempty"`
 	NS     float64 `json:"ns"`              // nanoseconds an operation
-	Allocs float64 `json:"allocs"`          // of the bare harness
+	Allocs float64 `json:"allocs"`          // allocations an operation of the bare harness
 	Error  string  `json:"error,omitempty"` // why it could not be measured
 }
 
 // Waiting is what an open loop costs over a mailbox that does nothing, at the rate and with
-// the workers of phases that were measured: mostly waking up.
+// the workers of phases that were measured. Most of that is the waking up of workers.
 type Waiting struct {
 	Phases     []string `json:"phases"`
 	Rate       float64  `json:"rate"` // operations a second
 	Arrivals   string   `json:"arrivals"`
 	Pacing     string   `json:"pacing,omitempty"` // as in ClientInfo
 	Workers    int      `json:"workers"`
-	Operations int64    `json:"operations"` // that were measured
+	Operations int64    `json:"operations"` // operations that were measured
 	CPU        float64  `json:"cpu_ns"`     // processor time an operation
-	Lag        Latency  `json:"lag"`        // how late they started
+	Lag        Latency  `json:"lag"`        // how late operations started
 }

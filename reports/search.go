@@ -3,7 +3,7 @@ package reports
 // Search is a search for the highest rate at which one model on one engine keeps its
 // objectives. Package reports/search says from the steps what was found.
 type Search struct {
-	// It is the first field, so that the line of a search does not look like a cell's.
+	// Arrivals is the first field, so that the line of a search does not look like a cell's.
 	Arrivals string `json:"arrivals"` // of the open loop: constant or poisson
 	Key
 	Objectives []Objective   `json:"objectives"`
@@ -20,15 +20,15 @@ type Search struct {
 type SearchStep struct {
 	Rate     float64     `json:"rate"`
 	Verdict  StepVerdict `json:"verdict"`
-	Text     string      `json:"text,omitempty"`     // why it did not hold
-	Refilled int64       `json:"refilled,omitempty"` // messages that were delivered before it, because live ones ran low
+	Text     string      `json:"text,omitempty"`     // why the rate did not hold
+	Refilled int64       `json:"refilled,omitempty"` // messages delivered before the step, because live ones ran low
 	Cell     Cell        `json:"cell"`
 }
 
 // StepVerdict is what a step showed.
 type StepVerdict string
 
-// Verdicts of steps. Unclear: nothing was missed, and too little is known. Client: the
+// Verdicts of steps. Unclear: no objective was missed, and too little is known. Client: the
 // load generator, not the store, was at its limit.
 const (
 	StepHeld    StepVerdict = "held"
@@ -41,7 +41,7 @@ const (
 // High is 0 if no limit of the store was found.
 type SearchResult struct {
 	Limit Limit   `json:"limit"`
-	Rate  float64 `json:"rate"` // the highest that held; 0: none
+	Rate  float64 `json:"rate"` // the highest rate that held; 0: none
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Text  string  `json:"text"` // the same for people
@@ -62,8 +62,8 @@ const (
 	LimitUnfinished Limit = "unfinished"
 )
 
-// OK reports whether a limit of the store or its machine, or the bound of the search, ended
-// it: then the rate is what was asked for.
+// OK reports whether the search ended at a limit of the store or its machine, or at its own
+// bound. Then Rate answers what the search was asked.
 func (r *SearchResult) OK() bool {
 	return r.Limit == LimitStore || r.Limit == LimitMachine || r.Limit == LimitMaxRate
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// searches writes what the searches for the highest rate found, and of each the curve of
-// latency against rate.
+// searches writes what each search for the highest rate found, and its curve of latency
+// against rate.
 func (t *text) searches(r *Run) {
 	for i := range r.Searches {
 		s := &r.Searches[i]
@@ -41,7 +41,7 @@ func (s *Search) Title(n Names) string {
 	return fmt.Sprintf("%s, phase %s, open loop, %s", s.who(n), s.Phase, s.Arrivals)
 }
 
-// Expected says what a rate must keep to hold.
+// Expected says which objectives a rate must keep.
 func (s *Search) Expected() string {
 	var bounds []string
 	for i := range s.Objectives {
@@ -76,8 +76,8 @@ func (s *SearchStep) Due() *Latency {
 	return &all.Response
 }
 
-// Figures are what the step measured: percentiles of all that was due, and the part of it
-// that failed.
+// Figures are what the step measured: percentiles of all that was due, and the part of the
+// operations that failed, were dropped or have no known outcome.
 func (s *SearchStep) Figures() StepFigures {
 	f := StepFigures{units.Amount(s.Rate), "-", "-", "-", "-"}
 	if o := s.Cell.Offered; o != nil {
@@ -116,8 +116,8 @@ func ended(ns int64) string {
 	return units.Duration(float64(ns))
 }
 
-// Grown says how the data changed while the search went on: every step finds the
-// store as the steps before it left it.
+// Grown says how the data changed during the search, because every step finds the store as
+// the steps before it left it.
 func (s *Search) Grown() string {
 	if len(s.Steps) == 0 {
 		return ""

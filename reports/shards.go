@@ -13,8 +13,8 @@ type ShardRun struct {
 	Environment Environment `json:"environment"`
 }
 
-// ShardVerdict is what one shard's own figures amount to. A union is no better than that
-// of its load generators that was measured itself.
+// ShardVerdict is the verdict on one shard's own figures. If a shard is invalid or failed, the
+// merged run is too.
 type ShardVerdict struct {
 	Shard   int     `json:"shard"`
 	Started string  `json:"started"` // when its phase began
@@ -26,7 +26,7 @@ type ShardVerdict struct {
 func (r *Run) Generators() int { return max(1, r.Shard.Of, len(r.Shards)) }
 
 // ShardLine says which part of a run the results are, or how many load generators they
-// were put together from; "" of the run of one.
+// were put together from. It is "" for a run of one load generator.
 func ShardLine(r *Run) string {
 	machines := map[Machine]bool{}
 	for _, s := range r.Shards {

@@ -2,11 +2,12 @@ package reports
 
 // Stream is one of the streams that a phase runs at once, with figures of its own.
 type Stream struct {
-	Name     string  `json:"name"`
-	Arrivals string  `json:"arrivals"`       // constant, poisson or closed
-	Rate     float64 `json:"rate,omitempty"` // of its operations, those of sessions counted one by one; of all shards
-	Clients  int     `json:"clients,omitempty"`
-	Offered  Offered `json:"offered"`
+	Name     string `json:"name"`
+	Arrivals string `json:"arrivals"` // constant, poisson or closed
+	// Rate is the operations a second of all shards together. The operations of sessions count one by one.
+	Rate    float64 `json:"rate,omitempty"`
+	Clients int     `json:"clients,omitempty"`
+	Offered Offered `json:"offered"`
 	// Late and Queued count operations that started late: see Evidence.
 	Late   int64   `json:"late"`
 	Queued int64   `json:"queued"`
@@ -30,8 +31,8 @@ func (c *Cell) Stream(name string) *Stream {
 	return nil
 }
 
-// Tagged is what the tags of the interval log call an operation of a stream: one of no
-// other stream has the operation's own name.
+// Tagged is what the tags of the interval log call an operation of a stream. If no other
+// stream has the operation, that is its own name, else StreamOp.
 func (c *Cell) Tagged(s *Stream, op string) string {
 	for i := range c.Streams {
 		if _, ok := c.Streams[i].Ops[op]; ok && c.Streams[i].Name != s.Name {

@@ -8,11 +8,12 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// StreamHeads are the figures of StreamRow: of everything that was due, rates a second.
+// StreamHeads are the titles of StreamRow's Figures. Percentiles are of everything that was
+// due; offered and achieved are rates a second.
 var StreamHeads = []string{"due", "offered", "achieved", "late", "dropped", "p50", "p99", "p99.9"}
 
-// StreamRow is a stream, or one operation of it, of one model on one engine. Over
-// several trials it has sums of what was counted, and medians of times and rates.
+// StreamRow is a stream of one model on one engine, or one operation of it. Over several
+// trials it has sums of counts, and medians of times and rates.
 type StreamRow struct {
 	Stream, Op string // Op is "" for all operations of the stream
 	Model      string
@@ -76,8 +77,8 @@ func (s *Section) Streams(n Names) (rows []StreamRow) {
 	return rows
 }
 
-// streamFigures are the figures of a stream, whose cells are cs, or of one operation of it.
-// Started says how many operations of each cell started late.
+// streamFigures are the figures of a stream or of one of its operations. Cs are the cells of
+// the stream. Started says how many operations of each cell started late.
 func (r *trialRow) streamFigures(cs columnCells, started map[*Cell]int64, op string) []string {
 	due, offered, achieved, late := integer(r.op.Attempted()+r.op.NoTarget), "", "", ""
 	if op == "" {
@@ -163,7 +164,8 @@ func (t *text) streams(s *Section) {
 	}
 }
 
-// streamColumns are the figures that there is room for. What is left out is noted.
+// streamColumns are the figures that there is room for. It adds the names of the others to
+// t.dropped.
 func (t *text) streamColumns(need int, widths []int) []int {
 	shown := make([]int, len(widths))
 	for i, w := range widths {

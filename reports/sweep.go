@@ -8,7 +8,7 @@ import (
 )
 
 // Sweep is one key of the workload that the run gave several values, and how cost grew
-// with it.
+// with those.
 type Sweep struct {
 	Path   string       `json:"path"` // as --set names it
 	Points []SweepPoint `json:"points"`
@@ -19,8 +19,8 @@ type Sweep struct {
 // SweepPoint is one value of a sweep. Cells name it by Value.
 type SweepPoint struct {
 	Value      string      `json:"value"`  // as the workload says it
-	Size       float64     `json:"size"`   // the same as a number: bytes, seconds, operations a second, or a plain one
-	SHA256     string      `json:"sha256"` // of the workload's text with this value
+	Size       float64     `json:"size"`   // the value in bytes, seconds, operations a second, or without a unit
+	SHA256     string      `json:"sha256"` // digest of the workload's text with this value
 	Users      int         `json:"users"`
 	Folders    int         `json:"folders"`
 	Messages   int         `json:"messages"`
@@ -48,12 +48,12 @@ type Growth struct {
 	// too few points to tell.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// PowerLow and PowerHigh bound the power of the part that grows, beside a fixed part.
-	// They are left out where the exponent says enough, or they cannot be told.
+	// PowerLow and PowerHigh bound the exponent of the part that grows, if the figure is that
+	// part and a fixed part. They are left out if Exponent says enough, or they cannot be told.
 	PowerLow  *float64      `json:"power_low,omitempty"`
 	PowerHigh *float64      `json:"power_high,omitempty"`
 	Exact     bool          `json:"exact,omitempty"` // counted: the errors of the values are known
-	Points    []GrowthPoint `json:"points"`          // those at which the figure is known
+	Points    []GrowthPoint `json:"points"`          // points at which the figure is known
 }
 
 // GrowthPoint is the figure at one point: the median of the trials.
@@ -61,10 +61,10 @@ type GrowthPoint struct {
 	Point string   `json:"point"`
 	Size  float64  `json:"size"`
 	Value float64  `json:"value"`
-	Error *float64 `json:"error,omitempty"` // relative standard error, of what was counted
+	Error *float64 `json:"error,omitempty"` // relative standard error of a counted figure
 }
 
-// PartitionSize is the figure of a forecast, and PartitionOp stands in the place of an operation.
+// PartitionSize is the figure of a forecast. PartitionOp is its Op, where others name an operation.
 const (
 	PartitionSize Figure = "size"
 	PartitionOp   string = "partition"
@@ -73,8 +73,8 @@ const (
 // growthFigures are the figures that are fitted, in the order in which they are shown.
 var growthFigures = []Figure{P50, Calls, Rows, Bytes}
 
-// Growths are how the figures of the run's measured phases grow over its sweep; none without a
-// sweep. They follow from the cells and the sweep's points.
+// Growths are how the figures of the run's measured phases grow over its sweep. A run without a
+// sweep has none. They follow from the cells and the sweep's points.
 func (r *Run) Growths() []Growth {
 	if r.Sweep == nil {
 		return nil
@@ -165,7 +165,7 @@ func (r *Run) partitions() []Growth {
 	return all
 }
 
-// fit sets what the points come to.
+// fit sets the class, the exponent and their bounds from the points.
 func (g *Growth) fit() {
 	var points []growth.Point
 	for _, p := range g.Points {
@@ -181,7 +181,7 @@ func (g *Growth) fit() {
 	g.PowerLow, g.PowerHigh = finite(of.PowerLow), finite(of.PowerHigh)
 }
 
-// finite is nil for what is no number.
+// finite is nil for NaN and infinities, which JSON does not have.
 func finite(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil

@@ -14,7 +14,7 @@ import (
 type column struct {
 	title string
 	width int
-	keep  int // of two columns, the one with less makes room first
+	keep  int // importance: the column with the least is left out first
 	value func(r *Run, op string, row *trialRow) string
 }
 
@@ -67,16 +67,16 @@ func (s *Section) Troubled() bool {
 // layout holds the columns of a section's table.
 type layout struct {
 	troubled bool
-	indent   int // of the names of models; operations stand beside them, or on a line above
+	indent   int // columns before the names of models; names of operations are there, or on a line above
 	columns  []column
 }
 
 // opWidth fits the longest name of an operation.
 const opWidth = len("search-sender") + 1
 
-// layout chooses the columns that fit beside names of that width. Operations stand on
-// lines of their own rather than that columns are left out. Those that are left out are
-// noted: nothing disappears in silence.
+// layout chooses the columns that fit beside names of that width. If there is too little room
+// it first puts operations on lines of their own, and then leaves columns out. It adds these to
+// t.dropped, so that the report says what is missing.
 func (t *text) layout(s *Section, names int) layout {
 	l := layout{troubled: s.Troubled(), indent: opWidth, columns: slices.Clone(columns)}
 	need := names
@@ -122,8 +122,8 @@ func (l *layout) header() string {
 	return h
 }
 
-// figures writes one operation of one model. An operation that was never ok has no
-// figures but its outcomes.
+// figures writes one operation of one model. An operation that was never ok has only its
+// outcomes.
 func (l *layout) figures(r *Run, op string, row *trialRow) string {
 	var line string
 	if l.troubled {
@@ -218,8 +218,7 @@ func (t *text) operation(r *Run, columns []columnCells, l *layout, op string, na
 	}
 }
 
-// remark writes a line of figures and its remarks: behind it if there is room, or
-// below it.
+// remark writes a line of figures, and its remarks behind it if there is room, else below it.
 func (t *text) remark(line string, indent int, remarks []string) {
 	all := units.OneLine(strings.Join(remarks, "; "))
 	switch {
@@ -236,8 +235,8 @@ func (t *text) remark(line string, indent int, remarks []string) {
 // errorsShown is how many texts of errors are shown beside the figures.
 const errorsShown = 2
 
-// due says what the percentiles of everything that was due are, where they are not
-// those of the operations that were ok.
+// due writes the percentiles of everything that was due. It is "" if they are near those of
+// the operations that were ok.
 func (o *Op) due() string {
 	if o.Due == nil || near(o.Due.P50, o.Response.P50) && near(o.Due.P99, o.Response.P99) &&
 		near(o.Due.P999, o.Response.P999) {
@@ -252,7 +251,7 @@ func (o *Op) due() string {
 	return fmt.Sprintf("of all due: p50 %s, p99 %s, p99.9 %s", write(o.Due.P50), write(o.Due.P99), write(o.Due.P999))
 }
 
-// near reports whether two times differ by less than a tenth.
+// near reports whether two times differ by at most a tenth of b.
 func near(a, b int64) bool { return math.Abs(float64(a-b)) <= 0.1*float64(b) }
 
 // Remarks are shown beside an operation's figures: operations that are not in the

@@ -14,7 +14,7 @@ import (
 // narrowest is the width below which a table is not made narrower.
 const narrowest = 60
 
-// Text is how a run is written for a terminal.
+// Text writes runs for a terminal.
 type Text struct {
 	Width  int  // in columns; a wider terminal shows more figures
 	Colour bool // marks what is best and what is wrong
@@ -23,9 +23,8 @@ type Text struct {
 // WriteText writes the run for a terminal of that width, without colours.
 func WriteText(w io.Writer, r *Run, width int) error { return Text{Width: width}.Write(w, r) }
 
-// Write writes the run: what is wrong with it and what changes how it is read, the
-// overview, the tables of the measured phases, those of the load, and what else there
-// is to know.
+// Write writes the run. What is wrong with it and what changes how it is read come first, then
+// the overview, the tables of the measured phases and those of the load, and then the notes.
 func (o Text) Write(w io.Writer, r *Run) error {
 	out := bufio.NewWriter(w) // keeps the first error
 	t := text{out: out, width: max(o.Width, narrowest), colour: o.Colour, names: NamesIn(r)}
@@ -56,9 +55,9 @@ type text struct {
 	colour bool
 	names  Names
 
-	style   string   // of the lines that are written
+	style   string   // style of the lines that are written
 	dropped []string // columns that tables have no room for
-	wanted  int      // the width that has room for all
+	wanted  int      // the width that has room for all columns
 }
 
 // Styles are parameters of the terminal's sequence "select graphic rendition".
@@ -182,7 +181,7 @@ func (t *text) notes(r *Run, all []Section, view *Overview) {
 			"and report.html do",
 			t.width, strings.Join(t.dropped, ", "), t.wanted))
 	}
-	if s := Regime(all, t.names); s != "" && r.Sweep == nil { // of each point another one
+	if s := Regime(all, t.names); s != "" && r.Sweep == nil { // each point of a sweep has its own
 		t.labelled("regime", s)
 	}
 	if s := Floors(r); s != "" {

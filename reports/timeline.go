@@ -8,16 +8,16 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// A gap is told of if it is at least gapLeast seconds long and at least gapMissed
-// operations would have ended in it at the phase's pace. Where one operation ends in
-// a minute, a minute without one tells nothing.
+// A gap is reported if it is at least gapLeast seconds long, and at least gapMissed operations
+// would have ended in it at the phase's mean rate. If one operation ends in a minute, a minute
+// without one tells nothing.
 const (
 	gapLeast  = 2.0
 	gapMissed = 20
 )
 
-// LongestGap describes the longest time in which no operation was ok; "" if it is not worth
-// telling.
+// LongestGap describes the longest time in which no operation was ok. It is "" if the gap is
+// too short to be reported.
 func (c *Cell) LongestGap() string {
 	if c.Gap == nil || c.Gap.Seconds < gapLeast || len(c.Timeline) == 0 {
 		return ""
@@ -41,8 +41,8 @@ const timelineWidth = 60
 
 var levels = []rune(" ▁▂▃▄▅▆▇█")
 
-// timeline draws a phase in which an engine was in trouble: a line of bars and a line
-// of marks.
+// timeline draws a phase in which an engine was in trouble: a line of bars, and a line of marks
+// for failed and unknown operations.
 func (t *text) timeline(c *Cell) {
 	gap, troubled := c.LongestGap(), false
 	for i := range c.Timeline {

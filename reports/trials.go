@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// trialRow is one operation of a model on an engine. Of several trials it has the
-// outcomes of all, and the medians of the figures of those whose verdict is ok; of all,
-// if none is.
+// trialRow is one operation of a model on an engine. It has the outcomes of all trials, and
+// the medians of the figures of the trials whose verdict is ok. If no verdict is ok, the
+// medians are those of all trials.
 type trialRow struct {
 	cell   *Cell // a trial whose figures are in it
 	op     Op
@@ -158,7 +158,7 @@ func (r *trialRow) percentiles(of func(o *Op) *Latency) Latency {
 	}
 }
 
-// values are of the trials in which the operation was ok at least once.
+// values are the values of the trials in which the operation was ok at least once.
 func (r *trialRow) values(of func(o *Op) float64) []float64 {
 	var vs []float64
 	for _, o := range r.used {
@@ -169,7 +169,7 @@ func (r *trialRow) values(of func(o *Op) float64) []float64 {
 	return vs
 }
 
-// median is the middle of the values, which it sorts; 0 of none.
+// median is the median of the values, which it sorts. Of no values it is 0.
 func median(vs []float64) float64 {
 	if len(vs) == 0 {
 		return 0
@@ -178,8 +178,9 @@ func median(vs []float64) float64 {
 	return (vs[(len(vs)-1)/2] + vs[len(vs)/2]) / 2
 }
 
-// time writes a percentile: the median of the trials, and behind it how far the trials
-// lie from it at most; or a dash if one of them has too few operations for it.
+// time writes a percentile: the median of the trials, and behind it the distance of the
+// farthest trial in percent. It writes a dash if a trial has too few operations for the
+// percentile.
 func (r *trialRow) time(p float64, of func(l *Latency) int64) string {
 	for _, o := range r.used {
 		if o.Count < EnoughFor(p) {
@@ -195,8 +196,8 @@ func (r *trialRow) time(p float64, of func(l *Latency) int64) string {
 	return s + fmt.Sprintf(" ±%.0f%%", 100*max(mid-times[0], times[len(times)-1]-mid)/math.Max(mid, 1))
 }
 
-// remarks are those of the operation, and how many trials its figures are of if it is
-// not all.
+// remarks are the remarks of the operation. If not all trials are in its figures, the last one
+// says how many are.
 func (r *trialRow) remarks() []string {
 	s := r.op.Remarks()
 	if len(r.used) < r.trials {

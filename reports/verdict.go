@@ -26,8 +26,8 @@ type Code string
 // notOffered is the reason of a cell whose model cannot hold the workload's population.
 const notOffered Code = "not-offered"
 
-// Excused reports whether the cell is empty without being a fault of the run: its model
-// cannot hold the workload's population, and another model can.
+// Excused reports whether the cell is empty and the run is not at fault: its model cannot
+// hold the workload's population, and another model can.
 func (r *Run) Excused(c *Cell) bool {
 	return c.Verdict == Empty && c.Reason != nil && c.Reason.Code == notOffered &&
 		slices.ContainsFunc(r.Cells, func(o Cell) bool { return o.Kind == KindMeasure && o.Verdict != Empty })

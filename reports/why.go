@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// contender is a column in the question why it is better or worse at an operation.
+// contender is a column with what explains why it is better or worse at an operation.
 type contender struct {
 	column OverviewColumn
 	store  StoreCost
@@ -64,7 +64,7 @@ func (e *explainer) why(p *OverviewPart, columns []columnCells, row *OverviewRow
 
 func (e *explainer) contender(p *OverviewPart, columns []columnCells, i int, op string) *contender {
 	c := &contender{column: p.Columns[i], schema: e.schemas[p.Columns[i].Model]}
-	if row, ok := columns[i].row(op); ok { // with the digits of the tables
+	if row, ok := columns[i].row(op); ok { // the tables have the same figures
 		c.store, c.ran = row.op.Store, row.op.Patterns
 	}
 	return c
@@ -149,8 +149,9 @@ func inBrackets(ran []PatternCalls) string {
 	return " (" + strings.Join(words, ", ") + ")"
 }
 
-// dearest is the counted figure in which w asks for more than b, in calls (see weight).
-// It returns false if there is none that matters, or that the draw does not explain.
+// dearest is the counted figure in which w asks for the most more than b, weighed in calls
+// (see weight). It returns false if no difference matters, or if chance may explain all of
+// them.
 func dearest(b, w columnCells, op string) (f Figure, differs bool) {
 	const least, matters = 1.1, 0.2
 	most := matters
@@ -174,8 +175,8 @@ func (row *OverviewRow) counted() *OverviewLine {
 	return nil
 }
 
-// ends are the columns of the least and the greatest value. The most is -1 if the noise
-// hides all differences, or if there are none.
+// ends are the columns of the least and the greatest value. Worst is -1 if the noise hides all
+// differences, or if there are none.
 func (l *OverviewLine) ends() (best, worst int) {
 	best, worst = -1, -1
 	for i := range l.Values {
@@ -193,7 +194,7 @@ func (l *OverviewLine) ends() (best, worst int) {
 // tellRatio is the least ratio that is not written as 1.0×.
 const tellRatio = 1.05
 
-// equals names the columns whose value is about that of column i, that one first.
+// equals names column i, and then the columns with about the same value.
 func (l *OverviewLine) equals(p *OverviewPart, i int) []string {
 	all := []string{p.Columns[i].Name}
 	for at := range l.Values {

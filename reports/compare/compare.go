@@ -12,7 +12,7 @@ import (
 // added.
 const Format = "mailbench.compare/1"
 
-// Comparison is what came of comparing two sides.
+// Comparison is the result of comparing two sides.
 type Comparison struct {
 	Format string `json:"format"`
 	Base   Build  `json:"base"`
@@ -21,9 +21,9 @@ type Comparison struct {
 	Forced []string `json:"forced,omitempty"`
 	// Paired says that trials of both sides took turns and were compared in pairs.
 	Paired bool `json:"paired"`
-	// Interleaved says that they took turns. If they did not, what changed in the
-	// machine between the runs is in the ratios: all of an interval must lie beyond
-	// what matters, and beyond what trials vary, before a difference is called one.
+	// Interleaved says that trials of both sides took turns. If they did not, what changed in
+	// the machine between the runs is in the ratios. A figure then differs only if its whole
+	// interval lies beyond the limit, and beyond what trials vary.
 	Interleaved bool     `json:"interleaved"`
 	Notes       []string `json:"notes"`
 	Cells       []Cell   `json:"cells"`
@@ -50,9 +50,9 @@ type Cell struct {
 	Load      string   `json:"load"` // open or closed
 	BaseCount int      `json:"base_trials"`
 	NewCount  int      `json:"new_trials"`
-	BaseTimed int      `json:"base_trials_timed"` // whose times were not left out
+	BaseTimed int      `json:"base_trials_timed"` // trials whose times were not left out
 	NewTimed  int      `json:"new_trials_timed"`
-	Why       string   `json:"why,omitempty"` // it cannot be compared
+	Why       string   `json:"why,omitempty"` // why the cell cannot be compared
 	Notes     []string `json:"notes,omitempty"`
 	Figures   []Figure `json:"figures"`
 }
@@ -60,8 +60,7 @@ type Cell struct {
 // Verdict says what is known of a figure.
 type Verdict string
 
-// Verdicts. Same means that the whole interval of the ratio is within what does not
-// matter.
+// Verdicts. Same means that the whole interval of the ratio is within the limit.
 const (
 	Better     Verdict = "better"
 	Worse      Verdict = "worse"
@@ -71,15 +70,15 @@ const (
 
 // Figure is one figure of one operation. Times are nanoseconds.
 type Figure struct {
-	Stream string `json:"stream,omitempty"` // whose figure it is, where a phase runs several streams at once
+	Stream string `json:"stream,omitempty"` // stream that the figure is of; "": the whole phase
 	Op     string `json:"op"`
 	Name   string `json:"figure"`
-	// Base and New are the medians over trials of times and rates, and the means of what
-	// was counted. A figure without a trial has none.
+	// Base and New are the medians over trials of a time or rate, and the means of a counted
+	// figure. They are nil if no trial has the figure.
 	Base *float64 `json:"base,omitempty"`
 	New  *float64 `json:"new,omitempty"`
-	// BaseUncertainty and NewUncertainty are of a highest rate: half of the bracket that a
-	// search ended with, the median over trials. The interval of the ratio does not rest on them.
+	// BaseUncertainty and NewUncertainty are half of the bracket that a search for the highest
+	// rate ended with: the median over trials. The interval of the ratio does not depend on them.
 	BaseUncertainty *float64 `json:"base_uncertainty,omitempty"`
 	NewUncertainty  *float64 `json:"new_uncertainty,omitempty"`
 	// Ratio is new/base, with the bounds of its interval. All intervals of a comparison
@@ -89,10 +88,10 @@ type Figure struct {
 	High    *float64 `json:"high,omitempty"`
 	Limit   float64  `json:"limit"` // the smallest difference that matters
 	Verdict Verdict  `json:"verdict"`
-	Why     string   `json:"why,omitempty"` // it cannot be told
+	Why     string   `json:"why,omitempty"` // why the verdict is CannotTell
 	// Needed is about how many trials of each side would tell.
 	Needed int  `json:"trials_needed,omitempty"`
-	Exact  bool `json:"exact,omitempty"` // the difference is no matter of chance
+	Exact  bool `json:"exact,omitempty"` // chance has no part in the difference
 	Gate   bool `json:"gate"`            // the figure fails the comparison if it is worse
 
 	is     *figure
@@ -104,15 +103,15 @@ type Options struct {
 	Gates []Gate
 	// Force compares runs that differ in more than the build, and trials that are not ok.
 	Force bool
-	// Commits says that the sides are commits of one program, run in the same way. What a
-	// commit holds, its schemas and its engines, is then noted if it differs.
+	// Commits says that the sides are commits of one program, run in the same way. Schemas and
+	// engines belong to a commit: if they differ, that is a note and no error.
 	Commits bool
 
-	arrangements int // that are tried; 0: mostArranged
+	arrangements int // arrangements that are tried; 0: mostArranged
 }
 
-// Runs compares two sides. Runs that differ in more than the build are *Incomparable,
-// except by force.
+// Runs compares two sides. Its error is *Incomparable if the runs differ in more than the
+// build, unless o.Force is set.
 func Runs(base, new Side, o Options) (*Comparison, error) {
 	c := &Comparison{
 		Format: Format, Base: base.build(), New: new.build(), Notes: []string{}, Cells: []Cell{}, Regressions: []string{},
@@ -228,7 +227,7 @@ func (c *Comparison) time(all []*pair, arrangements int) {
 	}
 }
 
-// values are the figure's by trial, filled up to n with NaN.
+// values are the logarithms of the figure by trial, filled up to n with NaN.
 func (f *Figure) values(trials []trial, n int) []float64 {
 	values := make([]float64, n)
 	for i := range values {
@@ -240,7 +239,7 @@ func (f *Figure) values(trials []trial, n int) []float64 {
 	return values
 }
 
-// number is nil for NaN, and for the bounds of an interval without bounds.
+// number is nil for NaN and infinities.
 func number(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -273,12 +272,12 @@ func (c *Comparison) judge(cell *Cell, p *pair) {
 	}
 }
 
-// longTrial is how many seconds a trial must last before more trials help more than
+// longTrial is the length of a trial in seconds from which on more trials help more than
 // longer ones (docs/compare.md).
 const longTrial = 10
 
-// tooShort says that longer trials would tell more, if some figures cannot be told for
-// their trials.
+// tooShort says that longer trials would tell more, if some figures cannot be told because
+// their trials differ too much.
 func (p *pair) tooShort(figures []Figure) []string {
 	shortest := math.Inf(1)
 	for _, t := range slices.Concat(p.base, p.new) {
@@ -296,7 +295,7 @@ func (p *pair) tooShort(figures []Figure) []string {
 
 func (f *Figure) cannotTell(why string) { f.Verdict, f.Why = CannotTell, why }
 
-// differs gives the verdict of a difference that is certain.
+// differs sets the verdict for a difference that is certain.
 func (f *Figure) differs(more, matters bool) {
 	switch {
 	case !matters:
@@ -310,14 +309,15 @@ func (f *Figure) differs(more, matters bool) {
 
 const tooDifferent = "the trials differ too much"
 
-// leastTrials of each side have arrangements enough to tell a difference: 70.
+// leastTrials is how many trials of each side it takes to tell a difference. Eight trials have
+// 70 arrangements, which is enough.
 const leastTrials = 4
 
-// drifts is by how many standard deviations of its trials the machine may have drifted
-// from one run to the next. Where trials vary much, the hours vary much too.
+// drifts is how far the machine may have drifted from one run to the next, in standard
+// deviations of the trials. If trials vary much, so do hours.
 const drifts = 2
 
-// judgeTime gives the verdict of a timed figure of which that many trials are left.
+// judgeTime sets the verdict of a timed figure. Trials is how many each side has at least.
 func (f *Figure) judgeTime(trials int, interleaved bool) {
 	limit := math.Log1p(f.Limit)
 	switch {
@@ -344,7 +344,7 @@ func (f *Figure) judgeTime(trials int, interleaved bool) {
 	}
 }
 
-// unused is the error for a gate that names nothing that was compared.
+// unused is the error for a gate that matches no figure of the comparison.
 func (c *Comparison) unused(gates []Gate) error {
 	for _, g := range gates {
 		used := false
@@ -369,13 +369,13 @@ func (c *Comparison) unused(gates []Gate) error {
 	return nil
 }
 
-// NoFigure is the error for a gate that is of no figure of the comparison.
+// NoFigure is the error for a gate that matches no figure of the comparison.
 type NoFigure struct {
 	Gate string
-	Ops  []string // that were compared
+	Ops  []string // operations that were compared
 }
 
-// Error names the operations.
+// Error names the operations that were compared.
 func (e *NoFigure) Error() string {
 	return fmt.Sprintf("--fail-over: %s is of no figure that both runs have enough operations for; compared are the "+
 		"operations %s",

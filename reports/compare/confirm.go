@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Confirm keeps those regressions that the comparison of an earlier round of other trials
-// found too, and notes what only one of the two found. The figures stay those of c: c was
-// not chosen for what it found, as the first round was.
+// Confirm keeps the regressions that the first round, of other trials, found too. It notes
+// the regressions that only one of the rounds found. The figures stay those of c: the second
+// round was made because of what the first one found, so only its own figures are unbiased.
 func (c *Comparison) Confirm(first *Comparison) {
 	var confirmed, once []string
 	for _, r := range c.Regressions {
@@ -32,8 +32,8 @@ func (c *Comparison) Confirm(first *Comparison) {
 	c.Regressions = append([]string{}, confirmed...)
 }
 
-// subject is what a regression is of, without the reason, which may have other figures in
-// another round.
+// subject is a regression without its reason. The reason may have other figures in another
+// round.
 func subject(regression string) string {
 	of, _, _ := strings.Cut(regression, ": ")
 	return of

@@ -8,20 +8,20 @@ import (
 	"github.com/mailbench/mailbench/reports"
 )
 
-// What was counted depends on the code and on the messages that operations found. Runs
-// with the same plan ask for the same operations, but which live message one finds
-// depends on what others did before it.
+// Counted figures depend on the code and on the messages that operations found. Runs
+// with the same plan ask for the same operations, but which live message an operation
+// finds depends on what others did before it.
 const (
 	// tellErrors is how many standard errors two means must be apart. By chance that
 	// happens to one figure in 10⁹, so no correction for many figures is needed.
 	tellErrors = 6
 	// tellOperations is how many operations it takes to know their deviation.
 	tellOperations = 30
-	// leastChange of a mean is more than its rounding.
+	// leastChange is a change of a mean that is more than rounding.
 	leastChange = 1e-6
 )
 
-// count is a counted figure over all trials of a side.
+// count is a counted figure over all trials of a side. N is how many operations it is of.
 type count struct{ mean, deviation, n float64 }
 
 // pooled puts trials together.
@@ -47,7 +47,7 @@ func (p *pair) compareCount(f *Figure) {
 	f.Base, f.New = &b.mean, &n.mean
 	change := math.Abs(n.mean - b.mean)
 	relative := change / b.mean
-	if f.is.name == "errors" { // a share of operations already
+	if f.is.name == "errors" { // errors are a share of operations already
 		relative = change
 	} else if b.mean > 0 {
 		ratio := n.mean / b.mean
@@ -101,7 +101,7 @@ func (p *pair) sameTrials() bool {
 }
 
 // sameOperations reports whether both sides attempted the operation equally often in
-// each trial. It is so in an open loop, and where a phase ends after so many operations.
+// each trial. They do in an open loop, and if a phase ends after a number of operations.
 func (p *pair) sameOperations(s operation) bool {
 	attempted := func(trials []trial) (n, of int64) {
 		for _, t := range trials {
@@ -116,8 +116,8 @@ func (p *pair) sameOperations(s operation) bool {
 	return b*others == n*trials
 }
 
-// sequential reports whether nothing was left to chance: in all phases one client, or
-// one loader, carried out a number of operations that was told in advance.
+// sequential reports whether nothing was left to chance: in each phase one client or one
+// loader carried out all operations, as many in all trials of both sides.
 func (p *pair) sequential() bool {
 	if !p.sameTrials() {
 		return false
@@ -139,8 +139,8 @@ func (p *pair) sequential() bool {
 	return true
 }
 
-// attempts are the operations of each phase of a trial. It is nil if more than one
-// client carried them out.
+// attempts is how many operations each phase of a trial attempted. It is nil if more than
+// one client carried them out.
 func (p *pair) attempts(t trial) map[string]int64 {
 	all := map[string]int64{}
 	for i := range t.run.Cells {
@@ -163,8 +163,8 @@ func (p *pair) attempts(t trial) map[string]int64 {
 	return all
 }
 
-// spreadKnown reports whether the results have standard deviations. Older ones do not.
-// Where bodies are drawn some deviation is above zero.
+// spreadKnown reports whether the results have standard deviations. Older results do not.
+// Results that have them have one above 0, because sizes of messages are drawn.
 func (p *pair) spreadKnown() bool {
 	for _, trials := range [][]trial{p.base, p.new} {
 		known := false

@@ -20,9 +20,9 @@ func (e *Incomparable) Error() string {
 	return "the runs cannot be compared: " + strings.Join(e.Differences, "; ") + " (--force compares them all the same)"
 }
 
-// differences are what the runs differ in beside the build. If the sides are commits, what
-// commits hold is held instead. All runs of both sides are compared with the first of the
-// base.
+// differences are what the runs differ in besides the build. If the sides are commits,
+// differences in what a commit contains are in held instead. All runs of both sides are
+// compared with the first run of the base.
 func differences(base, new Side, commits bool) (all, held []string) {
 	first := base.Runs[0]
 	for side, s := range []Side{base, new} {
@@ -36,7 +36,7 @@ func differences(base, new Side, commits bool) (all, held []string) {
 			}
 			for _, d := range differ(first, r) {
 				switch {
-				case !commits || !d.held || side == 0: // all runs of a side are of one commit
+				case !commits || !d.held || side == 0: // all runs of a side must be of one commit
 					all = append(all, d.text(base.Name, name))
 				case i == 0:
 					held = append(held, d.text(base.Name, s.Name))
@@ -50,7 +50,7 @@ func differences(base, new Side, commits bool) (all, held []string) {
 // difference is a property in which two runs differ.
 type difference struct {
 	what, base, new string
-	held            bool // a commit holds it
+	held            bool // the property belongs to a commit, such as a schema
 }
 
 func (d difference) text(base, new string) string {
@@ -60,7 +60,7 @@ func (d difference) text(base, new string) string {
 	return fmt.Sprintf("%s: %s in %s, %s in %s", d.what, cmp.Or(d.base, "none"), base, cmp.Or(d.new, "none"), new)
 }
 
-// differ lists what must be equal and is not.
+// differ lists the properties that must be equal and are not.
 func differ(a, b *reports.Run) []difference {
 	var all []difference
 	add := func(what, base, new string) {
@@ -113,7 +113,8 @@ func firstLine(a, b string) (line int, was, is string) {
 	return 0, "", ""
 }
 
-// plans compares the digests of what the phases were asked for. Those of traces are whole.
+// plans compares the digests of the operations that phases were asked for. The digest of a
+// trace is that of the whole file.
 func plans(a, b *reports.Run) []difference {
 	var all []difference
 	for i, p := range a.Phases {
@@ -121,7 +122,7 @@ func plans(a, b *reports.Run) []difference {
 			break
 		}
 		q := b.Phases[i]
-		trials := min(len(p.Trials), len(q.Trials)) // of which one side may have more
+		trials := min(len(p.Trials), len(q.Trials)) // one side may have more trials
 		if p.SHA256 != q.SHA256 || p.Name != q.Name || p.Digested != q.Digested ||
 			!slices.Equal(p.Trials[:trials], q.Trials[:trials]) {
 			all = append(all, difference{what: "the operations of phase " + p.Name + " are others"})
@@ -142,7 +143,7 @@ func mail(r *reports.Run) string {
 	return r.Mail.File + " " + abbreviated(r.Mail.SHA256)
 }
 
-// abbreviated is the begin of a digest.
+// abbreviated is the beginning of a digest.
 func abbreviated(digest string) string { return digest[:min(8, len(digest))] }
 
 // settings are the machine, the limits and the flags of a run by name.
@@ -180,7 +181,7 @@ func settings(r *reports.Run) map[string]string {
 	return s
 }
 
-// engines compares versions, settings and promises of the engines of measured cells.
+// engines compares versions, settings and durability of the engines of measured cells.
 func engines(a, b *reports.Run) []difference {
 	was, is := told(a), told(b)
 	var all []difference
@@ -198,7 +199,7 @@ func engines(a, b *reports.Run) []difference {
 	return all
 }
 
-// told is what each engine told of itself in the first measured cell.
+// told is what each engine reported in its first measured cell, by engine and name.
 func told(r *reports.Run) map[string]map[string]string {
 	all := map[string]map[string]string{}
 	for i := range r.Cells {

@@ -8,25 +8,25 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// figure is one thing that operations are compared by.
+// figure is a figure that operations are compared by.
 type figure struct {
 	name string
-	// limit is the smallest difference that matters if nothing else is said: a part of
-	// the base's value, for errors a part of all operations.
+	// limit is the smallest difference that matters, if no gate says another: a share of
+	// the base's value, for errors a share of all operations.
 	limit float64
 	text  func(v float64) string
 	// time is the logarithm of a timed figure, or NaN if a trial does not have it.
 	time func(c *reports.Cell, o *reports.Op) float64
 	// found is the figure of a search for the highest rate: see maxRate.
 	found func(*reports.SearchResult) (value, uncertain float64)
-	// count is a counted figure: its mean over operations, its standard deviation, and of
-	// how many operations.
+	// count is a counted figure: its mean over operations, its standard deviation, and the
+	// number of operations.
 	count func(o *reports.Op) (mean, deviation, n float64)
 }
 
 func (f *figure) timed() bool { return f.count == nil }
 
-// timeOf is the figure of an operation in a trial.
+// timeOf is the logarithm of the figure of an operation in a trial, or NaN.
 func (f *figure) timeOf(t trial, s operation) float64 {
 	if f.found != nil {
 		rate, _ := t.maxRate()
@@ -36,10 +36,10 @@ func (f *figure) timeOf(t trial, s operation) float64 {
 	return f.time(c, &o)
 }
 
-// higherIsBetter is true of rates alone.
+// higherIsBetter is true only for rates.
 func (f *figure) higherIsBetter() bool { return f.name == "rate" || f.found != nil }
 
-// figures in the order in which they are shown.
+// figures are in the order in which they are shown.
 var figures = []*figure{
 	percentile("p50", 0.5, 0.05, func(l *reports.Latency) int64 { return l.P50 }),
 	percentile("p99", 0.99, 0.10, func(l *reports.Latency) int64 { return l.P99 }),
@@ -72,7 +72,7 @@ func figureNames() []string {
 	return names
 }
 
-// percentile is a percentile of everything that was due.
+// percentile is the figure for the percentile p, 0 to 1, of everything that was due.
 func percentile(name string, p, limit float64, of func(*reports.Latency) int64) *figure {
 	return &figure{name: name, limit: limit, text: units.Duration, time: func(c *reports.Cell, o *reports.Op) float64 {
 		ns := of(c.Due(o))

@@ -17,7 +17,7 @@ type Gate struct {
 	limit                     float64 // negative: the figure's own
 }
 
-// DefaultGates fail a comparison if any figure is worse by what matters.
+// DefaultGates fail a comparison if any figure is worse by its own limit.
 const DefaultGates = "*"
 
 // ParseGates reads gates such as "list.p99:10%,*.p50:5%,calls". Each is
@@ -73,7 +73,8 @@ func parseGate(text string) (Gate, error) {
 	return g, nil
 }
 
-// cutLimit cuts off the limit: what follows the last colon, if that is no figure of a stream.
+// cutLimit cuts off the limit. That is the text behind the last colon, unless it is a figure of
+// a stream.
 func cutLimit(text string) (name, limit string, limited bool) {
 	at := strings.LastIndexByte(text, ':')
 	if at < 0 {
@@ -90,12 +91,12 @@ func knownFigure(pattern string) bool {
 	return slices.ContainsFunc(figureNames(), func(name string) bool { return match(pattern, name) })
 }
 
-// Holds reports whether the gate is of that figure.
+// Holds reports whether the gate matches that figure.
 func (g *Gate) Holds(p *Point) bool {
 	return g.holds(key{p.Model, p.Engine, p.Phase}, operation{p.Stream, p.Op}, p.Figure)
 }
 
-// holds reports whether the gate is of that figure.
+// holds reports whether the gate matches that figure.
 func (g *Gate) holds(k key, s operation, figure string) bool {
 	return match(g.model, k.model) && match(g.engine, k.engine) &&
 		match(g.stream, s.stream) && match(g.op, s.op) && match(g.figure, figure)

@@ -9,7 +9,7 @@ import (
 )
 
 // WriteMarkdown writes the comparison for a pull request or the summary of a step in CI:
-// what differs is in the open, everything else is folded.
+// figures that differ are shown, and the others are folded.
 func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### mailbench compare\n\n**%s**\n\n", c.Conclusion())
@@ -42,7 +42,7 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// markdownTable writes the figures that are shown, if there are any.
+// markdownTable writes a table of the figures that show accepts, if there are any.
 func (c *Comparison) markdownTable(b *strings.Builder, show func(*Figure) bool) {
 	head := "\n| cell | figure | base | new | ratio | limit | verdict |\n|---|---|--:|--:|---|--:|---|\n"
 	for i := range c.Cells {
@@ -65,8 +65,8 @@ func (c *Comparison) markdownTable(b *strings.Builder, show func(*Figure) bool) 
 
 func (c *Cell) name() string { return c.Model + "/" + c.Engine + "/" + c.Phase }
 
-// escape makes a text one line that Markdown does not act on.
+// escape makes a text one line without Markdown's special characters.
 func escape(s string) string { return units.Markdown(s) }
 
-// code makes a text one that can stand between backticks.
+// code makes a text one line that can be put between backticks.
 func code(s string) string { return strings.ReplaceAll(units.OneLine(s), "`", "'") }

@@ -7,12 +7,13 @@ import (
 	"github.com/mailbench/mailbench/reports"
 )
 
-// searched names what the highest rate is of: all operations of the phase.
+// searched is the operation that the highest rate is of: all operations of the phase together.
 var searched = operation{op: "all"}
 
-// maxRate is the highest rate that a search found, and half of the bracket that it lies in. If engine and
-// load generator filled the machine that they share, it is the highest rate that held. NaN: the
-// search found no rate, or only that the store holds more.
+// maxRate is the middle of the bracket that a search for the highest rate ended with, and half
+// of its width, in operations a second. If engine and load generator filled the machine that
+// they share, it is the highest rate that held. It is NaN if the search found no rate, or only
+// that the store holds more.
 func maxRate(r *reports.SearchResult) (rate, uncertain float64) {
 	switch {
 	case r.Limit == reports.LimitStore && r.High > 0:
@@ -23,7 +24,7 @@ func maxRate(r *reports.SearchResult) (rate, uncertain float64) {
 	return math.NaN(), math.NaN()
 }
 
-// found is what the search of the trial came to; nil if nothing was searched.
+// found is the result of the trial's search; nil if there was no search.
 func (t *trial) found() *reports.SearchResult {
 	for i := range t.run.Searches {
 		if s := &t.run.Searches[i]; s.Key == t.cell.Key {
@@ -40,8 +41,8 @@ func (t *trial) maxRate() (rate, uncertain float64) {
 	return math.NaN(), math.NaN()
 }
 
-// isSearched reports whether some trial searched for the highest rate. Its operations ran at that rate,
-// which is another in each trial.
+// isSearched reports whether some trial searched for the highest rate. Its operations then ran
+// at the rate that was found, which differs from trial to trial.
 func isSearched(trials []trial) bool {
 	for i := range trials {
 		if trials[i].found() != nil {
@@ -53,8 +54,8 @@ func isSearched(trials []trial) bool {
 
 func (p *pair) searched() bool { return isSearched(p.base) || isSearched(p.new) }
 
-// has reports whether the figure is one of the operation. Where the rate was searched, the rate is
-// compared, and neither times nor errors, which are those at that rate.
+// has reports whether the figure is compared for the operation. If the highest rate was
+// searched, that rate is compared, and times and errors at that rate are not.
 func (s operation) has(f *figure, search bool) bool {
 	switch {
 	case s == searched || f.found != nil:
@@ -65,7 +66,7 @@ func (s operation) has(f *figure, search bool) bool {
 	return true
 }
 
-// uncertainty is the median over trials of how uncertain the highest rate is by itself.
+// uncertainty is the median over trials of half the bracket of the highest rate.
 func uncertainty(trials []trial) float64 {
 	var all []float64
 	for i := range trials {

@@ -22,8 +22,8 @@ func (s operation) String() string {
 
 func (f *Figure) operation() operation { return operation{f.Stream, f.Op} }
 
-// of is the operation in the trial, with the cell that it is of. A trial without it has an
-// operation that was never attempted.
+// of is the operation in the trial, and its cell. If the trial does not have the operation, it
+// is one that was never attempted.
 func (t *trial) of(s operation) (*reports.Cell, reports.Op) {
 	if s.stream == "" {
 		return t.cell, t.cell.Ops[s.op]
@@ -62,9 +62,10 @@ func (p *pair) streamsAlone() (notes []string) {
 	return notes
 }
 
-// operations are what both sides carried out: operations of the phase, then those of its
-// streams, the most frequent first; before them the search for the highest rate. What only one stream asks for is
-// that stream's: of the phase it would be the same figures again.
+// operations are the operations that both sides carried out: first the search for the highest
+// rate, then operations of the phase, then those of its streams, each the most frequent first.
+// An operation of a single stream is listed for that stream only: the phase has the same
+// figures.
 func (p *pair) operations() []operation {
 	all := p.carriedOut("")
 	var own []operation

@@ -10,14 +10,13 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// Side is one of the two that are compared: the runs of one build. Their trials are
-// put together.
+// Side is one side of a comparison: the runs of one build. Their trials are put together.
 type Side struct {
 	Name string // a folder
 	Runs []*reports.Run
 }
 
-// key is what two cells have in common that can be compared.
+// key is what two cells must have in common to be compared.
 type key struct{ model, engine, phase string }
 
 // trial is the cell of one trial with its run.
@@ -34,7 +33,7 @@ type pair struct {
 	base, new []trial
 	notes     []string
 	why       string // why the cells cannot be compared, or ""
-	broken    bool   // and that is a promise that only the new build broke
+	broken    bool   // why is a fault of the new build only
 }
 
 // pairs puts the measured cells of both sides beside each other, in the order of the
@@ -85,10 +84,10 @@ func (s Side) trials() (of map[key][]trial, order []key) {
 	return of, order
 }
 
-// check leaves out the times of trials whose generator was measured: they say nothing
-// of the build. What was counted stays. Every other verdict that is not ok says that
-// one side did not do what was asked, and then nothing can be compared. With force
-// nothing is left out that has figures.
+// check leaves out the times of invalid trials. They measured the generator, and say nothing
+// about the build. Counted figures stay. Every other verdict that is not ok says that one side
+// did not do what was asked, and then nothing can be compared. With force all trials that have
+// figures and did not fail stay.
 func (p *pair) check(force bool) {
 	for _, side := range []struct {
 		name   string
@@ -113,7 +112,7 @@ func (p *pair) check(force bool) {
 	}
 }
 
-// reason is the first line of why a cell is not ok.
+// reason is the first line of the reason of a cell that is not ok.
 func reason(c *reports.Cell) string {
 	if c.Reason == nil {
 		return "it does not say why"
@@ -133,9 +132,8 @@ func timed(trials []trial) int {
 	return n
 }
 
-// interleaved reports whether the trials of all pairs took turns: a trial of each side
-// had begun before the next of either side. What changes in the machine over time is
-// then the same for both.
+// interleaved reports whether the trials of all pairs took turns: trial N of both sides began
+// before trial N+1 of either side. Then both sides see the same changes of the machine.
 func interleaved(all []*pair) bool {
 	for _, p := range all {
 		if len(p.base) != len(p.new) || len(p.base) < 2 {

@@ -9,9 +9,9 @@ import (
 // Measure says how a figure is read.
 type Measure struct {
 	Name           string
-	Timed          bool // the clock says it; the others are counted
+	Timed          bool // a time or a rate; else a counted figure
 	HigherIsBetter bool
-	Limit          float64 // the smallest difference that matters, as a part of the base's value
+	Limit          float64 // the smallest difference that matters, as a share of the base's value
 	Text           func(v float64) string
 }
 
@@ -25,17 +25,17 @@ func Measures() []Measure {
 }
 
 // Point is one figure of one operation in one run: the median over trials of a time or a
-// rate, the mean of what was counted. Times are nanoseconds.
+// rate, or the mean of a counted figure. Times are nanoseconds.
 type Point struct {
 	Model, Engine, Phase string
 	Stream, Op           string // Stream is "" for the whole phase
 	Figure               string
 	Value                float64
-	Uncertain            float64 // the value of a highest rate may be so much more or less; 0: not known
+	Uncertain            float64 // the value of a highest rate may be off by this; 0: not known
 }
 
-// Points are the figures of a run, those of its first phase first. Phases that are not ok have none,
-// trials that are invalid have no times.
+// Points are the figures of a run, those of its first phase first. Phases that are not ok have
+// none. Trials that are invalid have no times.
 func Points(r *reports.Run) []Point {
 	trials, order := Side{Runs: []*reports.Run{r}}.trials()
 	var all []Point
@@ -78,7 +78,7 @@ func (f *figure) value(trials []trial, s operation) float64 {
 }
 
 // Counted are the counted figures of a phase that differ between two runs by more than
-// chance, however little that is; for errors, by as much as matters.
+// chance, however little that is. Errors must differ by their limit.
 func Counted(base, new *reports.Run, model, engine, phase string) []Figure {
 	k := key{model, engine, phase}
 	b, _ := Side{Runs: []*reports.Run{base}}.trials()
@@ -109,7 +109,7 @@ func Counted(base, new *reports.Run, model, engine, phase string) []Figure {
 	return differ
 }
 
-// Differences are what two runs differ in beside the build.
+// Differences are what two sides differ in besides the build.
 func Differences(base, new Side) []string {
 	all, _ := differences(base, new, false)
 	return all

@@ -6,38 +6,39 @@ import (
 	"slices"
 )
 
-// sample is one figure of both runs: the logarithm of its value in each trial. NaN
-// stands for a trial that was left out.
+// sample is one figure of both sides: the logarithm of its value in each trial. It is NaN for
+// a trial that was left out.
 type sample struct{ base, new []float64 }
 
 // estimate is the logarithm of the ratio new/base with the bounds of its interval.
-// Bounds are infinite where there were too few trials for any.
+// Bounds are infinite if there were too few trials.
 type estimate struct {
 	ratio, low, high float64
 	spread           float64 // standard deviation of a side's trials
 }
 
 const (
-	// oneIn: of so many comparisons of equal builds, one may have a figure that differs.
+	// oneIn is the rate of false alarms: one in 20 comparisons of equal builds may have a
+	// figure that differs.
 	oneIn = 20
-	// mostArranged is how many arrangements of the trials are tried: all of them, if
-	// there are no more.
+	// mostArranged is how many arrangements of the trials are tried. If there are no more,
+	// all of them are.
 	mostArranged = 10_000
-	// leastPaired is how many pairs it takes to tell a difference by swaps within them: of
-	// 2⁶ arrangements 2 are as extreme as possible.
+	// leastPaired is how many pairs it takes to tell a difference by swapping the trials of a
+	// pair. Of 2⁶ arrangements 2 are as extreme as possible, which is less than one in 20.
 	leastPaired = 6
-	// slack is added to the standard error of each figure, as a part of the smallest
-	// difference that matters. Without it the figure whose few trials lie closest by
-	// chance decides for all figures.
+	// slack is added to the standard error of each figure, as a share of the smallest
+	// difference that matters. Without it the figure whose few trials happen to lie closest
+	// decides for all figures.
 	slack = 0.25
-	// reach is how many standard deviations from the median of its side a trial counts at
-	// most. Another program's burst spoils a trial; it is not to hide what all others show.
+	// reach is how far from the median of its side a trial can count, in standard deviations.
+	// A burst of another program spoils one trial, and must not hide what all others show.
 	reach = 3
-	// rounding is how much sums in another order may differ.
+	// rounding is how much a sum may change if its terms are added in another order.
 	rounding = 1e-9
 )
 
-// judgeAll estimates all samples together. Slacks are the smallest differences that
+// judgeAll estimates all samples together. Matters are the smallest differences that
 // matter. Trials are exchangeable if the builds are equal, so the trials are arranged
 // anew in both runs, and the largest deviation of any figure is noted each time. The
 // intervals are as wide as the largest deviation of 95% of the arrangements. So they
@@ -64,9 +65,9 @@ func judgeAll(samples []sample, matters []float64, paired bool, most int) []esti
 }
 
 // arranger arranges trials. Trials of the base come first. In each arrangement
-// asNew says of each trial whether it counts as one of the new run.
+// asNew says for each trial whether it counts as one of the new side.
 type arranger struct {
-	values    [][]float64 // of each sample
+	values    [][]float64 // by sample and trial
 	matters   []float64
 	paired    bool
 	base, all int
@@ -87,8 +88,8 @@ func newArranger(samples []sample, matters []float64, paired bool, most int) *ar
 	return a
 }
 
-// clipped are the trials of both sides, of which those far from all others are taken
-// nearer. Trials of both sides get the same bounds.
+// clipped are the trials of both sides. Values that are far from all others are moved to a
+// bound. Trials of both sides have the same bounds.
 func clipped(s sample) []float64 {
 	base, fresh := median(s.base), median(s.new)
 	var apart []float64
@@ -107,7 +108,7 @@ func clipped(s sample) []float64 {
 	return values
 }
 
-// median is that of the values that are there.
+// median is the median of the values that are not NaN.
 func median(values []float64) float64 {
 	there := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	if len(there) == 0 {
@@ -149,7 +150,7 @@ func (a *arranger) deviation(i int) (difference, err float64) {
 	return sum[1]/n[1] - sum[0]/n[0], math.Sqrt(variance)
 }
 
-// spread is the standard deviation of the trials within their sides.
+// spread is the standard deviation of trials from the mean of their side.
 func spread(values []float64, base int) float64 {
 	var squares, n float64
 	for _, side := range [][]float64{values[:base], values[base:]} {
@@ -170,7 +171,7 @@ func spread(values []float64, base int) float64 {
 	return math.Sqrt(squares / max(1, n))
 }
 
-// pairDeviation does the same with the differences between the trials of each pair.
+// pairDeviation is deviation for the differences between the trials of each pair.
 func (a *arranger) pairDeviation(i int) (difference, err float64) {
 	var n, sum, squares float64
 	for t := range a.base {
@@ -190,8 +191,8 @@ func (a *arranger) pairDeviation(i int) (difference, err float64) {
 	return sum / n, math.Sqrt(variance)
 }
 
-// critical is how many standard errors a figure must deviate so that no more than 5%
-// of the arrangements have a figure that deviates as much.
+// critical is a number of standard errors: in no more than 5% of the arrangements some figure
+// deviates by more.
 func (a *arranger) critical() float64 {
 	var largest []float64
 	for range a.arrangements() {

@@ -11,9 +11,9 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// WriteText writes the comparison for people, in lines of at most so many columns.
-// Without all it leaves out figures that are the same, and of those that cannot be told
-// the ones that no gate names.
+// WriteText writes the comparison for people, in lines of at most width columns. Without all
+// it shows only figures that differ, and times that cannot be told although they have an
+// interval. It names or counts the other figures.
 func (c *Comparison) WriteText(w io.Writer, width int, all bool) error {
 	t := text{width: max(60, width)}
 	t.wrap("", "", c.Conclusion())
@@ -47,7 +47,7 @@ func (c *Comparison) WriteText(w io.Writer, width int, all bool) error {
 	return err
 }
 
-// Conclusion says in one line what came of the comparison.
+// Conclusion is the result of the comparison in one line.
 func (c *Comparison) Conclusion() string {
 	n := c.Verdicts()
 	told := fmt.Sprintf("%d worse, %d better, %d the same, %d cannot be told", n[Worse], n[Better], n[Same], n[CannotTell])
@@ -91,7 +91,7 @@ func (c *Comparison) most() (base, fresh int) {
 	return base, fresh
 }
 
-// legend explains what stands in the tables.
+// legend explains the tables.
 func (c *Comparison) legend() []string {
 	rule := "A timed figure is worse or better if its interval excludes 1 and its ratio is beyond the limit."
 	if !c.Interleaved {
@@ -116,7 +116,7 @@ func (t *text) line(format string, args ...any) {
 	t.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
 }
 
-// wrap writes words behind a head, and further lines below the first.
+// wrap writes words behind a head. Further lines begin below the first word.
 func (t *text) wrap(indent, head, words string) {
 	line := indent + head
 	room := len(line)
@@ -164,7 +164,7 @@ const nameWidth = 19
 
 func (t *text) narrow() bool { return t.width < wide }
 
-// row writes a row of the table. A narrow one has no interval and no limit.
+// row writes a row of the table. A narrow table has no interval and no limit.
 func (t *text) row(name, base, fresh, ratio, limit, said string) {
 	if t.narrow() {
 		var interval bool
@@ -204,11 +204,11 @@ func (t *text) cell(c *Cell, all bool) {
 	}
 }
 
-// rows are the figures to show, and what is to be said of the others.
+// rows are the figures to show, and lines about the others.
 func (c *Cell) rows(all bool) (rows []*Figure, left []string) {
 	same, equal, alike, untold := 0, 0, 0, map[string][]string{}
 	var whys []string
-	rates := map[string]bool{} // shown
+	rates := map[string]bool{} // what is shown of rates
 	for i := range c.Figures {
 		f := &c.Figures[i]
 		shown := f.is.name == "rate" && f.Low != nil
@@ -250,7 +250,7 @@ func (c *Cell) rows(all bool) (rows []*Figure, left []string) {
 	return rows, left
 }
 
-// value writes one that may be missing.
+// value writes a value of the figure, or a dash if it is missing.
 func (f *Figure) value(v *float64) string {
 	if v == nil {
 		return "-"
@@ -285,7 +285,7 @@ func (f *Figure) limit() string {
 	return strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%" + mark
 }
 
-// said is the verdict, and what it would take to tell.
+// said is the verdict, and how many trials it would take to tell.
 func (f *Figure) said() string {
 	s := string(f.Verdict)
 	switch {

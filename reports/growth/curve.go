@@ -5,7 +5,7 @@ import "math"
 // curve holds sizes and values, and their logarithms.
 type curve struct {
 	n, y, x, z []float64 // sizes, values, and the logarithms of both
-	errors     []float64 // of z
+	errors     []float64 // standard errors of z
 }
 
 func (c *curve) add(p Point) {
@@ -14,7 +14,7 @@ func (c *curve) add(p Point) {
 	c.errors = append(c.errors, p.Error)
 }
 
-// spread reports whether there are two sizes at least.
+// spread reports whether there are at least two different sizes.
 func (c *curve) spread() bool {
 	for _, x := range c.x {
 		if x != c.x[0] {
@@ -24,8 +24,8 @@ func (c *curve) spread() bool {
 	return false
 }
 
-// slope is that of the least-squares line through the logarithms, and half the width of its
-// 95% interval.
+// slope is the slope of the least-squares line through the logarithms, and half the width of
+// its 95% interval.
 func (c *curve) slope(exact bool) (slope, half float64) {
 	var mx, mz, sxx, sxz float64
 	k := float64(len(c.x))
@@ -37,7 +37,7 @@ func (c *curve) slope(exact bool) (slope, half float64) {
 		sxz += (c.x[i] - mx) * (c.z[i] - mz)
 	}
 	slope = sxz / sxx
-	variance := 0.0 // of the slope
+	variance := 0.0 // variance of the slope
 	for i := range c.x {
 		e := c.errors[i]
 		if !exact {
@@ -57,11 +57,11 @@ func (c *curve) slope(exact bool) (slope, half float64) {
 	return slope, student(len(c.x)-2) * math.Sqrt(variance)
 }
 
-// The powers that are tried.
+// These bound the powers that are tried, and step from one to the next.
 const powerLeast, powerMost, powerStep = -1.0, 3.0, 0.05
 
-// errorLeast is the least standard deviation that is reckoned with when curves are compared:
-// no figure follows a curve better than by a percent.
+// errorLeast is the least standard deviation that is assumed when curves are compared: no
+// figure follows a curve more closely than by 1%.
 const errorLeast = 0.01
 
 // powers are the least and the greatest power whose curve fits not significantly worse than
@@ -77,8 +77,8 @@ func (c *curve) powers(exact bool) (low, high float64) {
 	if math.IsInf(best, 1) || free < 1 && !exact {
 		return math.NaN(), math.NaN()
 	}
-	// With known errors the sum of squares is in their units. If even the least is large, no
-	// curve follows the points so well.
+	// With known errors the sum of squares is in units of these. If even the least sum is large,
+	// no curve follows the points within their errors, and the bound is raised.
 	most := best
 	if exact {
 		most += normal * normal * max(1, best/float64(max(1, free)))
@@ -98,8 +98,8 @@ func (c *curve) powers(exact bool) (low, high float64) {
 	return low, high
 }
 
-// misfit is the least sum of squares of the logarithms between the values and a curve
-// a + b·f(n) of a power, with b above 0; in units of the errors if these are known.
+// misfit is the least sum of squares between the logarithms of the values and of a curve
+// a + b·f(n) of a power, with b above 0. It is in units of the errors if these are known.
 func (c *curve) misfit(power float64, exact bool) float64 {
 	k := len(c.n)
 	f, w := make([]float64, k), make([]float64, k)
@@ -111,8 +111,8 @@ func (c *curve) misfit(power float64, exact bool) float64 {
 			w[i] = 1 / (e * e)
 		}
 	}
-	// The first fit is of relative differences; steps of Gauss and Newton make it one of
-	// logarithms.
+	// The first fit minimizes relative differences. Steps of Gauss and Newton then minimize the
+	// differences of logarithms.
 	a, b, ok := line(f, c.y, func(i int) float64 { return w[i] / (c.y[i] * c.y[i]) }, power)
 	if !ok {
 		return math.Inf(1)
@@ -140,7 +140,7 @@ func (c *curve) misfit(power float64, exact bool) float64 {
 	return sum
 }
 
-// squares is the sum of the squares of the logarithms between values and curve.
+// squares is the weighted sum of squares between the logarithms of values and curve.
 func (c *curve) squares(a, b float64, f, w []float64) float64 {
 	sum := 0.0
 	for i := range f {
@@ -162,8 +162,9 @@ func boxCox(n, power float64) float64 {
 	return math.Expm1(power*math.Log(n)) / power
 }
 
-// line fits y = a + b·f by weighted least squares. B is above 0. From the power 1 on the curve has
-// no part below 0: nothing costs less than nothing, and a line that begins below 0 looks like a power.
+// line fits y = a + b·f by weighted least squares. B is not below 0. From the power 1 on the
+// curve has no part below 0: nothing costs less than nothing, and a line that begins below 0
+// looks like a power.
 func line(f, y []float64, weight func(i int) float64, power float64) (a, b float64, ok bool) {
 	var sw, sf, sy float64
 	for i := range f {

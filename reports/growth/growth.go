@@ -5,17 +5,18 @@
 //	g.Class, g.Exponent, g.Low, g.High
 //
 // The exponent is the slope of the least-squares line through the logarithms of values and
-// sizes. Its interval is Student's, with two degrees of freedom less than there are points:
-// what one point is off by, all its trials are off by, so trials only make the points better.
-// Where the errors of the values are known (what was counted), they are used instead, with the
+// sizes. Its interval is Student's, with two degrees of freedom less than there are points, not
+// trials: an error of a point is in all its trials, so more trials only make the points better.
+// If the errors of the values are known (counted figures), they are used instead, with the
 // quantile of the normal distribution.
 //
 // A slope does not tell a logarithm from a small power, nor a line with a fixed part from a
 // root. So curves a + b·f(n) are fitted too, where f is the transformation of Box and Cox
 // (G. E. P. Box and D. R. Cox, An Analysis of Transformations, 1964): it is the logarithm for
-// the power 0, and a line for the power 1. The powers whose curves fit not significantly worse
-// than the best one are their interval, by the F test of the extra sum of squares (D. M. Bates and D. G. Watts,
-// Nonlinear Regression Analysis, 1988, section 3.4). A class is given if the interval leaves no other.
+// the power 0, and a line for the power 1. The interval of the power has the powers whose curves
+// fit not significantly worse than the best one, by the F test of the extra sum of squares
+// (D. M. Bates and D. G. Watts, Nonlinear Regression Analysis, 1988, section 3.4). A class is
+// given if the interval leaves no other.
 // docs/sweep.md says how often that is right.
 package growth
 
@@ -26,8 +27,8 @@ import (
 // Point is the value of a figure at one size.
 type Point struct {
 	Size, Value float64
-	// Error is the relative standard error of Value. It is used if the errors of all points
-	// are known; a negative one is not.
+	// Error is the relative standard error of Value; negative: not known. It is used if the
+	// errors of all points are known.
 	Error float64
 }
 
@@ -35,7 +36,7 @@ type Point struct {
 type Class string
 
 // Classes. Root is less than linear and more than logarithmic: a power between 0 and 1.
-// Unclear: the interval leaves several.
+// Unclear: the interval leaves several classes.
 const (
 	Falling     Class = "falling"
 	Flat        Class = "flat"
@@ -53,35 +54,37 @@ type Growth struct {
 	// It lies between Low and High with 95% confidence. Low and High are infinite if there
 	// are too few points to tell.
 	Exponent, Low, High float64
-	// PowerLow and PowerHigh bound the power of the part that grows, beside a fixed part. They
-	// are NaN if it was not looked for, or cannot be told.
+	// PowerLow and PowerHigh bound the power of the part that grows, if the figure is that part
+	// and a fixed part. They are NaN if the exponent decides the class, or the power cannot be
+	// told.
 	PowerLow, PowerHigh float64
-	Points              int  // that it is made from
+	Points              int  // number of points that it is made from
 	Exact               bool // the errors of the values are known
 }
 
-// Bounds of the classes. They are parts of this package's documentation in docs/sweep.md.
+// Bounds of the classes. docs/sweep.md has them too. A class is given if the whole interval is
+// within its bounds.
 const (
-	// A figure is flat if its exponent may be 0 and is no more than flatMost, which is a
-	// quarter for each factor of ten; or if it is no more than flatSure.
+	// A figure is flat if its exponent is within ±flatMost and may be 0, or is within ±flatSure.
+	// flatMost is a quarter more for ten times the size.
 	flatMost, flatSure = 0.1, 0.03
-	// It is linear if its exponent is nearer to 1 than linearWithin, whatever the curve.
+	// A figure is linear if its exponent is within linearWithin of 1, whatever the curve.
 	linearWithin = 0.15
-	// It is worse than linear beyond this exponent or power. A fixed part only lowers the
+	// A figure is worse than linear beyond this exponent or power. A fixed part only lowers the
 	// exponent.
 	worseFrom = 1.05
-	// A power up to logMost, which may be 0, is a logarithm. One from linearFrom on that may be 1 is
-	// a line.
+	// A power that may be 0, and is at most logMost, is a logarithm. A power that may be 1, and
+	// is at least linearFrom, is a line.
 	logMost, linearFrom = 0.45, 0.55
-	// rootFrom to rootTo are powers of neither.
+	// Powers from rootFrom to rootTo are neither a logarithm nor a line.
 	rootFrom, rootTo = 0.05, 0.95
 )
 
-// Fewest is how many points an interval takes where errors are not known.
+// Fewest is how many points an interval takes if their errors are not known.
 const Fewest = 3
 
-// Of fits the points. Those whose size or value is not above 0 have no logarithm: if all
-// values are 0, the figure is flat, and else there is nothing to tell.
+// Of fits the points. If all values are 0, the figure is flat. If some size or value is not
+// above 0, it has no logarithm, and the class is Unclear.
 func Of(points []Point) Growth {
 	g := Growth{
 		Class: Unclear, Low: math.Inf(-1), High: math.Inf(1), PowerLow: math.NaN(),

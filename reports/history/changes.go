@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// falseAlarms is the part of series in which any timed figure may be said to change, if
-	// nothing but chance parts the runs.
+	// falseAlarms is the share of series in which a timed figure may be said to change although
+	// only chance divides the runs.
 	falseAlarms = 0.05
-	// window is how many of a series' last runs are searched. The time that takes grows with
-	// its square.
+	// window is how many of a series' last runs are searched. The search takes time with the
+	// square of it.
 	window = 100
-	// fewest is the least number of runs beside a change.
+	// fewest is the least number of runs on each side of a change.
 	fewest = 2
-	// exceeding is how many random orders may part the runs as much as theirs does.
+	// exceeding is how many random orders of the runs may divide as well as the real order.
 	exceeding = 3
 )
 
@@ -47,10 +47,10 @@ func (s *Series) timed() {
 	}
 }
 
-// leastRuns is how many runs it takes before the best order is rare enough to be called
-// a change.
+// leastRuns is how many runs it takes until the clearest change is rare enough among all
+// orders of the runs.
 func leastRuns(level float64) int {
-	orders := 1.0 // in which n runs can be parted into halves
+	orders := 1.0 // ways to divide n runs into halves
 	for n := 2; ; n++ {
 		orders *= float64(n) / float64((n+1)/2)
 		if n >= 2*fewest && 2/orders <= level/(exceeding+1) { // halves may change places
@@ -59,7 +59,7 @@ func leastRuns(level float64) int {
 	}
 }
 
-// known are the indexes of the last runs that have the figure.
+// known are the indexes of the last runs that have the figure, at most window.
 func (f *Figure) known() []int {
 	var at []int
 	for i, v := range f.Values {
@@ -70,9 +70,9 @@ func (f *Figure) known() []int {
 	return at[max(0, len(at)-window):]
 }
 
-// search finds the changes of the figure. A change that chance makes seldom enough is told
-// if it matters: neighbours that differ by less are put together, the most alike first, so
-// that small steps add up.
+// search finds the changes of the figure that are unlikely to be chance and larger than its
+// limit. Neighbouring runs that differ by less are joined, the most alike first, so that small
+// steps add up.
 func (f *Figure) search(level float64) {
 	at := f.known()
 	logs := make([]float64, len(at))
@@ -108,13 +108,13 @@ func (f *Figure) search(level float64) {
 	}
 }
 
-// step is a place that parts a series, and how often chance does that.
+// step is a place that divides a series.
 type step struct {
-	at int
-	p  float64
+	at int     // index of the first value behind it
+	p  float64 // share of random orders that divide as well
 }
 
-// around are the medians before and after a step, up to the next ones.
+// around are the medians of the values between a step and the steps before and after it.
 func around(logs []float64, steps []step, i int) (before, after float64) {
 	from, to := 0, len(logs)
 	if i > 0 {
@@ -131,9 +131,9 @@ func middle(values []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// divide is the search of Matteson and James (E-divisive, JASA 2014): the place that parts
-// the values best is a step if few random orders of them have a place that parts them as
-// well; then both sides are searched in the same way.
+// divide is the search of Matteson and James (E-divisive, JASA 2014). The place that divides
+// the values best is a step, if few random orders of the values have a place that divides them
+// as well. Then both sides are searched in the same way.
 func divide(values []float64, from int, level float64, random *rand.Rand) []step {
 	if len(values) < 2*fewest {
 		return nil
