@@ -163,11 +163,11 @@ func divide(values []float64, from int, level float64, random *rand.Rand) []step
 	return append(steps, divide(values[at:], from+at, level, random)...)
 }
 
-// distances are those of all pairs of values.
+// distances are the distances of all pairs of values.
 type distances struct {
 	n    int
 	of   []float64 // n × n
-	sums []float64 // (n+1) × (n+1): of the rectangle from the first value in an order
+	sums []float64 // (n+1) × (n+1): sums of of over the rectangle from the first value of an order
 }
 
 func distancesOf(values []float64) *distances {
@@ -181,8 +181,8 @@ func distancesOf(values []float64) *distances {
 	return d
 }
 
-// parted is the place that parts the values in that order best, and how well. The right side
-// may end before the last value does, so that what came and went is found too.
+// parted is the place that divides the values in that order best, and how well. The right side
+// may end before the last value, so that a change that went away again is found too.
 func (d *distances) parted(order []int) (at int, best float64) {
 	w := d.n + 1
 	for i, a := range order {

@@ -1,6 +1,6 @@
-// Package history tells how the figures of runs went over time: a folder of results is a
-// series of runs, or several where runs cannot be compared. What was counted is compared from run to
-// run; where times changed is found by a test over the order of the runs.
+// Package history tells how the figures of runs changed over time. A folder of results is one
+// series of runs, or several if not all runs can be compared. Counted figures are compared from
+// run to run. Changes of times are found by a test over the order of the runs.
 package history
 
 import (
@@ -15,11 +15,11 @@ import (
 // Format is the version of the JSON of a History. Within a version fields are only added.
 const Format = "mailbench.history/1"
 
-// History is what a folder of results amounts to.
+// History is the history of a folder of results.
 type History struct {
 	Format  string    `json:"format"`
 	Folder  string    `json:"folder"`
-	Series  []Series  `json:"series"` // that of the first run first
+	Series  []Series  `json:"series"` // the series of the first run is the first
 	Skipped []Skipped `json:"skipped"`
 }
 
@@ -35,23 +35,23 @@ type Series struct {
 	// Differs is what sets the series apart from the first.
 	Differs []string `json:"differs,omitempty"`
 	Runs    []Run    `json:"runs"`
-	Figures []Figure `json:"figures"` // that were asked for
-	// Tested is how many of the timed figures were long enough to look for changes. Least is how
-	// many runs that takes.
+	Figures []Figure `json:"figures"` // figures that were asked for
+	// Tested is how many timed figures have enough runs to look for changes. Least is how many
+	// runs are enough.
 	Tested int `json:"tested"`
 	Least  int `json:"least_runs"`
 }
 
 // Run is one run of a series.
 type Run struct {
-	Folder   string          `json:"folder"` // below the one that was read
+	Folder   string          `json:"folder"` // path below the folder that was read
 	Started  string          `json:"started"`
 	Version  string          `json:"version"`
 	Commit   string          `json:"commit,omitempty"`
 	Dirty    bool            `json:"dirty,omitempty"`
 	Workload string          `json:"workload"`
-	Cells    int             `json:"cells"`   // that were measured
-	Verdict  reports.Verdict `json:"verdict"` // the worst of them; empty: nothing was measured
+	Cells    int             `json:"cells"`   // cells that were measured
+	Verdict  reports.Verdict `json:"verdict"` // the worst of Cells; empty: nothing was measured
 	NotOK    int             `json:"not_ok"`  // how many of Cells are not ok
 
 	run *reports.Run
@@ -62,30 +62,31 @@ type Figure struct {
 	Model  string `json:"model"`
 	Engine string `json:"engine"`
 	Phase  string `json:"phase"`
-	Stream string `json:"stream,omitempty"` // whose figure it is, where a phase runs several streams at once
+	Stream string `json:"stream,omitempty"` // stream that the figure is of; "": the whole phase
 	Op     string `json:"op"`
 	Name   string `json:"figure"`
-	// Values has one for each run of the series, null where the run has none. Times are
+	// Values has a value for each run of the series, null if the run has none. Times are
 	// nanoseconds.
 	Values  []*float64 `json:"values"`
 	Changes []Change   `json:"changes"`
-	// Uncertainties says of a highest rate how much more or less it may be in each run: half of the
-	// bracket that a search ended with. It is left out of other figures.
+	// Uncertainties says how far the highest rate of each run may be off: half of the bracket that
+	// a search ended with. Other figures have none.
 	Uncertainties []float64 `json:"uncertainties,omitempty"`
 
 	Measure compare.Measure `json:"-"`
 }
 
-// Change is where a figure changed. Before and After are means if it was counted, else
-// medians of the runs from the change before and up to the next.
+// Change is a run at which a figure changed. Before and After are the means of two runs if the
+// figure is counted. Else Before is the median of the runs since the previous change, and After
+// that of the runs until the next.
 type Change struct {
-	Run    int             `json:"run"` // the first with the new value: an index of Runs
+	Run    int             `json:"run"` // the first run with the new value: an index of Runs
 	Before float64         `json:"before"`
 	After  float64         `json:"after"`
 	Says   compare.Verdict `json:"verdict"` // worse or better
 	Exact  bool            `json:"exact,omitempty"`
-	// P is how often runs in a random order are parted as much as these. It is left out for
-	// what was counted.
+	// P is the share of random orders of the runs that divide as well as theirs. Counted figures
+	// have none.
 	P float64 `json:"p,omitempty"`
 }
 
@@ -103,7 +104,7 @@ func (f *Figure) Of() string {
 // String names the figure, such as james/embedded/measure list.p99.
 func (f *Figure) String() string { return f.Where() + " " + f.Of() + "." + f.Name }
 
-// Asked says which figures are wanted. None: all.
+// Asked says which figures are wanted. If it is empty, all are.
 type Asked []compare.Gate
 
 func (a Asked) holds(p *compare.Point) bool {
@@ -112,7 +113,8 @@ func (a Asked) holds(p *compare.Point) bool {
 	})
 }
 
-// Make makes the history of runs: into series, and in them the figures that were asked for.
+// Make makes the history of runs. It puts the runs into series, and finds the changes of the
+// figures that were asked for.
 func Make(folder string, runs []Run, skipped []Skipped, asked Asked) *History {
 	h := &History{Format: Format, Folder: folder, Series: []Series{}, Skipped: append([]Skipped{}, skipped...)}
 	slices.SortStableFunc(runs, func(a, b Run) int {
@@ -160,7 +162,7 @@ func (s *Series) figures(asked Asked) {
 				continue
 			}
 			value, uncertain := p.Value, p.Uncertain
-			p.Value, p.Uncertain = 0, 0 // what is left names the figure
+			p.Value, p.Uncertain = 0, 0 // the other fields name the figure
 			n, known := at[p]
 			if !known {
 				n = len(s.Figures)
@@ -198,7 +200,7 @@ func (f *Figure) Shown(run int) string {
 	return text
 }
 
-// counted finds the runs at which what was counted changed. Each run is compared with the one
+// counted finds the runs at which counted figures changed. Each run is compared with the run
 // at which the figure changed last, so that small steps add up.
 func (s *Series) counted() {
 	type key struct{ model, engine, phase string }
@@ -210,12 +212,12 @@ func (s *Series) counted() {
 		}
 	}
 	for k, figures := range of {
-		was := make([]int, len(figures)) // the run at which each changed last
+		was := make([]int, len(figures)) // the run at which each figure changed last
 		for n := range was {
 			was[n] = -1
 		}
 		for i := range s.Runs {
-			differ := map[int][]compare.Figure{} // from what was in a run
+			differ := map[int][]compare.Figure{} // figures that differ from those of an earlier run
 			for n, f := range figures {
 				if f.Values[i] == nil {
 					continue
@@ -239,7 +241,7 @@ func (s *Series) counted() {
 	}
 }
 
-// Changed are the figures that changed, with each change.
+// Changed yields each change with its figure.
 func (s *Series) Changed(yield func(f *Figure, c *Change) bool) {
 	for i := range s.Figures {
 		for j := range s.Figures[i].Changes {
@@ -252,7 +254,7 @@ func (s *Series) Changed(yield func(f *Figure, c *Change) bool) {
 
 // Build names the version of a run, with its commit.
 func (r *Run) Build() string {
-	const enough = 10 // of a commit
+	const enough = 10 // characters of a commit
 	s := r.Version
 	if r.Commit != "" {
 		s += " " + r.Commit[:min(enough, len(r.Commit))]
@@ -277,7 +279,7 @@ func (r *Run) Verdicts() string {
 // Worse reports whether the figure became worse.
 func (c *Change) Worse() bool { return c.Says == compare.Worse }
 
-// Why says what the change rests on.
+// Why says how certain the change is.
 func (c *Change) Why() string {
 	switch {
 	case c.Exact:
@@ -290,8 +292,8 @@ func (c *Change) Why() string {
 	return fmt.Sprintf("%s, p≤%.1g", c.Says, c.P)
 }
 
-// Untested says how many of the timed figures were too short to look for changes; empty if
-// all were long enough.
+// Untested says how many timed figures have too few runs to look for changes. It is empty if
+// all have enough.
 func (s *Series) Untested() string {
 	timed := 0
 	for i := range s.Figures {

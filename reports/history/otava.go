@@ -13,19 +13,19 @@ import (
 // OtavaConfig is the name of the configuration among the files for Apache Otava.
 const OtavaConfig = "otava.yaml"
 
-// OtavaHead begins that configuration.
+// OtavaHead is the beginning of that configuration.
 const OtavaHead = "# Written by mailbench history, for Apache Otava."
 
-// File is one to write.
+// File is a file to write.
 type File struct {
 	Name string
 	Text []byte
 }
 
-// Otava makes what Apache Otava reads: a configuration with a test of each phase of a model
-// on an engine, and the timed figures of each test as CSV. Otava wants a number for each figure in
-// each row: a figure that some runs lack has a test of its own. What was counted is not in
-// them: it needs no statistics. Times are milliseconds.
+// Otava makes the files that Apache Otava reads: a configuration with a test of each phase of a
+// model on an engine, and the timed figures of each test as CSV. Otava wants a number for each
+// figure in each row, so a figure that some runs lack has a test of its own. Counted figures
+// are left out: they need no statistics. Times are milliseconds.
 func (h *History) Otava() ([]File, error) {
 	config := &strings.Builder{}
 	fmt.Fprintf(config, "%s Paths are those from its folder:\n#   otava analyze --config-file %s TEST\ntests:",
@@ -66,7 +66,8 @@ type otavaTest struct {
 	figures []*Figure
 }
 
-// otavaTests puts figures into tests. The figures that most runs of a phase have share one.
+// otavaTests puts figures into tests. Figures of a phase that have a value in every run of it
+// share a test.
 func (s *Series) otavaTests(several bool) []otavaTest {
 	var tests []otavaTest
 	at := map[string]int{}
@@ -119,7 +120,7 @@ func (f *Figure) otavaColumn() string {
 	return word(strings.Replace(f.Of(), ":", ".", 1)) + "." + f.Name + "_" + unit
 }
 
-// word makes a name one that YAML, CSV and a file system take as it is.
+// word replaces the characters of a name that YAML, CSV or a file system would not take.
 func word(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {

@@ -37,15 +37,15 @@ type reader struct {
 	seen    map[seen]string // the folder of each run
 }
 
-// seen tells a run from others. A copy of it would count twice.
+// seen tells runs apart, because a copy of a run must not count twice.
 type seen struct {
 	machine, workload, started, ended string
 	seconds                           float64
 	seed                              uint64
 }
 
-// visit reads a folder that holds results, or the folders in it. It reports whether there
-// was anything of mailbench.
+// visit reads a folder that holds results, or the folders in it. It reports whether it found
+// results of mailbench, or something that it could not read.
 func (r *reader) visit(dir string, depth int) bool {
 	_, err := os.Lstat(filepath.Join(dir, reports.RunFile))
 	if err == nil || unfinished(dir) {
@@ -66,7 +66,7 @@ func (r *reader) visit(dir string, depth int) bool {
 		found = r.visit(path, depth+1) || found
 	}
 	if !found && depth > 0 {
-		// One line for the folder, not one for each in it.
+		// The folder is one line of the report, not one for each folder in it.
 		r.skipped = r.skipped[:before]
 		_, err := reports.Open(dir)
 		r.skip(dir, err)
@@ -74,7 +74,7 @@ func (r *reader) visit(dir string, depth int) bool {
 	return found
 }
 
-// unfinished reports whether a folder has the name of one that a run is writing.
+// unfinished reports whether a folder has the name of a folder that a run is writing.
 func unfinished(dir string) bool {
 	match, err := filepath.Match(reports.PartialPattern, filepath.Base(dir))
 	return match && err == nil
@@ -89,7 +89,7 @@ func isFolder(path string, e os.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
-// skip notes why a folder is in no series. The reason continues the folder's name.
+// skip notes why a folder is in no series. The reason is written behind the folder's name.
 func (r *reader) skip(dir string, err error) {
 	why := strings.TrimPrefix(err.Error(), "read results: ")
 	for _, name := range []string{filepath.Join(dir, reports.RunFile), dir} {
@@ -143,7 +143,7 @@ func newRun(name string, r *reports.Run) Run {
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		c.Timeline = nil // much memory, and nothing of it is shown
+		c.Timeline = nil // it takes much memory and is not shown
 		if c.Kind != reports.KindMeasure {
 			continue
 		}

@@ -2,8 +2,8 @@ package judge
 
 import "github.com/mailbench/mailbench/reports"
 
-// Codes of verdicts and doubts. They are stable: a code keeps its meaning, and is
-// not used again after it was given up.
+// Codes of verdicts and doubts. They are stable: a code keeps its meaning. One that was given
+// up is not used again.
 const (
 	// Failed.
 	CodeError            reports.Code = "error"
@@ -55,7 +55,7 @@ const (
 // Entry describes one code.
 type Entry struct {
 	Code    reports.Code
-	Verdict reports.Verdict // the verdict that it gives the reason of; "" for a doubt
+	Verdict reports.Verdict // the verdict that it is a reason for; "" for a doubt
 	Doc     string
 }
 

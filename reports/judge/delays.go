@@ -8,24 +8,24 @@ import (
 )
 
 const (
-	// delayMost is by how much the client's own delays may change a percentile.
+	// delayMost is by which share the client's own delays may change a percentile.
 	delayMost = 0.1
-	// beyond is how many operations must be slower than a median for it to be judged, since
-	// one more or less changes that of a few; and how many must have been dropped.
+	// beyond is how many operations must be slower than a median before it is judged. One
+	// operation changes the median of a few. It is also how many drops count.
 	beyond = 10
-	// stoppedMost is the share of a phase that the client may be stopped.
+	// stoppedMost is the share of a phase in which the client may be stopped.
 	stoppedMost = 0.1
-	// foreign is the share of a phase above which pauses are held against the client
+	// foreign is the share of a phase above which the client is to blame for pauses
 	// although the engine runs on its processors.
 	foreign = 0.01
 	// lagMost is the share of the median response time that waking up may take.
 	lagMost = 0.2
 )
 
-// delays judges the client by what its own delays change. It is to blame if a p50 or p99
-// that is printed is more than a tenth higher than it would have been. The rate of a closed
-// loop is a figure too: it is wrong if the process could not run for a tenth of the phase.
-// So is a phase with too few operations for a p99 to tell of that.
+// delays judges the client by what its own delays change. The client is to blame if a p50 or
+// p99 that is printed is more than a tenth higher than it would have been. It is also to blame
+// if its process could not run for a tenth of the phase, and the phase is a closed loop, whose
+// rate is then wrong, or has too few operations for a p99.
 func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 	if e.Delays == nil || e.Hiccups == nil {
 		return
@@ -46,7 +46,8 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 		(c.Arrivals == "closed" || few) {
 		what, changed = "its process could not run for "+percent(stopped)+" of the phase", true
 	}
-	// The worker that finds all that is overdue counts what it alone would have carried out.
+	// After a stop one worker finds all overdue operations. As the client's own drops it counts
+	// only those that it would have carried out alone.
 	count, most := d.Dropped, ""
 	if c.Offered != nil && c.Offered.Dropped > count {
 		count, most = c.Offered.Dropped, "up to "
@@ -69,16 +70,16 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 	}
 }
 
-// beyondStore reports whether operations were dropped because they were more than the store can carry
-// out. If a client stood still beside a store with capacity to spare, at least one drop in as many as
-// there are workers counts as its own, since one worker alone would have carried that out. Fewer of
-// them mean that the store would have dropped nearly all the same.
+// beyondStore reports whether operations were dropped because the store could not carry out so
+// many. If the client stood still and the store had capacity to spare, the client's own drops
+// (d.Dropped) are at least one in as many as there are workers: one worker alone would have
+// carried out so many. If they are fewer, most would have been dropped without the delay.
 func beyondStore(c *reports.Cell, d *reports.Delays) bool {
 	return c.Offered != nil && c.Client != nil && d.Dropped*int64(c.Client.Workers) < c.Offered.Dropped
 }
 
 // effect is the percentile that the client's delays changed most, and by which factor.
-// The percentile counts from so many operations on.
+// Percentiles of too few operations are left out.
 func effect(count int64, reported, undelayed reports.Latency) (worst float64, what string) {
 	for _, q := range []struct {
 		name            string
@@ -110,7 +111,7 @@ func blameless(c *reports.Cell, e *reports.Evidence) bool {
 	return e.Beside || client.OthersShare <= othersMost
 }
 
-// lag says where a store answers faster than the client's timer.
+// lag adds a doubt about operations that the store answers faster than the client's timer.
 func (j *Judgement) lag(c *reports.Cell) {
 	j.each(c, CodeClientLag, "waking up in time takes more than 20% of the median response time",
 		func(o reports.Op) int64 {

@@ -8,16 +8,19 @@ import (
 
 // The rules' numbers.
 const (
-	// lateInvalid is a share of the operations that is in p99, lateDoubt one in p99.9.
+	// lateInvalid is the share of operations that changes p99, lateDoubt the share that
+	// changes p99.9.
 	lateInvalid, lateDoubt = 0.01, 0.001
-	// ownInvalid: workers spent as much time on their own work as in calls.
+	// ownInvalid is the share of their time above which workers spend too much on their own
+	// work: more than in calls.
 	ownInvalid = 0.5
-	// ownBusy: and that for a quarter of the phase on all processors. Catching
-	// up for a moment, after a pause of the engine, is no sign.
+	// ownBusy is the share of the phase, on all processors, that own work must take before
+	// ownInvalid counts. Workers may catch up for a moment after a pause of the engine.
 	ownBusy = 0.25
-	// cpuFull: this share of all processors is all.
+	// cpuFull is the share of the processors from which on they are full.
 	cpuFull = 0.9
-	// othersMost: above this share, late starts are the fault of other programs.
+	// othersMost is the share of the processors above which other programs are to blame for
+	// late starts.
 	othersMost = 0.1
 	// achievedLeast is the part of the offered rate that must be carried out.
 	achievedLeast = 0.99
@@ -56,7 +59,7 @@ func pausedAtEnd(c *reports.Cell) bool {
 func (j *Judgement) rate(c *reports.Cell) {
 	switch o := c.Offered; {
 	case !Overloaded(c):
-		for i := range c.Streams { // a small one may lose much that is little of the whole
+		for i := range c.Streams { // a small stream may lose much that is little of the whole phase
 			if s := &c.Streams[i]; Overloaded(c.Alone(s)) {
 				j.because(reports.Overloaded, CodeBehind,
 					"stream %s: only %s/s of the offered %s/s were carried out; engine and client together cannot do more",
@@ -79,7 +82,7 @@ func (j *Judgement) rate(c *reports.Cell) {
 // Queueing alone is no sign. These are the signs:
 //   - The processors are full and the engine runs elsewhere.
 //   - Busy workers spend their time on making operations.
-//   - Its own delays change the response times: see delays.
+//   - The generator's own delays change the response times: see delays.
 //   - Operations wait for workers that are busy with calls which take no longer than
 //     usual. If calls take longer, the store is slow: with more workers, operations would
 //     wait inside of it.

@@ -21,7 +21,7 @@ const (
 // ObjectiveEntry describes one code of objectives.
 type ObjectiveEntry struct {
 	Code    reports.Code
-	Verdict reports.Attainment // that it is the reason of
+	Verdict reports.Attainment // the attainment that it is a reason for
 	Doc     string
 }
 
@@ -110,7 +110,7 @@ func value(o *reports.Objective, v float64, shown string) reports.Attained {
 	return a
 }
 
-// few is the same for a figure that takes so many operations and rests on n.
+// few makes an objective unclear that is met by a figure of n operations, if telling takes more.
 func few(a reports.Attained, n, takes int64) reports.Attained {
 	if a.Verdict == reports.Met && n < takes {
 		a.Verdict, a.Code, a.Text = reports.Unclear, CodeTooFew,
@@ -119,8 +119,8 @@ func few(a reports.Attained, n, takes int64) reports.Attained {
 	return a
 }
 
-// figures are those of one operation of a cell, or of all together. A nil latency is
-// one that the cell does not have.
+// figures are the figures of one operation of a cell, or of all together. A latency is nil if
+// the cell does not have it.
 type figures struct {
 	ok, notFound, failed, unknown, dropped int64
 
@@ -159,8 +159,9 @@ func figuresOf(c *reports.Cell, op string) figures {
 // all is how many operations were due.
 func (f *figures) all() int64 { return f.ok + f.notFound + f.failed + f.unknown + f.dropped }
 
-// share judges a part of the operations. Fewer than a share p of them fail exactly if
-// the percentile 1-p is of one that did not.
+// share judges the share of n operations in all. That share is below p exactly if the
+// percentile 1-p is an operation that is not among the n. So it takes as many operations as
+// that percentile.
 func (f *figures) share(o *reports.Objective, n int64) reports.Attained {
 	v := share(n, f.all())
 	takes := int64(1)
@@ -170,8 +171,8 @@ func (f *figures) share(o *reports.Objective, n int64) reports.Attained {
 	return few(value(o, v, reports.Percent(v)), f.all(), takes)
 }
 
-// carriedOut judges the achieved part of the offered rate. As for the verdict
-// overloaded, a pause at the very end is no fault.
+// carriedOut judges the achieved share of the offered rate. A pause at the very end is no
+// fault, as for the verdict overloaded.
 func carriedOut(c *reports.Cell, o *reports.Objective) reports.Attained {
 	if c.Offered == nil || c.Offered.Rate == 0 || c.Arrivals == "closed" {
 		return unclear(CodeNoFigure, "no rate was offered: a closed loop has none")
@@ -183,7 +184,7 @@ func carriedOut(c *reports.Cell, o *reports.Objective) reports.Attained {
 	return value(o, v, reports.Percent(v))
 }
 
-// percentiles are those that cells have, the lowest first.
+// percentiles are the percentiles that cells have, the lowest first.
 var percentiles = []struct {
 	name string
 	p    float64
@@ -226,8 +227,8 @@ func (f *figures) time(c *reports.Cell, o *reports.Objective) reports.Attained {
 	return a
 }
 
-// surely reports whether a bound is missed although there are too few operations for
-// the percentile: a lower percentile with enough of them is beyond it already.
+// surely reports whether a bound is missed although there are too few operations for the
+// percentile: a lower percentile, which has enough operations, is beyond the bound already.
 func surely(l *reports.Latency, o *reports.Objective, n int64) bool {
 	for _, q := range percentiles {
 		if n >= reports.EnoughFor(q.p) && !o.Keeps(float64(q.of(l))) && strings.HasPrefix(o.Sign, "<") {
@@ -250,10 +251,10 @@ func figureOf(l *reports.Latency, name string) float64 {
 			return float64(q.of(l))
 		}
 	}
-	return reports.NeverEnded // of a figure that is not known: a later mailbench wrote it
+	return reports.NeverEnded // a later mailbench wrote a figure that this one does not know
 }
 
-// takes is how many operations a figure of a distribution takes.
+// takes is how many operations it takes to tell a figure of a distribution.
 func takes(name string) int64 {
 	for _, q := range percentiles {
 		if q.name == name {

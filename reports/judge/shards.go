@@ -6,11 +6,11 @@ import (
 	"github.com/mailbench/mailbench/reports"
 )
 
-// apartMost is how far apart shards may begin a phase, as a part of its length.
+// apartMost is how far apart shards may begin a phase, as a share of its length.
 const apartMost = 0.05
 
-// shards judges a merged cell by its shards. A percentile of the union hides what one
-// load generator did to its part, so a union is no better than its worst generator.
+// shards judges a merged cell by its shards. A percentile of all shards hides what one load
+// generator did to its part, so the merged cell is no better than its worst generator.
 func (j *Judgement) shards(c *reports.Cell, e *reports.Evidence) {
 	for _, s := range e.Shards {
 		if (s.Verdict == reports.Invalid || s.Verdict == reports.Failed) && s.Reason != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// SteadyWithin is how much service times may change in a warm-up that is over, as a share.
+	// SteadyWithin is the share by which service times may change when a warm-up is over.
 	SteadyWithin = 0.2
 	// debtGrows is by how many bytes the compaction debt may grow during a phase:
 	// the size of one memtable. debtShare is the same as a share of the data.
@@ -19,8 +19,8 @@ const (
 	SamplesFor = 10000
 	// gcMost is the share of the time that the collector may stop the world.
 	gcMost = 0.01
-	// sizeMost is by which share a point of a sweep may have more or fewer messages than it says. Over
-	// a decade that changes an exponent by 0.04.
+	// sizeMost is the share by which the messages at a point of a sweep may differ from its size.
+	// If sizes differ by ten, that changes an exponent by 0.04.
 	sizeMost = 0.1
 )
 
@@ -74,7 +74,7 @@ func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 	}
 }
 
-// lacking says that a model's load is not that of its neighbours.
+// lacking says that a model's load is not that of models that offer all operations of the mix.
 func (j *Judgement) lacking(c *reports.Cell) {
 	o := c.Offered
 	if o == nil || o.Due == 0 {
@@ -91,7 +91,7 @@ func (j *Judgement) lacking(c *reports.Cell) {
 	}
 }
 
-// operations names the operations that a doubt holds for, one doubt a code.
+// operations adds the doubts that name operations, one doubt for each code.
 func (j *Judgement) operations(c *reports.Cell) {
 	j.outcomes(c)
 	j.each(c, CodeFewOperations, "too few operations for p99.9 (10,000 are needed)", func(o reports.Op) int64 {
@@ -102,7 +102,7 @@ func (j *Judgement) operations(c *reports.Cell) {
 	})
 }
 
-// outcomes names the operations that are not in the figures, or are wrong in them.
+// outcomes adds the doubts about operations that are not in the figures, or are wrong in them.
 func (j *Judgement) outcomes(c *reports.Cell) {
 	j.each(c, CodeDropped, "dropped, due but never started", func(o reports.Op) int64 { return o.Dropped })
 	j.each(c, CodeFailed, "failed", func(o reports.Op) int64 { return o.Failed })
@@ -126,7 +126,7 @@ func (j *Judgement) each(c *reports.Cell, code reports.Code, text string, count 
 	}
 }
 
-// Median returns the middle value, the upper one of two.
+// Median returns the middle value. Of two middle values it is the larger.
 func Median(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	return s[len(s)/2]

@@ -19,14 +19,14 @@ import (
 const (
 	// trendWindows is how many windows it takes to tell a trend from noise.
 	trendWindows = 8
-	// trendMost is how many windows are compared with each other. More of them are put
-	// together, as batches.
+	// trendMost is how many windows are compared with each other. If there are more, they are
+	// put together in batches.
 	trendMost = 60
 	// trendDeviations is how wide the interval is: 99% of normally distributed values.
 	trendDeviations = 2.576
-	// driftLeast is how large a change must be to be told of, as a share.
+	// driftLeast is the share above which a change is reported.
 	driftLeast = 0.1
-	// correlationMost bounds the correlation of neighbours that is reckoned with.
+	// correlationMost bounds the correlation of neighbouring windows that is assumed.
 	correlationMost = 0.9
 )
 
@@ -52,8 +52,9 @@ func Trend(windows []float64) (reports.Trend, bool) {
 	slope := (slopes[(m-1)/2] + slopes[m/2]) / 2
 
 	s := trendDeviations * math.Sqrt(kendallVariance(n)*inflation(n, correlation(logs, slope)))
-	// A line whose residuals are a curve looks like correlated noise. But noise of any
-	// correlation seldom rises from each window to the next: all slopes but one are enough.
+	// If the residuals of the line are a curve, they look like correlated noise, and the interval
+	// would be too wide. But noise of any correlation seldom rises from each window to the next,
+	// so the interval is never wider than all slopes but the outermost.
 	i := max(1, int(math.Floor((float64(m)-s)/2))-1)
 	low, high := slopes[i], slopes[m-1-i]
 	for i := range logs {
@@ -69,15 +70,16 @@ func Trend(windows []float64) (reports.Trend, bool) {
 	}, true
 }
 
-// Drifts reports whether there is a trend: more than noise makes, and more than a little.
+// Drifts reports whether there is a trend: noise does not explain it, and it is more than
+// driftLeast.
 func Drifts(t reports.Trend) bool {
 	return math.Abs(t.Change) > driftLeast && (t.Low > 0 || t.High < 0)
 }
 
-// Steady reports whether both bounds of the trend are small.
+// Steady reports whether both bounds of the trend are within SteadyWithin.
 func Steady(t reports.Trend) bool { return t.Low >= -SteadyWithin && t.High <= SteadyWithin }
 
-// batches are the medians of as many windows as it takes for no more than trendMost.
+// batches are medians of neighbouring windows, at most trendMost.
 func batches(windows []float64) []float64 {
 	n := len(windows)
 	if n <= trendMost {
@@ -93,8 +95,9 @@ func batches(windows []float64) []float64 {
 // kendallVariance is the variance of Kendall's S of n independent values.
 func kendallVariance(n int) float64 { return float64(n) * float64(n-1) * float64(2*n+5) / 18 }
 
-// inflation is by how much the variance of S is larger if the correlation of the ranks
-// falls by the factor r with each window of distance (Hamed and Rao).
+// inflation is the factor by which the variance of S is larger than that of independent
+// values, if the correlation of the ranks falls by the factor r with each window of distance
+// (Hamed and Rao).
 func inflation(n int, r float64) float64 {
 	sum, power := 0.0, 1.0
 	for k := 1; k < n; k++ {
@@ -104,11 +107,11 @@ func inflation(n int, r float64) float64 {
 	return 1 + 2*sum/(float64(n)*float64(n-1)*float64(n-2))
 }
 
-// correlation is that of neighbours around the line: the least of two estimates. That of
-// the residuals is corrected for the line that was fitted (for n values it comes out too
-// low by about (2+4r)/n). That of the differences is not misled by a step, which the
-// residuals show as correlated noise: of independent values neighbouring differences are
-// correlated by -1/2.
+// correlation is the correlation of neighbours around the line: the less of two estimates. The
+// first is from the residuals. It is corrected for the line that was fitted: for n values it
+// comes out too low by about (2+4r)/n. The second is from the differences of neighbours, which
+// are correlated by -1/2 if values are independent. A step does not mislead it, but makes the
+// residuals look like correlated noise.
 func correlation(values []float64, slope float64) float64 {
 	n := len(values)
 	residuals, differences := make([]float64, n), make([]float64, n-1)
@@ -123,7 +126,7 @@ func correlation(values []float64, slope float64) float64 {
 	return min(max(0, min(around, between)), correlationMost)
 }
 
-// ofRanks is the correlation of the ranks of neighbours; 0 if all are the same.
+// ofRanks is the correlation of the ranks of neighbours; 0 if all values are the same.
 func ofRanks(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	middle := float64(len(values)-1) / 2

@@ -10,7 +10,7 @@ import (
 )
 
 // recorded is what one worker recorded of an operation since the last Tick. Its times are in
-// counts, and not in the histograms of Op, which a Tick adds them to.
+// counts. A Tick adds them to the histograms of Op.
 type recorded struct {
 	Op
 	times [NumKinds]*counts
@@ -37,8 +37,8 @@ func (r *recorded) clamp(d time.Duration) time.Duration {
 	return Highest
 }
 
-// recordAgain records a time of an operation that is in another histogram, and counted
-// as clamped if it is.
+// recordAgain records a second time of an operation. It does not count in Clamped, because the
+// operation was counted there already.
 func (r *recorded) recordAgain(k Kind, d time.Duration) {
 	clamped := r.Clamped
 	r.record(k, d)
@@ -61,10 +61,10 @@ func (r *recorded) moveTo(o *Op) {
 	}
 }
 
-// counts are how often each bucket of an HDR histogram was hit. Adding takes less than the
-// histogram itself, which checks once more what the recorder knows.
+// counts are how often each bucket of an HDR histogram was hit. Adding is faster than in the
+// histogram itself, which checks again what the recorder has checked.
 type counts struct {
-	bits  int // each power of two has two to the bits buckets
+	bits  int // each power of two has 1 << bits buckets
 	total int64
 	of    []int64 // by index, in the histogram's order
 }
@@ -83,11 +83,11 @@ func (c *counts) add(v uint64) {
 // index is the bucket of a value. The first 2 << bits buckets have one value each. Then each
 // power of two has half as many, of twice the width.
 func (c *counts) index(v uint64) uint64 {
-	width := max(0, bits.Len64(v)-c.bits-1) // as a power of two
+	width := max(0, bits.Len64(v)-c.bits-1) // logarithm to base 2 of the bucket's width
 	return uint64(width)<<(c.bits&63) + v>>(width&63)
 }
 
-// value is the least of a bucket.
+// value is the least value of bucket i.
 func (c *counts) value(i int) int64 {
 	width := max(0, i>>c.bits-1)
 	return int64(i-width<<c.bits) << width
@@ -97,7 +97,7 @@ func (c *counts) value(i int) int64 {
 func (c *counts) moveTo(h *hdr.Histogram) {
 	for i, n := range c.of {
 		if n > 0 {
-			_ = h.RecordValues(c.value(i), n) // in range
+			_ = h.RecordValues(c.value(i), n) // every bucket is in the histogram's range
 			c.of[i] = 0
 		}
 	}

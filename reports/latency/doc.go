@@ -1,6 +1,6 @@
 // Package latency records how mail operations ended and how long they took.
 //
-// An operation that was ok has three times: response, service and lag. An
+// An operation that was ok has three times: response time, service time and lag. An
 // operation that failed or whose outcome is unknown has one: how long it kept its
 // caller waiting. Times are kept in HDR histograms of nanoseconds.
 //

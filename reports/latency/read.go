@@ -10,10 +10,10 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// ReadLog reads an interval log. Of names what the intervals of a tag are added to, and is
-// false for a tag that is not wanted. ReadLog returns the sum of each, and holds no more
-// histograms than those and one. A last line without an end is what a process was writing
-// when it was killed; it is left out.
+// ReadLog reads an interval log. Of returns the key that the intervals of a tag are added to, or
+// false if the tag is not wanted. ReadLog returns the sum for each key, and holds only one
+// histogram more than these. It leaves out a last line without an end, which a process was
+// writing when it was killed.
 func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*hdr.Histogram, error) {
 	total := map[K]*hdr.Histogram{}
 	for in := hdr.NewHistogramLogReader(&wholeLines{in: bufio.NewReaderSize(r, 1<<16)}); ; {
@@ -40,8 +40,8 @@ func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*h
 	}
 }
 
-// ours reports whether a histogram has the form of a recorder's. A line of 60 bytes can say
-// that its histogram takes 50 MB.
+// ours reports whether a histogram has the range and digits of a recorder's. Others are
+// refused, because a line of 60 bytes can say that its histogram takes 50 MB.
 func ours(h *hdr.Histogram) bool {
 	d := h.SignificantFigures()
 	return h.LowestTrackableValue() == 1 && h.HighestTrackableValue() == int64(Highest) &&
@@ -51,10 +51,10 @@ func ours(h *hdr.Histogram) bool {
 // longestLine bounds a line of a log. The fullest histogram of a recorder takes 350 KB.
 const longestLine = 1 << 20
 
-// wholeLines reads what ends with a line's end, line by line.
+// wholeLines reads whole lines. It leaves out a last line without an end.
 type wholeLines struct {
 	in   *bufio.Reader
-	line []byte // what of it was not asked for yet
+	line []byte // rest of the line that was read last
 }
 
 // Read implements io.Reader.

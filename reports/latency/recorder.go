@@ -11,20 +11,20 @@ import (
 // Kind is one of the times of an operation.
 type Kind uint8
 
-// The kinds. An open loop reports Response: it contains the wait for operations before
-// it that were late. A closed loop has no due times and records Service only. The
-// others are no latencies: FailedAfter and UnknownAfter tell how long an engine in
-// trouble kept its callers waiting, Delayed and Undelayed what the client did, and Rest
-// is what is added to Response, or Service, for all operations that were due. Queued is
-// the part of Service that found all workers busy.
+// The kinds. An open loop reports Response, which contains the wait for earlier operations
+// that were late. A closed loop has no due times and records Service only. The other kinds are
+// no latencies. FailedAfter and UnknownAfter tell how long an engine in trouble kept its callers
+// waiting. Delayed and Undelayed tell what the client's own delays changed. Rest is added to
+// Response, or Service, to get all operations that were due. Queued is the part of Service that
+// found all workers busy.
 const (
 	Response     Kind = iota // end − due
 	Service                  // end − start
 	Lag                      // start − due
 	FailedAfter              // end − start of operations that failed
 	UnknownAfter             // end − start of operations whose outcome is unknown
-	Delayed                  // what is reported of operations that the client delayed
-	Undelayed                // what would have been, had it not
+	Delayed                  // reported time of operations that the client delayed
+	Undelayed                // time that these would have had without the delay
 	Rest                     // end − due of operations that were carried out and not ok; closed loop: end − start
 	Queued                   // end − start of operations that found all workers busy
 	NumKinds     int  = iota
@@ -44,7 +44,7 @@ type Outcome uint8
 // The outcomes.
 const (
 	OK          Outcome = iota
-	NotFound            // what was asked for was not there
+	NotFound            // the message or folder was not there
 	Failed              // known not to be applied
 	Unknown             // timed out: may be applied
 	TooLarge            // beyond a limit of the engine; nothing was applied
@@ -53,11 +53,11 @@ const (
 )
 
 // Highest is the end of the histograms' range. A longer time is recorded as Highest and
-// counted in Clamped: the histogram itself would lose it.
+// counted in Clamped, because the histogram would not count it.
 const Highest = 100 * time.Second
 
-// Significant decimal digits of the histograms: of latencies, and of the other times,
-// which need less.
+// Significant decimal digits of the histograms. Latencies have digits; lag and the times of
+// failures need less.
 const (
 	digits      = 3 // 229 KB a histogram
 	digitsRough = 2 // 31 KB
@@ -68,12 +68,12 @@ const (
 type Op struct {
 	Counts  [NumOutcomes]int64
 	Clamped int64 // times beyond Highest
-	// First and Last are when the first and the last operation that was ok ended.
-	// They bound the time in which none was.
+	// First and Last are when the first and the last operation that was ok ended. A gap without
+	// an operation that was ok ends at First or begins at Last.
 	First, Last time.Duration
 	Times       [NumKinds]*hdr.Histogram
 
-	rough bool // one of so many that all its histograms are rough
+	rough bool // all its histograms have digitsRough, because there are many operations
 }
 
 // ended notes when an operation that was ok ended.
@@ -118,8 +118,8 @@ func (o *Op) Add(b *Op) {
 	}
 }
 
-// addQueued adds the operations that found all workers busy to Service, where workers have
-// not recorded them.
+// addQueued adds Queued to Service. Workers record an operation that found all workers busy in
+// Queued only.
 func (o *Op) addQueued() {
 	queued := o.Times[Queued]
 	if queued == nil || queued.TotalCount() == 0 {
@@ -142,10 +142,10 @@ func (o *Op) Reset() {
 	}
 }
 
-// Worker is what one worker records into. There are at most twice as many as
-// processors, and no more than fit into workerBytes; further workers share them. So
-// memory does not grow with clients and processors, and locks stay free, since few
-// workers record at a time.
+// Worker has the counts that a worker records into. There are at most two Workers for each
+// processor, and their histograms fit into workerBytes. Further workers of a phase share them. So
+// memory does not grow with clients and processors. Locks stay free, because few workers record at
+// the same time.
 type Worker struct {
 	mu   sync.Mutex
 	ops  []recorded
@@ -153,8 +153,8 @@ type Worker struct {
 	_    [64]byte // keeps the locks of two workers out of one cache line
 }
 
-// Record adds one operation that was started. Queued: it found all workers busy. Times
-// are read from one monotonic clock. It allocates only the first histograms of an operation.
+// Record adds one operation that was started. Queued says that it found all workers busy. Times
+// are read from one monotonic clock. Record allocates only for the first time of each kind.
 func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end time.Duration) {
 	w.mu.Lock()
 	o := &w.ops[op]
@@ -164,7 +164,7 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end time.D
 		o.ended(end)
 		service := Service
 		if queued {
-			service = Queued // which Tick adds to Service
+			service = Queued // Tick adds Queued to Service
 		}
 		o.record(service, end-start)
 		if w.open {
@@ -183,8 +183,8 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end time.D
 	w.mu.Unlock()
 }
 
-// Delay adds one operation that was recorded as OK, and that the client delayed: what
-// is reported of it, and what would have been.
+// Delay adds one operation that was recorded as OK, and that the client delayed: the time that
+// is reported, and the time that it would have had without the delay.
 func (w *Worker) Delay(op int, reported, undelayed time.Duration) {
 	w.mu.Lock()
 	w.ops[op].recordAgain(Delayed, reported)
@@ -200,12 +200,12 @@ func (w *Worker) Drop(op int) {
 }
 
 const (
-	// opBytes is what an operation's histograms of response, service and lag take.
+	// opBytes is the size of an operation's histograms of response, service and lag.
 	opBytes = 2*229<<10 + 31<<10
 	// workerBytes bounds the histograms of all Workers.
 	workerBytes = 64 << 20
-	// mostPrecise is how many operations have histograms of three digits. Each stream of a
-	// phase counts its own. With more there are two digits: 91 KB an operation.
+	// mostPrecise is how many operations can have histograms of three digits. An operation counts
+	// once for each stream that has it. If there are more, all have two digits: 91 KB an operation.
 	mostPrecise = 64
 	roughBytes  = 3 * 31 << 10
 )

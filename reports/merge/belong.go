@@ -11,11 +11,11 @@ import (
 	"github.com/mailbench/mailbench/reports"
 )
 
-// namedMost is how many of the shards that are missing are named.
+// namedMost is how many missing shards an error names.
 const namedMost = 10
 
-// belong refuses shards that are not those of one run, each of them once. The error names
-// what differs.
+// belong refuses sources that are not all shards of one run, each of them once. The error
+// names what differs.
 func belong(sources []Source) error {
 	if len(sources) == 0 {
 		return fmt.Errorf("%w: no shards", ErrApart)
@@ -110,14 +110,15 @@ func phases(r *reports.Run) (all []string) {
 	return all
 }
 
-// settings are those that must be the same: shards may name other nodes of one cluster.
+// settings are the settings that must be the same. Contact points may differ: shards may name
+// different nodes of one cluster.
 func settings(r *reports.Run) map[string]string {
 	all := maps.Clone(r.Settings)
 	maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasSuffix(name, ".contact") })
 	return all
 }
 
-// short is a value as text. Long ones end where a reader has seen enough.
+// short writes a value as JSON, without quotes at its ends.
 func short(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -126,8 +127,8 @@ func short(v any) string {
 	return strings.Trim(string(b), `"`)
 }
 
-// audits adds what the shards' audits found. Each compared its own ledger with the
-// store; the model's own audit read all of a store that they have in common.
+// audits adds up what the shards' audits found. Each audit compared the shard's own ledger with
+// the store. The model's own audit read the whole store, also if shards have it in common.
 func audits(sources []Source) []reports.Audit {
 	var all []reports.Audit
 	for _, s := range sources {

@@ -15,11 +15,11 @@ import (
 	"github.com/mailbench/mailbench/reports/summary"
 )
 
-// cell is the union of one cell of all shards.
+// cell merges one cell of all shards.
 //
-// Counts, rates, clients and workers are sums. Times come from the histograms. Of what
-// each load generator lost of its own processors, the worst counts: shards judge no
-// better together than each by itself. The longest gap of the union is not known.
+// Counts, rates, clients and workers are sums. Times come from the histograms. Losses of
+// processor time are those of the worst load generator, because the shards together get no
+// better verdict than each by itself. The longest gap is not known.
 func (m *Merged) cell(parts []*reports.Cell) reports.Cell {
 	c := *parts[0]
 	c.Key, c.Gap, c.Stack, c.Error, c.Clients = union(c.Key), nil, "", "", 0
@@ -51,7 +51,7 @@ func (m *Merged) cell(parts []*reports.Cell) reports.Cell {
 	return c
 }
 
-// stamp is a time of day of a cell; they are all written by mailbench.
+// stamp parses a time of a cell. There is no error to handle: mailbench wrote the time.
 func stamp(s string) time.Time {
 	t, _ := time.Parse(time.RFC3339Nano, s)
 	return t
@@ -76,7 +76,7 @@ func offered(parts []*reports.Cell) *reports.Offered {
 	return &sum
 }
 
-// streams merges each stream as the cell that it would be by itself.
+// streams merges each stream as if it were a cell of its own.
 func (m *Merged) streams(parts []*reports.Cell) (all []reports.Stream) {
 	for i := range parts[0].Streams {
 		one := parts[0].Streams[i]
@@ -138,7 +138,7 @@ func (m *Merged) operations(c *reports.Cell, parts []*reports.Cell, tagged func(
 	return all
 }
 
-// reported is the time that the cell reports of its operations.
+// reported is the kind of time that the cell reports.
 func reported(c *reports.Cell) latency.Kind {
 	if c.Arrivals == "closed" || c.Arrivals == "none" {
 		return latency.Service
@@ -146,7 +146,7 @@ func reported(c *reports.Cell) latency.Kind {
 	return latency.Response
 }
 
-// operation adds what shards counted of one operation.
+// operation adds up what the shards counted of one operation.
 func operation(parts []reports.Op) reports.Op {
 	var o reports.Op
 	var fallbacks, missing []string
@@ -172,8 +172,7 @@ func operation(parts []reports.Op) reports.Op {
 	return o
 }
 
-// supports are ordered: what one shard saw of a model holds for the union, if another
-// saw less.
+// supports are in order: the merged cell has the last one that a shard saw.
 var supports = []reports.Support{reports.NotObserved, reports.Native, reports.EmulatedOp, reports.NotOffered}
 
 func names(have []string, more string) []string {
@@ -240,7 +239,7 @@ func patterns(parts []reports.Op, n int64) []reports.PatternCalls {
 	return all
 }
 
-// errorTexts adds the counts of equal texts, the most frequent first, others last.
+// errorTexts adds the counts of equal texts. The most frequent text is first, OtherErrors last.
 func errorTexts(parts []reports.Op) []reports.ErrorCount {
 	var all []reports.ErrorCount
 	for _, p := range parts {
@@ -262,7 +261,7 @@ func errorTexts(parts []reports.Op) []reports.ErrorCount {
 	return all
 }
 
-// timeline puts the intervals of all shards into those of the first.
+// timeline adds the intervals of all shards to those of the first shard.
 func timeline(parts []*reports.Cell, began time.Time) []reports.Interval {
 	var all []reports.Interval
 	for n, p := range parts {
@@ -286,7 +285,7 @@ func timeline(parts []*reports.Cell, began time.Time) []reports.Interval {
 	return all
 }
 
-// verdicts are what each shard's own cell amounts to.
+// verdicts are the verdicts on each shard's own cell.
 func verdicts(parts []*reports.Cell) []reports.ShardVerdict {
 	var all []reports.ShardVerdict
 	for _, p := range parts {

@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/reports/summary"
 )
 
-// client is what all load generators used: processors, memory and workers are sums, and
-// what they lost is that of the worst.
+// client is what all load generators used. Processors, memory and workers are sums; shares and
+// losses are those of the worst load generator.
 func client(parts []*reports.Cell) *reports.ClientInfo {
 	var sum reports.ClientInfo
 	for i, p := range parts {
@@ -81,7 +81,7 @@ func (m *Merged) evidence(c *reports.Cell, parts []*reports.Cell) *reports.Evide
 	return &sum
 }
 
-// hiccups counts those of all load generators; the times are those of the worst.
+// hiccups adds the number of hiccups of a load generator; the times are those of the worst one.
 func hiccups(sum *reports.Evidence, h *reports.Hiccups) {
 	if h == nil {
 		return
@@ -93,7 +93,7 @@ func hiccups(sum *reports.Evidence, h *reports.Hiccups) {
 	sum.Hiccups.Total, sum.Hiccups.Stopped = max(sum.Hiccups.Total, h.Total), max(sum.Hiccups.Stopped, h.Stopped)
 }
 
-// times sets what comes from the histograms.
+// times sets the figures that come from the histograms.
 func (m *Merged) times(c *reports.Cell, parts []*reports.Cell, sum *reports.Evidence) {
 	if sum.Hiccups == nil {
 		return
@@ -116,7 +116,8 @@ func (m *Merged) times(c *reports.Cell, parts []*reports.Cell, sum *reports.Evid
 	}
 }
 
-// windows are the medians of the shards' windows, one by one, as far as all of them go.
+// windows are the medians of the shards' service times, and their largest lags, window by
+// window, as far as all shards have windows.
 func windows(parts []*reports.Cell) (service []float64, lags []int64) {
 	shortest := len(parts[0].Evidence.Windows)
 	for _, p := range parts {
@@ -134,8 +135,8 @@ func windows(parts []*reports.Cell) (service []float64, lags []int64) {
 	return service, lags
 }
 
-// engine is the state of the engine. Shards that have it in common all saw the same: it is
-// what the first saw. Stores of their own are added up.
+// engine is the state of the engine. If the shards have a store in common, it is what the first
+// shard saw. If each has its own store, sizes are sums.
 func engine(
 	parts []*reports.Cell, e *reports.Evidence, of func(*reports.Cell) *reports.EngineInfo,
 ) *reports.EngineInfo {

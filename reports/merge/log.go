@@ -10,7 +10,7 @@ import (
 	"github.com/mailbench/mailbench/reports/latency"
 )
 
-// WriteLog writes the latency log of the union: one line a tag, for the whole phase.
+// WriteLog writes the latency log of the merged run: one line for each tag, for the whole phase.
 func (m *Merged) WriteLog(w io.Writer) error {
 	log, err := latency.NewLog(w, stamp(m.Run.Started))
 	if err != nil {

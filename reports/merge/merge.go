@@ -1,10 +1,9 @@
 // Package merge puts the results of a run's shards together, as if one load generator had
 // carried out the whole run.
 //
-// Histograms add exactly, so every percentile of the union is that of all operations
-// together; counts and costs add, too. The verdict is judged anew from the union. What
-// cannot be added is left out (the longest gap) or is that of the worst shard (what the
-// client lost of its processors): [Cells] says which.
+// Histograms add up exactly, so every percentile is that of all operations together. Counts and
+// costs add up, too. The verdict is judged anew. What cannot be added is left out (the longest
+// gap), or is that of the worst shard (processor time that a client lost).
 package merge
 
 import (
@@ -61,7 +60,7 @@ func Merge(sources []Source) (*Merged, error) {
 	return m, nil
 }
 
-// whole is the run without its cells.
+// whole is the merged run without its cells.
 func whole(sources []Source) *reports.Run {
 	r := *sources[0].Run
 	r.Shard, r.Cells, r.Left, r.Shards = reports.Shard{Index: 1, Of: 1}, nil, nil, nil
@@ -153,16 +152,16 @@ func shardsOf(cells []*reports.Cell) string {
 	return strings.Join(all, ", ")
 }
 
-// union is the key that a shard's cell has in the union.
+// union is the key that a shard's cell has in the merged run.
 func union(k reports.Key) reports.Key {
 	k.Shard = 1
 	return k
 }
 
-// histograms are the sums of those of all shards, by their tags in the union.
+// histograms are the sums of the histograms of all shards, by their tags in the merged run.
 type histograms map[string]*hdr.Histogram
 
-// add adds a shard's latency log. What the log lacks of the shard's operations is an error.
+// add adds a shard's latency log. It is an error if the log lacks operations of the shard.
 func (all histograms) add(s *Source) error {
 	tags := map[string]string{}
 	for i := range s.Run.Cells {
@@ -203,8 +202,8 @@ func (all histograms) add(s *Source) error {
 	return nil
 }
 
-// logged are the operations of a cell as the latency log names them, also those of streams,
-// and how many of each were ok.
+// logged is how many operations of a cell and of its streams were ok, by their names in the
+// latency log.
 func logged(c *reports.Cell) map[string]int64 {
 	counts := map[string]int64{}
 	for op, o := range c.Ops {

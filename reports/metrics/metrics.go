@@ -1,5 +1,5 @@
 // Package metrics shows a run to Prometheus while it goes on. It reads what the collector
-// of a phase has merged at each tick: workers do not know of it.
+// of a phase has merged at each tick, so it costs workers nothing.
 package metrics
 
 import (
@@ -39,7 +39,7 @@ var (
 	progress = prometheus.NewDesc("mailbench_run_progress_ratio", "Share of the run that is done.", nil, nil)
 )
 
-// Metrics are those of one run.
+// Metrics are the metrics of one run.
 type Metrics struct {
 	mu     sync.Mutex
 	series map[series]*figures

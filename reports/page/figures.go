@@ -12,12 +12,12 @@ import (
 
 // table holds the figures of a phase: a group of rows for each operation.
 type table struct {
-	Label  string // what it shows, for those who do not see it
+	Label  string // what the table shows, for readers who cannot see it
 	Head   []head
 	Groups []group
 }
 
-// mostFitting is how many columns of figures a window of common width has room for.
+// mostFitting is how many columns of figures fit into a window of common width.
 const mostFitting = 12
 
 // Fits reports whether a wide window shows all of the table.
@@ -75,8 +75,8 @@ func apart(s *reports.Section, n reports.Names) []column {
 	return cs
 }
 
-// op is the operation with the trials of the column put together. Its response times are
-// those that are reported.
+// op is the operation with the trials of the column put together. Its Response is the time that
+// the cell reports: in a closed loop the service time.
 func (c *column) op(name string) (*reports.Trials, bool) {
 	t, ok := reports.TrialsOf(c.cells, name)
 	if ok {
@@ -109,7 +109,7 @@ func (c *column) trouble() string {
 	return ""
 }
 
-// newTable makes the table of a phase. What was counted comes first: it does not depend
+// newTable makes the table of a phase. Counted figures come first, because they do not depend
 // on the machine.
 func newTable(r *reports.Run, s *reports.Section, cs []column) table {
 	t := table{Label: "Figures of " + s.Cells[0].Where()}

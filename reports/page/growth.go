@@ -58,11 +58,11 @@ func newGrowthViews(r *reports.Run, n reports.Names, colours *palette) []growthV
 	return views
 }
 
-// labelRoom is the least distance of two labels of the horizontal axis.
+// labelRoom is the least distance between two labels of the horizontal axis.
 const labelRoom = 44
 
-// newGrowthChart draws the curves of one figure, both axes logarithmic: a power is a straight
-// line, and what is flat is level. It is nil if there is nothing to draw.
+// newGrowthChart draws the curves of one figure. Both axes are logarithmic, so that a power is a
+// straight line. The chart is nil if there is nothing to draw.
 func newGrowthChart(s *reports.Sweep, row *reports.Grown, n reports.Names, colours *palette) *chart {
 	ch := newChart(row.Op+", "+string(row.Figure)+" by "+units.OneLine(s.Path), units.OneLine(s.Path), chartHeight)
 	least, most := math.Inf(1), 0.0

@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// historyView shows series of runs: what ran, what changed at which run, and trends.
+// historyView shows series of runs: the runs, the changes of figures, and trends.
 type historyView struct {
 	*history.History
 	Runs       int
@@ -39,8 +39,8 @@ type historyChange struct {
 	Why         string
 }
 
-// History writes the page of a history. If figures were asked for, all of them are drawn,
-// else p50, p99, highest rates and what changed.
+// History writes the page of a history. Asked says that the user named figures: all are then
+// drawn. Else p50, p99, highest rates and figures that changed are drawn.
 func History(w io.Writer, h *history.History, asked bool) error {
 	v := &historyView{History: h, Operations: glossary.Operations(), Columns: glossary.Columns()}
 	for i := range h.Series {
@@ -101,7 +101,8 @@ func (p *historyPart) draw(asked bool) {
 	p.Legend = colours.legend()
 }
 
-// newTrendChart draws figures from run to run, from 0 up, with a mark where one changed.
+// newTrendChart draws figures from run to run, with an axis from 0 up and a mark where a figure
+// changed.
 func newTrendChart(
 	title string, figures []*history.Figure, runs int, name func(*history.Figure) string, series func(string) int,
 ) chart {
@@ -132,7 +133,7 @@ func newTrendChart(
 	ch.Summary = "Trend of " + title + "."
 	for _, f := range figures {
 		var points polyline
-		var brackets []string // upright lines as long as a value is uncertain
+		var brackets []string // upright lines that show how far values may be off
 		n := name(f)
 		for i, v := range f.Values {
 			if v == nil {
@@ -175,7 +176,7 @@ func nextStep(step int) int {
 // linearScale is an axis from 0 to a round number.
 type linearScale struct{ step, top, from, to float64 }
 
-// newLinearScale holds all values up to most. 0 lies at from.
+// newLinearScale has room for all values up to most. 0 is at from, and the top is at to.
 func newLinearScale(most, from, to float64) linearScale {
 	if most <= 0 {
 		most = 1

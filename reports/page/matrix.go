@@ -31,18 +31,18 @@ type matrixRow struct {
 	Lines   []matrixLine
 }
 
-// matrixLine compares the models by one figure. The first of a row is the one to go by.
+// matrixLine compares the models by one figure. The first line of a row is the one to go by.
 type matrixLine struct {
 	Figure string
 	First  bool
 	Cells  []matrixCell
 }
 
-// matrixCell is a model's figure: beside the best, and as it is.
+// matrixCell is a model's figure: its ratio to the best, and its value.
 type matrixCell struct {
 	Ratio, Text, Title string
 	Marks              string
-	Heat               int // 0 of the best to 4 of many times the best
+	Heat               int // shade, from 0 for the best to 4 for many times the best
 	Best, None         bool
 }
 
@@ -73,7 +73,7 @@ func newMatrix(p *reports.OverviewPart) matrix {
 	return m
 }
 
-// heats are the ratios from which on a cell is shaded more.
+// heats are the ratios to the best at which the shade of a cell becomes darker.
 var heats = []float64{1.5, 3, 10, 30}
 
 // newMatrixCell writes the marks of an operation in its first line only. Verdicts are in

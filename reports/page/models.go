@@ -28,7 +28,7 @@ type behind struct{ Op, Patterns string }
 // patternView describes a pattern that ran.
 type patternView struct{ Name, What, Doc string }
 
-// newModelViews shows each model that the run has a schema of.
+// newModelViews shows each model whose schema the run has.
 func newModelViews(r *reports.Run) []modelView {
 	var all []modelView
 	for i := range r.Schemas {
@@ -59,8 +59,8 @@ func newModelViews(r *reports.Run) []modelView {
 	return all
 }
 
-// behindOf lists the patterns of each operation of a model, and all that ran. Engines on
-// which other patterns ran, such as fallbacks, have lines of their own.
+// behindOf lists the patterns of each operation of a model, and all patterns that ran. If other
+// patterns ran on an engine, such as fallbacks, they follow with the engine's name.
 func behindOf(r *reports.Run, model string) (bs []behind, ran []string) {
 	type key struct{ op, patterns string }
 	var order []string

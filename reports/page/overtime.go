@@ -9,16 +9,16 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// strip is what one model on one engine went through in one trial: its phases one after
-// another, as outcomes a second and as latencies.
+// strip shows one model on one engine in one trial over time: its phases one after another, as
+// outcomes a second and as latencies.
 type strip struct {
 	Name   string
 	Gaps   []string
 	Charts []chart
 }
 
-// timelineLeast is how many intervals a phase needs to be drawn. timelineMost is how
-// many a chart shows: neighbours of a longer timeline are put together.
+// timelineLeast is how many intervals a phase needs to be drawn. timelineMost is how many
+// intervals a chart shows. In a longer timeline neighbours are put together.
 const (
 	timelineLeast = 3
 	timelineMost  = 240
@@ -26,7 +26,7 @@ const (
 
 const timeChartHeight = 170
 
-// between is the room between two phases, as a part of a chart's width.
+// between is the room between two phases, as a share of a chart's width.
 const between = 0.02
 
 // Colours of lines over time.
@@ -45,8 +45,8 @@ var latencyLegend = []line{
 	{Name: "p50", Series: seriesP50}, {Name: "p99", Series: seriesP99}, {Name: "slowest", Series: seriesMax},
 }
 
-// newStrips draws all models of the run over time, in the phases that are of it. All
-// strips have the same axes of values, so that they can be compared.
+// newStrips draws all models of the run over time, in the phases that of accepts. All strips have
+// the same axes of values, so that they can be compared.
 func newStrips(r *reports.Run, n reports.Names, of func(*reports.Cell) bool) []strip {
 	type target struct {
 		model, engine string
@@ -84,8 +84,8 @@ func newStrips(r *reports.Run, n reports.Names, of func(*reports.Cell) bool) []s
 	return strips
 }
 
-// phaseTime is a phase on a strip's axis of time: it begins at from and takes width, as
-// parts of the axis.
+// phaseTime is a phase on a strip's axis of time. From and width are where it begins and how much
+// it takes, as shares of the axis.
 type phaseTime struct {
 	cell        *reports.Cell
 	intervals   []reports.Interval
@@ -97,13 +97,13 @@ func (p *phaseTime) seconds() float64 {
 	return max(last.At+last.Seconds, 1e-3)
 }
 
-// at is where a second of the phase lies on the chart.
+// at is the horizontal place of a second of the phase on the chart.
 func (p *phaseTime) at(ch *chart, seconds float64) float64 {
 	return ch.Left + (p.from+p.width*min(1, seconds/p.seconds()))*(ch.Right-ch.Left)
 }
 
-// phaseLeast is the least part of the axis that a phase gets, so that a short one can be
-// seen beside an hour.
+// phaseLeast is the least share of the axis that a phase gets, so that a short phase can be
+// seen beside one of an hour.
 const phaseLeast = 0.08
 
 // place puts the phases one after another.
@@ -166,7 +166,7 @@ func (a *axes) hold(ps []phaseTime) {
 	a.least = min(a.least, a.most)
 }
 
-// timeChart is an empty chart with marks and ticks of the phases and with their gaps.
+// timeChart is a chart without lines. It has the marks, ticks and gaps of the phases.
 func timeChart(title string, ps []phaseTime) chart {
 	ch := newChart(title, "min:s in each phase", timeChartHeight)
 	ch.Top += 10 // for the names of phases
@@ -196,8 +196,8 @@ func (p *phaseTime) label() string {
 	return shortened(p.cell.Where(), p.width*(chartWidth-marginLeft-marginRight))
 }
 
-// trace draws a value of the intervals, at their middles. A negative value interrupts
-// the line, and so does the end of a phase.
+// trace draws a value of the intervals at the middle of each. A negative value and the end of a
+// phase interrupt the line.
 func trace(ch *chart, ps []phaseTime, y func(float64) float64, value func(*reports.Interval) float64) []string {
 	var points polyline
 	for i := range ps {

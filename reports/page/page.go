@@ -1,6 +1,6 @@
 // Package page writes results as one HTML page that needs nothing else: no script, no
-// network, no fonts. One run is shown in whole, with its charts; several are shown side by
-// side. All that comes from results is escaped.
+// network, no fonts. A page of one run shows all of it, with charts. A page of several runs shows
+// them side by side. Every text from results is escaped.
 package page
 
 import (
@@ -24,7 +24,7 @@ var style string
 
 // Source is a run and what a page shows of it.
 type Source struct {
-	Name   string // of its folder, if it is known
+	Name   string // name of the run's folder, if it is known
 	Run    *reports.Run
 	Curves []reports.Curve
 }
@@ -50,10 +50,10 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":       func() template.CSS { return template.CSS(style) },
 }).ParseFS(templateFiles, "*.tmpl"))
 
-// HeadSize is how much of a file Ours needs to see.
+// HeadSize is how many bytes of a file Ours needs to see.
 const HeadSize = 1024
 
-// Ours reports whether a file that begins so is a page of mailbench, of this version or
+// Ours reports whether a file that begins with head is a page of mailbench, of this version or
 // an older one.
 func Ours(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("<!DOCTYPE html>")) &&
@@ -90,7 +90,7 @@ func execute(w io.Writer, name string, view any) error {
 	return nil
 }
 
-// Report is the page of one run, as a result folder has it.
+// Report writes the page of one run that is in its results folder.
 func Report(w io.Writer, name string, r *reports.Run, curves []reports.Curve) error {
 	return Write(w, Source{name, r, curves})
 }

@@ -21,8 +21,8 @@ type percentileCharts struct {
 // opsTogether is how many operations of a single model share a chart.
 const opsTogether = 6
 
-// newPercentileCharts draws a chart of each operation that two or more models offer. The
-// operations of a single model share charts.
+// newPercentileCharts draws a chart of each operation that two or more models offer. If there is
+// a single model, its operations share charts.
 func newPercentileCharts(
 	s *reports.Section, curves []reports.Curve, n reports.Names, colours *palette,
 ) percentileCharts {
@@ -83,8 +83,8 @@ func ofSection(s *reports.Section, curves []reports.Curve) []reports.Curve {
 	return of
 }
 
-// newPercentileChart draws curves on HdrHistogram's axis, on which 90, 99 and 99.9% are
-// equally far apart. It ends at that many nines.
+// newPercentileChart draws curves on HdrHistogram's axis, on which 90, 99 and 99.9% are equally
+// far apart. Nines is where the axis ends: 2 is 99%, 3 is 99.9%.
 func newPercentileChart(
 	title string, curves []reports.Curve, nines float64, name func(*reports.Curve) string, series func(string) int,
 ) chart {
@@ -108,7 +108,7 @@ func (ch *chart) drawPercentiles(
 	ch.Y = y.ticks()
 	for n := 0; float64(n) <= nines; n++ {
 		p := 100 * (1 - math.Pow(10, -float64(n)))
-		// Not 99.99…98: as many digits as there are nines.
+		// The label has as many digits as there are nines, because p may be 99.99…98.
 		ch.X = append(ch.X, tick{x(p), strconv.FormatFloat(p, 'f', max(0, n-2), 64)})
 	}
 	var ends []string
@@ -130,5 +130,5 @@ func (ch *chart) drawPercentiles(
 	ch.Summary = "Latency of " + ch.Title + " by percentile. " + strings.Join(ends, "; ") + "."
 }
 
-// ninesOf is where a percentile lies on the axis: 0 at 0, 1 at 90, 2 at 99.
+// ninesOf is the place of a percentile on the axis: 0 for 0%, 1 for 90%, 2 for 99%.
 func ninesOf(percentile float64) float64 { return -math.Log10(1 - percentile/100) }

@@ -23,7 +23,7 @@ type picture struct {
 type pictureKey struct {
 	Name      string
 	Series    int
-	X, Y, End float64 // of a sample of the line
+	X, Y, End float64 // a sample of the line goes from X to End, at height Y
 }
 
 // Picture draws percentile curves as an SVG file that needs nothing else. The lines have

@@ -13,7 +13,7 @@ import (
 type chart struct {
 	Title, Summary string
 	Width, Height  float64
-	Left, Right    float64 // of the area of the lines
+	Left, Right    float64 // Left to Bottom bound the area of the lines
 	Top, Bottom    float64
 	XLabel         string
 	X, Y           []tick
@@ -22,7 +22,7 @@ type chart struct {
 	Lines          []line
 	Pairs          []pair
 	Dots           []dot
-	Said           []string // below it
+	Said           []string // texts below the chart
 }
 
 // Drawn is the height of the area of the lines.
@@ -57,7 +57,7 @@ type pair struct {
 	Name        string
 }
 
-// dot is one value of a line. A ring is one that did not hold.
+// dot is one value of a line. It is a ring if it is a rate that did not hold.
 type dot struct {
 	X, Y   float64
 	Series int
@@ -95,7 +95,7 @@ func (p *palette) series(name string) int {
 	return (len(p.names) - 1) % numSeries
 }
 
-// legend has the names so far, in their colours.
+// legend has the names so far, with their colours.
 func (p *palette) legend() []line {
 	var ls []line
 	for i, name := range p.names {
@@ -107,7 +107,7 @@ func (p *palette) legend() []line {
 // logScale is a logarithmic axis of nanoseconds in whole decades.
 type logScale struct{ low, high, from, to float64 }
 
-// newLogScale holds all values between least and most, which lie at from and to.
+// newLogScale has room for all values from least to most. Its ends are at from and to.
 func newLogScale(least, most int64, from, to float64) logScale {
 	low := math.Floor(math.Log10(float64(max(1, least))))
 	high := math.Ceil(math.Log10(float64(max(1, most))))

@@ -16,15 +16,15 @@ type runView struct {
 	Facts       []fact
 	Repeat      string
 	Overview    *reports.Overview
-	Fine        string // if every verdict is ok
+	Fine        string // says that every verdict is ok, or ""
 	Matrices    []matrix
 	Found       []searchView
 	FoundLegend []line
 	Growths     []growthView
 	GrownLegend []line
 	GrownText   string
-	Phases      []phaseView // measured ones
-	Loads       []phaseView // the others
+	Phases      []phaseView // measured phases
+	Loads       []phaseView // other phases with figures
 	Strips      []strip
 	TimeLegend  []line
 	DelayLegend []line
@@ -39,7 +39,7 @@ type runView struct {
 	Columns     []glossary.Term
 }
 
-// fact is a label and what it labels.
+// fact is a label and its text.
 type fact struct{ Label, Text string }
 
 // phaseView holds the figures and charts of a phase.
@@ -108,11 +108,11 @@ func newRunView(s *Source) *runView {
 	return v
 }
 
-// afterLoad reports whether a phase is drawn over time with the measured ones. A load is
-// faster than they by far, and would flatten them.
+// afterLoad reports whether a phase is drawn over time with the measured ones. A load is left
+// out: it is much faster, and would flatten the others.
 func afterLoad(c *reports.Cell) bool { return c.Measured() || c.Kind == reports.KindWarmup }
 
-// facts are what stands below the title.
+// facts sets the facts below the title.
 func (v *runView) facts(s *Source) {
 	r := v.Run
 	add := func(label, text string) {

@@ -45,8 +45,8 @@ func newSearchViews(r *reports.Run, n reports.Names) []searchView {
 	return views
 }
 
-// newSearchChart draws latency against rate; nil if there are fewer than two rates to draw.
-// A percentile at which operations never ended has no place on it.
+// newSearchChart draws latency against rate. The chart is nil if there are fewer than two steps to
+// draw. A percentile that never ended is left out.
 func newSearchChart(s *reports.Search, steps []reports.SearchStep) *chart {
 	ch := newChart("latency of all that was due, by rate", "operations a second", chartHeight)
 	ch.Top += 10 // for the label of the highest rate

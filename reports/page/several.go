@@ -12,8 +12,8 @@ import (
 	"github.com/mailbench/mailbench/reports/units"
 )
 
-// severalView shows runs side by side, in the order given. It compares no more than
-// medians and ratios; package compare says what is more than chance.
+// severalView shows runs side by side, in the order given. It has medians and ratios only;
+// package compare says which differences are more than chance.
 type severalView struct {
 	Runs        []runHead
 	Same        []fact // what all runs have in common
@@ -120,7 +120,7 @@ func (v *severalView) settings(sources []Source) {
 	}
 }
 
-// settingsOf are the things that make runs comparable, or not.
+// settingsOf are the properties that decide whether runs can be compared.
 func settingsOf(r *reports.Run) []fact {
 	e := &r.Environment
 	fs := []fact{
@@ -205,7 +205,7 @@ func (v *severalView) figures(sources []Source) {
 	}
 }
 
-// newSeveralRow reports whether some run had the operation.
+// newSeveralRow makes the row of an operation, and reports whether some run had the operation.
 func newSeveralRow(columns []*column, op string) (severalRow, bool) {
 	row := severalRow{Op: op}
 	some := false
@@ -254,8 +254,8 @@ const trendLeast = 3
 
 const trendWidth, trendHeight = 90, 22
 
-// newTrend draws a figure from run to run as a small line from 0 up; nil if there are
-// too few.
+// newTrend draws a figure from run to run as a small line from 0 up. It is nil if fewer than
+// trendLeast runs have the figure.
 func newTrend(title string, course []float64) *chart {
 	known, most := 0, 0.0
 	for _, v := range course {

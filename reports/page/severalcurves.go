@@ -14,7 +14,7 @@ type severalCurves struct {
 	Charts []chart
 }
 
-// curves lays the runs' percentile curves over each other.
+// curves draws the percentile curves of all runs in the same charts.
 func (v *severalView) curves(sources []Source) {
 	type key struct{ model, engine, phase string }
 	type of struct {
@@ -47,11 +47,11 @@ func (v *severalView) curves(sources []Source) {
 		}
 		var colours palette
 		for i := range v.Runs {
-			colours.series(v.Runs[i].Label) // each run has its colour, also where it lacks an operation
+			colours.series(v.Runs[i].Label) // a run keeps its colour in charts of operations that others lack
 		}
 		for _, op := range ops[k] {
 			if len(all[k][op]) < 2 {
-				continue // nothing lies beside it
+				continue // there is no other run to compare with
 			}
 			var curves []reports.Curve
 			nines := 2.0

@@ -7,8 +7,8 @@ import (
 	"github.com/mailbench/mailbench/reports"
 )
 
-// waiting shows how much of the response times is waiting: for each model a chart with a
-// row for each operation, from its service time to its response time.
+// waiting shows how much of the response times is waiting. It has a chart for each model, and in
+// it a row for each operation, with a line from its service time to its response time.
 type waiting struct {
 	Charts []chart
 	Head   []head
@@ -20,7 +20,7 @@ const rowHeight = 17
 // opMargin is the room for names of operations beside a chart.
 const opMargin = 98
 
-// newWaiting returns nothing of a closed loop, which has no due times.
+// newWaiting returns no charts for a closed loop, which has no due times.
 func newWaiting(cs []column, ops []string) waiting {
 	var w waiting
 	least, most := int64(math.MaxInt64), int64(1)

@@ -1,8 +1,7 @@
-// Package scratch has folders that belong to one process and go with it: the data
-// folder of a run, results that are being written. Such a folder carries a mark, and
-// its process holds a lock on it. A process that is killed loses the lock and leaves
-// the mark, so its folders can be found and removed, and those of a live process,
-// or of anybody else, cannot.
+// Package scratch makes folders that belong to one process and are removed when it ends: the
+// data folder of a run, results that are being written. Such a folder has a mark, and its
+// process has a lock on it. A process that is killed loses the lock and leaves the mark. So its
+// folders can be found and removed, and those of a live process, or of anybody else, cannot.
 package scratch
 
 import (
@@ -71,8 +70,8 @@ func (f *Folder) Close() error {
 // Remove removes the folder and gives up the lock.
 func (f *Folder) Remove() error { return errors.Join(remove(f.path), f.Close()) }
 
-// remove takes away a folder with all that is in it, the mark at the end: if it is
-// interrupted, the rest can still be found.
+// remove removes a folder and its contents. The mark goes last: if the removal is interrupted,
+// Find still finds the rest.
 func remove(path string) error {
 	root, err := os.OpenRoot(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,11 +98,11 @@ func remove(path string) error {
 // Left is a folder that a process left when it was killed.
 type Left struct {
 	Path  string
-	Bytes int64     // of the files in it
-	Since time.Time // when it was made
+	Bytes int64     // sum of the files in it
+	Since time.Time // when the folder was marked
 }
 
-// Find lists the folders in dir that were left and whose names match a pattern of
+// Find lists the folders in dir that killed processes left, and whose names match a pattern of
 // [filepath.Match].
 func Find(dir, pattern string) ([]Left, error) {
 	entries, err := os.ReadDir(dir)
@@ -122,7 +121,7 @@ func Find(dir, pattern string) ([]Left, error) {
 		path := filepath.Join(dir, e.Name())
 		lock, err := lockLeft(path)
 		if err != nil {
-			continue // somebody else's, in use, or gone meanwhile
+			continue // the folder is somebody else's, in use, or gone meanwhile
 		}
 		l := Left{Path: path, Bytes: size(path)}
 		if info, err := os.Stat(filepath.Join(path, Mark)); err == nil {
@@ -163,8 +162,8 @@ func Remove(path string) error {
 	return nil
 }
 
-// lockLeft locks a marked folder of this user that no process has locked. A link to one is
-// not followed. Somebody else could swap what is in their own folder while it is removed.
+// lockLeft locks a marked folder of this user that no process has locked. It does not follow a
+// link. A folder of another user is refused: its owner could change it while it is removed.
 func lockLeft(path string) (*os.File, error) {
 	if err := private.CheckOwner(path); err != nil {
 		return nil, errForeign
@@ -173,7 +172,8 @@ func lockLeft(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Only now: its process may have removed or kept it until it gave up the lock.
+	// The mark counts only now: the folder's process may have removed the mark before it gave up
+	// the lock.
 	mark, err := os.Lstat(filepath.Join(path, Mark))
 	if err != nil || !mark.Mode().IsRegular() {
 		return nil, errors.Join(errForeign, lock.Close())

@@ -12,16 +12,15 @@ import (
 // With more, the load is lighter than the rate says.
 const lacking = 0.02
 
-// A step does not hold if its last operations started later than these after their time:
-// a queue that grows for some seconds is a rate above the limit, also where bounds are
-// wide. A pause at the end of one step is not in the next.
+// A step does not hold if its last operation started later after its due time than both of
+// these. A queue that grows for some seconds means a rate above the limit, also if bounds are
+// wide. A pause at the end of a step does not count twice: it is not in the next measurement.
 const (
-	behindShare = 0.01 // of the step
+	behindShare = 0.01 // share of the step's length
 	behindLeast = 0.05 // seconds
 )
 
-// Judge says what a step showed, from its cell with the verdict and what became of the
-// objectives.
+// Judge says what a step showed. The cell has its verdict and what became of the objectives.
 func Judge(c *reports.Cell) (reports.StepVerdict, string) {
 	reason := ""
 	if c.Reason != nil {
@@ -64,7 +63,7 @@ func Judge(c *reports.Cell) (reports.StepVerdict, string) {
 	return reports.StepHeld, ""
 }
 
-// Found says what a search came to.
+// Found is the result of a search.
 func Found(s *reports.Search) reports.SearchResult {
 	all := tallies(s.Steps)
 	low, high := bracket(all)
@@ -108,8 +107,7 @@ func Found(s *reports.Search) reports.SearchResult {
 	return f
 }
 
-// partly says that a rate is of more than the model does: what it does not offer is
-// left out.
+// partly says how much of a rate the model carries out, if it does not offer all operations.
 func partly(s *reports.Search, rate float64) string {
 	for i := range s.Steps {
 		if o := s.Steps[i].Cell.Offered; s.Steps[i].Rate == rate && o != nil && o.Skipped > 0 {
@@ -120,8 +118,8 @@ func partly(s *reports.Search, rate float64) string {
 	return ""
 }
 
-// Cell is the cell that stands for the search: the last measurement at the highest rate
-// that held, or the last at the lowest rate of all; nil if there is none.
+// Cell is the cell that represents the search: the last measurement at the highest rate that
+// held, else the last at the lowest rate of all. It is nil if there is none.
 func Cell(s *reports.Search) *reports.Cell {
 	var last *reports.Cell
 	rate := Found(s).Rate
@@ -139,9 +137,9 @@ func Cell(s *reports.Search) *reports.Cell {
 	return last
 }
 
-// sureLow is the highest rate up to the low end at which all measurements held, and
-// sureHigh the lowest from the high end on at which all broke; 0 if there is none. The
-// limit may lie where measurements differ.
+// sureLow is the highest rate, up to the low end of the bracket, at which all measurements held.
+// sureHigh is the lowest rate, from the high end on, at which all broke. They are 0 if there is
+// none. They are the bounds of the limit, which may be where measurements differ.
 func sureLow(all []tally, low *tally) float64 {
 	sure := 0.0
 	for i := range all {
@@ -161,7 +159,7 @@ func sureHigh(all []tally, high *tally) float64 {
 	return 0
 }
 
-// why is what broke at a rate.
+// why says what broke at a rate.
 func why(s *reports.Search, t *tally) string {
 	if t.client >= t.broken && t.client > 0 {
 		return last(s, t.rate, reports.StepClient)
@@ -169,7 +167,7 @@ func why(s *reports.Search, t *tally) string {
 	return last(s, t.rate, reports.StepBroken)
 }
 
-// last is the text of the last step of that rate and verdict.
+// last is the text of the last step with that rate and verdict.
 func last(s *reports.Search, rate float64, v reports.StepVerdict) string {
 	text := ""
 	for i := range s.Steps {
@@ -180,7 +178,7 @@ func last(s *reports.Search, rate float64, v reports.StepVerdict) string {
 	return text
 }
 
-// full is the share of the processors that is all of them.
+// full is the share of the processors from which on they are full.
 const full = 0.9
 
 // sharedMachine reports whether engine and load generator share processors that were

@@ -1,12 +1,10 @@
-// Package search finds the highest rate at which objectives are kept. It knows no
-// clock and no store: Next says from the steps that were measured which rate to
-// measure now, and Found says what they come to. Both are pure functions of a saved
-// search.
+// Package search finds the highest rate at which objectives are kept. It has no clock and no
+// store. From the steps that were measured, Next says which rate to measure now, and Found says
+// what the result is. Both are pure functions of a saved search.
 //
-// The rate grows by doubling until a step breaks, and the bracket between the highest
-// rate that held and the lowest that broke is then halved. Both ends are measured a
-// second time; where two measurements differ, others decide. So a disturbance of the
-// machine, or a moment of luck, is not taken for a limit.
+// The rate is doubled until a step breaks. Then the bracket between the highest rate that held
+// and the lowest that broke is halved. Both ends are measured a second time. If two measurements
+// differ, others decide. So a disturbance of the machine, or luck, is not taken for a limit.
 package search
 
 import (
@@ -19,11 +17,11 @@ import (
 )
 
 const (
-	// grow is the factor between two steps as long as nothing broke, and shrink that as
-	// long as nothing held: steps at low rates last long.
+	// grow is the factor between two steps as long as nothing broke. shrink is that factor as
+	// long as nothing held. It is larger, because steps at low rates last long.
 	grow, shrink = 2, 4
-	// lowest is the least part of the first rate that the search tries if even that breaks,
-	// and lowestClient the same where the client was at its limit.
+	// lowest is the least rate that the search tries if the first rate breaks, as a share of the
+	// first rate. lowestClient is the same if the client was at its limit.
 	lowest, lowestClient = 1.0 / 64, 1.0 / 4
 	// mostSteps ends a search that comes to no end.
 	mostSteps = 60
@@ -37,24 +35,24 @@ const (
 type tally struct {
 	rate                          float64
 	held, unclear, broken, client int
-	operations                    float64 // of the last of them
+	operations                    float64 // operations that were due in the last measurement
 }
 
-// good and bad are how many of the measurements did not break, and did.
+// good is how many of the measurements did not break, bad is how many did.
 func (t *tally) good() int { return t.held + t.unclear }
 func (t *tally) bad() int  { return t.broken + t.client }
 
 // contested reports whether measurements differed.
 func (t *tally) contested() bool { return t.good() > 0 && t.bad() > 0 }
 
-// open reports whether measurements differ and others must decide: until two more of one
-// kind than of the other were seen.
+// open reports whether measurements differ and others must decide. They have decided when there
+// are two more of one kind than of the other.
 func (t *tally) open() bool {
 	n, lead := t.good()+t.bad(), t.good()-t.bad()
 	return t.contested() && lead < twice && -lead < twice && n < mostOfOne
 }
 
-// verdict is that of most measurements; "" if nobody can tell.
+// verdict is the verdict of most measurements; "" if as many held as broke.
 func (t *tally) verdict() reports.StepVerdict {
 	switch {
 	case t.good() > t.bad() && t.held > t.unclear:
@@ -69,7 +67,7 @@ func (t *tally) verdict() reports.StepVerdict {
 	return ""
 }
 
-// tallies returns one tally a rate, the lowest rate first.
+// tallies returns a tally for each rate, the lowest rate first.
 func tallies(steps []reports.SearchStep) []tally {
 	var all []tally
 	for i := range steps {
@@ -98,8 +96,8 @@ func tallies(steps []reports.SearchStep) []tally {
 	return all
 }
 
-// bracket returns the lowest rate that broke and the highest below it that held; nil
-// where there is none.
+// bracket returns high, the lowest rate that broke, and low, the highest rate below it that
+// held. Each is nil if there is none.
 func bracket(all []tally) (low, high *tally) {
 	for i := range all {
 		t := &all[i]
@@ -154,8 +152,8 @@ func Next(s *reports.Search) (rate float64, ok bool) {
 	return beside(all, low, high, 1+precision(s, low), s.Max)
 }
 
-// beside returns a rate just beside an end of the bracket at which measurements differ:
-// the limit is near, and the next rate tells how near.
+// beside returns a rate just outside of the bracket, if measurements at an end of it differ. The
+// limit is near that end, and the next rate tells how near.
 func beside(all []tally, low, high *tally, factor, most float64) (float64, bool) {
 	if next := rounded(low.rate / factor); low.contested() && sureLow(all, low) < next {
 		return next, true
@@ -166,8 +164,8 @@ func beside(all []tally, low, high *tally, factor, most float64) (float64, bool)
 	return 0, false
 }
 
-// precision is how narrow the bracket becomes: no narrower than chance lets arrivals and
-// service times of so many operations vary.
+// precision is the width to which the bracket is halved, as a share of the rate. It is no less
+// than what chance changes in arrivals and service times of that many operations.
 func precision(s *reports.Search, low *tally) float64 {
 	return max(s.Precision, 2/math.Sqrt(max(1, low.operations)))
 }
@@ -176,7 +174,7 @@ func precision(s *reports.Search, low *tally) float64 {
 func rounded(rate float64) float64 {
 	v, err := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 3, 64), 64)
 	if err != nil {
-		return rate // which is no number
+		return rate // rate is NaN or infinite
 	}
 	return v
 }

@@ -1,5 +1,5 @@
-// Package summary makes the figures of a cell from what was recorded: from the histograms
-// of one phase, or from the sum of those of all its shards.
+// Package summary makes the figures of a cell from histograms: those of one phase, or the sums of
+// those of all shards.
 package summary
 
 import (
@@ -22,7 +22,7 @@ func Of(h *hdr.Histogram) reports.Latency {
 	}
 }
 
-// Times sets the latencies of an operation. Reported is the time that its phase reports.
+// Times sets the latencies of an operation. Reported is the kind of time that its phase reports.
 func Times(o *reports.Op, t *latency.Op, reported latency.Kind) {
 	o.Service, o.Lag = Of(t.Times[latency.Service]), Of(t.Times[latency.Lag])
 	o.Response = o.Service // a closed loop has no due times
@@ -40,9 +40,9 @@ func Times(o *reports.Op, t *latency.Op, reported latency.Kind) {
 	o.Due = due(t, reported)
 }
 
-// due is the distribution of response times of all operations that were due. Those that
-// were refused as too large are left out: the engine does not offer them. It is nil if all
-// the others were ok.
+// due is the distribution of response times of all operations that were due. Messages that were
+// refused as too large are left out: the engine does not offer them. It is nil if all other
+// operations were ok.
 func due(o *latency.Op, reported latency.Kind) *reports.Latency {
 	dropped := o.Counts[latency.Dropped]
 	if o.Times[latency.Rest] == nil && dropped == 0 {
@@ -149,7 +149,7 @@ func ByWait(ops []*latency.Op) (free, queued *hdr.Histogram) {
 	return free, queued
 }
 
-// without is a distribution less a part of it.
+// without is a distribution without a part of it.
 func without(all, part *hdr.Histogram) *hdr.Histogram {
 	counts, less := all.Export(), part.Export().Counts
 	for i, n := range less {

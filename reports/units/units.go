@@ -1,5 +1,5 @@
-// Package units writes the numbers and texts of reports: durations, sizes and counts with
-// three digits, and texts of others as one line without deceptive characters.
+// Package units writes the numbers and texts of reports. Durations, sizes and counts have three
+// digits. Texts from elsewhere become one line without deceptive characters.
 package units
 
 import (
@@ -76,12 +76,12 @@ func OneLine(s string) string {
 var markdown = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "@", "&#64;")
 
-// Markdown makes a text one line that Markdown does not act on.
+// Markdown makes a text one line, and escapes what has a meaning in Markdown.
 func Markdown(s string) string { return markdown.Replace(OneLine(s)) }
 
-// Deceptive reports whether a terminal or browser would act on the character or show
-// others in another order: control and format characters, and bytes that are not
-// UTF-8. Such characters come with mail into texts of errors and names of files.
+// Deceptive reports whether a terminal or browser would act on the character, or show others
+// in another order. These are control and format characters, and bytes that are not UTF-8.
+// They come from mail, and get into texts of errors and names of files.
 func Deceptive(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf) || r == unicode.ReplacementChar
 }
