@@ -14,8 +14,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Bounds of the flags of run. With more workers than this a client measures its own
-// scheduler; a cache of less than a megabyte holds no block of some tables.
+// Bounds of the flags of run. With more than mostWorkers a client measures its own
+// scheduler. A cache of less than leastCache has no room for a block of some tables.
 const (
 	mostWorkers = 10_000
 	mostTrials  = 1000
@@ -40,14 +40,14 @@ func (b bounded[T]) Set(s string) error {
 	if err != nil {
 		return err
 	}
-	if !(v >= b.least && v <= b.most) { // which NaN is not
+	if !(v >= b.least && v <= b.most) { // true for NaN, too
 		return errors.New("out of range")
 	}
 	*b.value = v
 	return nil
 }
 
-// String implements pflag.Value: the default, in a help text.
+// String implements pflag.Value. Help texts show it as the default.
 func (b bounded[T]) String() string { return text(*b.value) }
 
 // Type implements pflag.Value.
@@ -90,7 +90,8 @@ func size(value *random.Size, least, most random.Size) pflag.Value {
 	return bounded[random.Size]{value, least, most, "a size such as 256MB,", random.ParseSize}
 }
 
-// unset is a flag whose default is not one number: its help says what it is.
+// unset is the value of a flag whose default is not one number. The flag's help says what the
+// default is.
 type unset struct{ bounded[int] }
 
 // String implements pflag.Value. An empty default is not printed.

@@ -18,7 +18,7 @@ import (
 )
 
 // Main runs the command line of this process and ends the process with its exit
-// status. The models given are offered beside mailbench's own.
+// status. It offers the given models beside mailbench's own.
 func Main(more ...models.Model) {
 	tune()
 	os.Exit(execute(bundled(more...), os.Args[1:], os.Stdout, os.Stderr))
@@ -37,7 +37,7 @@ func execute(known registry, args []string, stdout, stderr io.Writer) int {
 	if errors.Is(err, context.Canceled) {
 		err = statusError{exitInterrupted, errors.New("interrupted before anything was measured")}
 	}
-	if err != nil && !errors.Is(err, syscall.EPIPE) { // whoever read the output has had enough of it
+	if err != nil && !errors.Is(err, syscall.EPIPE) { // EPIPE: the reader of the output wants no more
 		fmt.Fprintf(errs, "mailbench: %v\n", err)
 	}
 	var panicked *crash.Error

@@ -26,7 +26,7 @@ type compareFlags struct {
 	// Flags for runs that compare makes.
 	workload, base, new string
 	git                 []string // commits that the sides are built from
-	pkg                 string   // what to build
+	pkg                 string   // Go package to build
 	turns               int
 	output              string
 	quiet               bool
@@ -159,7 +159,7 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 
 var compareFormats = []string{"text", "json", "markdown"}
 
-// run compares two folders and prints what came of it.
+// run compares two folders and prints the result.
 func (f *compareFlags) run(out io.Writer, base, new string) error {
 	c, err := f.compare(base, new)
 	if err != nil {

@@ -65,7 +65,7 @@ func (f *compareFlags) build(ctx context.Context, progress io.Writer) (_ *builds
 	return b, nil
 }
 
-// program is that of a side. There is none if nothing was built.
+// program is the path of a side's program, or "" if nothing was built.
 func (b *builds) program(side string) string {
 	if b == nil {
 		return ""
@@ -73,7 +73,6 @@ func (b *builds) program(side string) string {
 	return b.paths[side]
 }
 
-// remove removes the programs.
 func (b *builds) remove() error {
 	if err := b.scratch.Remove(); err != nil {
 		return fmt.Errorf("remove the builds: %w", err)

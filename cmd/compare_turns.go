@@ -20,7 +20,7 @@ import (
 	"github.com/mailbench/mailbench/reports/compare"
 )
 
-// defaultTurns finds a slow-down of 10% on a machine that does nothing else.
+// defaultTurns is how many turns find a slow-down of 10% on a machine that does nothing else.
 const defaultTurns = 10
 
 // turns runs two builds in turns: base new, new base, base new and so on, one trial of each
@@ -28,15 +28,15 @@ const defaultTurns = 10
 type turns struct {
 	dir      string
 	n        int                 // turns of a round
-	commands map[string][]string // by side; the folder of results is appended
+	commands map[string][]string // command of each side; run appends the folder of results
 	progress io.Writer
 	quiet    bool
 
 	began time.Time
-	runs  int // ended so far
+	runs  int // runs that have ended so far
 }
 
-// The sides, as their folders are named.
+// The names of the sides and of their folders.
 const (
 	baseSide = "base"
 	newSide  = "new"
@@ -80,8 +80,8 @@ func words(flag, text string) ([]string, error) {
 	return line, nil
 }
 
-// round runs all turns of a round whose results go below dir. It calls compared after
-// the first turn, so that what cannot be compared is not measured for an hour.
+// round runs all turns of a round. Results go below dir. It calls compared after the first
+// turn, so that runs that cannot be compared do not go on for an hour.
 func (t *turns) round(ctx context.Context, dir, name string, compared func() error) error {
 	t.began, t.runs = time.Now(), 0
 	for turn := 1; turn <= t.n; turn++ {
@@ -113,14 +113,14 @@ func (t *turns) round(ctx context.Context, dir, name string, compared func() err
 	return nil
 }
 
-// run makes one run. An interrupt of this process is passed on to it, and it saves what it
-// measured.
+// run makes one run. It passes an interrupt of this process on to the run, which then saves what
+// it measured.
 func (t *turns) run(ctx context.Context, label, side, dir string) error {
 	var errs bytes.Buffer
 	line := slices.Concat(t.commands[side], []string{"--output", dir})
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stderr = &errs
-	// A Ctrl-C of the terminal goes to this process alone, so that the run hears of it once.
+	// Ctrl-C in the terminal goes to this process alone, so that the run gets it only once.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = time.Minute
@@ -137,7 +137,7 @@ func (t *turns) run(ctx context.Context, label, side, dir string) error {
 		return ctx.Err()
 	case err == nil:
 	case errors.As(err, &exit) && exit.ExitCode() == exitFailed && saved(dir):
-		// A phase failed. The comparison tells of it.
+		// A phase failed. The comparison reports it.
 	default:
 		text := cmp.Or(lastLine(errs.String()), "it says nothing")
 		status := exitFailed
@@ -157,13 +157,13 @@ func saved(dir string) bool {
 	return err == nil
 }
 
-// lastLine is what a mailbench said last, without its name.
+// lastLine is the last line of a mailbench's errors, without the prefix "mailbench: ".
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return strings.TrimPrefix(text[strings.LastIndexByte(text, '\n')+1:], "mailbench: ")
 }
 
-// watch shows what is under way until it has ended.
+// watch shows the run that is under way until it has ended.
 func (t *turns) watch(label string, ended <-chan error) error {
 	if t.quiet || !isTerminal(t.progress) {
 		return <-ended
@@ -182,7 +182,8 @@ func (t *turns) watch(label string, ended <-chan error) error {
 	}
 }
 
-// left estimates the rest of the round; under is how long the run under way has taken.
+// left estimates how long the rest of the round takes. Under is how long the run that is under
+// way has taken.
 func (t *turns) left(under time.Duration) string {
 	rest := 2*t.n - t.runs
 	if t.runs == 0 || rest == 0 {
@@ -192,8 +193,8 @@ func (t *turns) left(under time.Duration) string {
 	return fmt.Sprintf(", about %s left", about(max(each*time.Duration(rest)-under, 0)))
 }
 
-// unfinished puts what there is of a turn aside, so that the turns before it can be
-// compared, and says how. Err is why the turn was not finished.
+// unfinished moves the results of a turn aside, so that the turns before it can be compared. Err
+// is why the turn was not finished. The error returned also says how to compare those turns.
 func (t *turns) unfinished(dir string, turn int, err error) error {
 	aside := filepath.Join(dir, "unfinished")
 	for _, side := range []string{baseSide, newSide} {

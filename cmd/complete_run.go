@@ -18,7 +18,7 @@ func completeFlags(cmd *cobra.Command, words map[string][]string) {
 
 func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // there is no flag of that name
+		panic(err) // the program named a flag that does not exist
 	}
 }
 

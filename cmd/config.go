@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
-// config turns the flags into what the runner is told.
+// config turns the flags into the runner's configuration.
 func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config, error) {
 	c := &run.Config{
 		Trials: f.trials, DataDir: f.data, NoFloor: f.noFloor, Workers: f.workers,
@@ -55,7 +55,7 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if err != nil {
 		return nil, err
 	}
-	if seeded { // also with 0
+	if seeded { // seed 0 counts, too
 		more = append(more, seedOverride(f.seed))
 	}
 	swept, err := sweepOverride(f.sweep)

@@ -45,7 +45,7 @@ func engineDir(engine string, contact []string) string {
 	return in.Dir()
 }
 
-// openEngine returns the instance of a folder, or says how there would be one.
+// openEngine returns the instance of a folder. If there is none, the error says how to start it.
 func openEngine(engine, dir string) (*launch.Instance, error) {
 	in, err := launch.Open(engine, dir)
 	if errors.Is(err, launch.ErrAbsent) {
@@ -81,7 +81,7 @@ func engineName(cmd *cobra.Command, args []string) error {
 	return cobra.ExactArgs(1)(cmd, args)
 }
 
-// launchError gives an error of launch the exit status that it leads to.
+// launchError gives an error of package launch its exit status.
 func launchError(err error) error {
 	var fault launch.UsageError
 	switch {

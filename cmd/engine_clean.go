@@ -75,8 +75,8 @@ Nothing without mailbench's mark is touched.`,
 	return cmd
 }
 
-// clean lists the namespaces of an engine, or drops those named, all of which
-// must be there.
+// clean lists the namespaces of an engine, or drops the named ones. It drops none if one of them
+// does not exist.
 func clean(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []string, asJSON bool) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	there, err := target.Namespaces(ctx, e, w)

@@ -14,7 +14,7 @@ import (
 // upFlags are the flags of engine up as they were given.
 type upFlags struct {
 	dir, heap string
-	nodes     map[string]*int // by engine: each counts its nodes by a flag of its own
+	nodes     map[string]*int // number of nodes by engine; each engine has its own flag
 	port      int
 	check     bool
 	auth      bool
@@ -104,7 +104,7 @@ func (f *upFlags) up(cmd *cobra.Command, engine string) error {
 	return err
 }
 
-// config turns the flags into what launch is told.
+// config turns the flags into the configuration of launch.
 func (f *upFlags) config(cmd *cobra.Command, engine string) (launch.Config, error) {
 	changed := cmd.Flags().Changed
 	c := launch.Config{Engine: engine, Dir: f.dir, Port: f.port, Auth: f.auth}

@@ -77,7 +77,7 @@ func describe(w io.Writer, e *drivers.Engine) error {
 	return table(w, []string{"ENVIRONMENT", "WHAT IT IS"}, rows)
 }
 
-// settingsOf are the settings of an engine: name, default and what it is.
+// settingsOf are the settings of an engine: name, default and meaning.
 func settingsOf(e *drivers.Engine) (rows [][]string) {
 	if e.Remote {
 		rows = append(rows, []string{

@@ -78,7 +78,7 @@ phase of a model on an engine, and otava.yaml.`,
 	return c
 }
 
-// run reads the folder and writes what was asked for.
+// run reads the folder, and writes the history in each form that the flags ask for.
 func (f *historyFlags) run(out io.Writer, dir string) error {
 	if f.asJSON && f.file == "-" {
 		return usagef("--json and -o - both write to standard output: leave one out")
@@ -158,7 +158,8 @@ func (f *historyFlags) page(out io.Writer, h *history.History) error {
 	return writePage(f.file, text.Bytes(), f.force)
 }
 
-// writeOtava writes the files for Otava. The folder must be new or empty, or hold files of an earlier time.
+// writeOtava writes the files for Otava. The folder must be new or empty, or have files that an
+// earlier history wrote.
 func writeOtava(dir string, h *history.History) error {
 	files, err := h.Otava()
 	if err != nil {

@@ -49,7 +49,7 @@ func (t *historyText) write(h *history.History, asked bool) error {
 	return err
 }
 
-// line writes words behind an indent, and further lines a little further in.
+// line writes words behind an indent. Further lines are indented by two more columns.
 func (t *historyText) line(indent, words string) {
 	if words == "" {
 		t.b.WriteString("\n")
@@ -144,7 +144,8 @@ func (t *historyText) trends(s *history.Series) {
 	}
 }
 
-// blocks are the eighths of a character, from the left and from below.
+// leftBlocks and lowerBlocks fill one to eight eighths of a character, from the left and from
+// below.
 var (
 	leftBlocks  = []rune("▏▎▍▌▋▊▉█")
 	lowerBlocks = []rune("▁▂▃▄▅▆▇█")
@@ -199,8 +200,8 @@ func barOf(part float64, width int) string {
 	return bar
 }
 
-// spark draws a figure on one line: its name, a character for each run from 0 up, | where
-// it changed, the first and the last value.
+// spark draws a figure on one line below its name: the first and the last value, and a character
+// for each run, with an axis from 0 up. A | is before each run at which the figure changed.
 func (t *historyText) spark(f *history.Figure) {
 	most, first, last := 0.0, "-", "-"
 	for _, v := range f.Values {

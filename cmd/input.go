@@ -16,12 +16,12 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// workloadFlags change a workload: single values of it, and where its engine is.
+// workloadFlags change single values of a workload, and where its engine is.
 type workloadFlags struct {
 	set, contact []string
 
-	// The workload of a repeated run and its file name. Empty if the command line names the
-	// workload.
+	// text and textName are the workload of a repeated run and its file name. They are empty if
+	// the command line names the workload.
 	text     []byte
 	textName string
 }
@@ -37,8 +37,8 @@ func (f *workloadFlags) bindSet(flags *pflag.FlagSet) {
 		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
 }
 
-// workload reads the workload with all overrides, and checks what it says of
-// engines. More overrides go behind those of --set.
+// workload reads the workload with all overrides, and checks what it says about engines. The
+// overrides in more are applied after those of --set.
 func (f *workloadFlags) workload(engines []drivers.Engine, name string, more ...string) (*workloads.Workload, error) {
 	w, err := f.readWorkload(name, slices.Concat(f.set, more))
 	if err != nil {
@@ -70,7 +70,7 @@ func (f *workloadFlags) readWorkload(name string, overrides []string) (w *worklo
 	return w, nil
 }
 
-// engineWords are what a workload may say of the engines.
+// engineWords are the words that a workload may use for each engine.
 func engineWords(engines []drivers.Engine) map[string]workloads.EngineWords {
 	known := map[string]workloads.EngineWords{}
 	for _, e := range engines {
@@ -90,8 +90,8 @@ func settingNames(settings []drivers.Setting) []string {
 	return names
 }
 
-// contactOverride is the override that --contact means: the addresses of the one remote
-// engine of the run. Without addresses there is none.
+// contactOverride is the override for --contact. It sets the addresses of the only remote engine
+// of the run. Without addresses there is none.
 func contactOverride(engines []drivers.Engine, addresses []string) ([]string, error) {
 	if len(addresses) == 0 {
 		return nil, nil
@@ -121,7 +121,7 @@ func contactOverride(engines []drivers.Engine, addresses []string) ([]string, er
 		given, strings.Join(remote, ", "))
 }
 
-// openMail opens a mail file that holds no more than most bytes of messages.
+// openMail opens a mail file. Reading it fails if it has more than most bytes of messages.
 func openMail(ctx context.Context, path string, most random.Size) (messages.Source, error) {
 	source, err := messages.Open(ctx, path, "", int64(most))
 	if err != nil {

@@ -41,7 +41,7 @@ func formatOf(flags *pflag.FlagSet, format string, asJSON bool) (string, error) 
 	return "json", nil
 }
 
-// What the lists are as JSON. Fields are added, never removed.
+// These types are the JSON of lists. Fields are added, never removed.
 type (
 	listedWorkload struct {
 		Name string `json:"name"`
@@ -85,8 +85,8 @@ type (
 		Dir          string       `json:"dir"`
 		Contact      []string     `json:"contact"` // for --contact
 		WasUp        bool         `json:"was_up"`
-		User         string       `json:"user,omitempty"`          // of an engine with a login
-		PasswordFile string       `json:"password_file,omitempty"` // of that user
+		User         string       `json:"user,omitempty"`          // empty if the engine has no login
+		PasswordFile string       `json:"password_file,omitempty"` // file with the password of User
 		Nodes        []listedNode `json:"nodes"`
 	}
 	listedLeft struct {

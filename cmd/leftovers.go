@@ -15,7 +15,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
-// resultsDir is where runs put their results if they are not told a folder.
+// resultsDir is the folder of results if the user names none.
 const resultsDir = "results"
 
 // leftovers lists what killed runs left on this machine: temporary data folders,
@@ -32,10 +32,10 @@ func leftovers(results string) ([]scratch.Left, error) {
 	return append(data, unfinished...), nil
 }
 
-// tellKept names the results that killed runs had saved, and says whether there are any. Only
-// their user removes them.
+// tellKept names the results that killed runs had saved, and reports whether there are any.
+// mailbench never removes them: they are for the user to keep or remove.
 func tellKept(w io.Writer, results string) (found bool) {
-	entries, _ := os.ReadDir(results) // leftovers has read it
+	entries, _ := os.ReadDir(results) // leftovers has already reported an error
 	for _, e := range entries {
 		path := filepath.Join(results, e.Name())
 		if ok, _ := filepath.Match(reports.PartialPattern, e.Name()); !ok || scratch.InUse(path) || scratch.Abandoned(path) {
@@ -50,7 +50,7 @@ func tellKept(w io.Writer, results string) (found bool) {
 	return found
 }
 
-// cleanLocal lists what killed runs left, or removes the folders named, or all.
+// cleanLocal lists the folders that killed runs left, or removes the named ones, or all.
 func cleanLocal(cmd *cobra.Command, results string, names []string, all, asJSON bool) error {
 	there, err := leftovers(results)
 	if err != nil {
@@ -110,8 +110,8 @@ func listLeft(w io.Writer, there []scratch.Left) error {
 	return table(w, []string{"FOLDER", "SIZE", "AGE"}, rows)
 }
 
-// tellLeft says in one line that killed runs left something. A folder that cannot be
-// read does not end a run.
+// tellLeft says in one line that killed runs left something. It ignores errors, because they are
+// no reason to end a run.
 func tellLeft(w io.Writer) {
 	there, err := leftovers(resultsDir)
 	if err != nil || len(there) == 0 {

@@ -23,6 +23,6 @@ const memoryLimit = 96 << 20
 
 // tuneMalloc makes C's allocator give memory back. By default each mapped block that is
 // freed raises the size from which glibc maps blocks, up to a memtable's 32 MB. Later
-// blocks then lie in heaps, one for each of many threads, that keep what was freed: a
-// run took 25 MB more with each store it opened.
+// blocks are then in heaps, one for each of many threads. Heaps keep freed memory: a run
+// took 25 MB more with each store it opened.
 func tuneMalloc() { C.tune_malloc() }

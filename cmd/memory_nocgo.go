@@ -6,5 +6,5 @@ package cmd
 // cache, twice 64 MB, from Go.
 const memoryLimit = 200 << 20
 
-// tuneMalloc has nothing to tune: nothing is C's.
+// tuneMalloc does nothing: without cgo there is no C allocator.
 func tuneMalloc() {}

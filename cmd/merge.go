@@ -93,7 +93,7 @@ func waitForResults(ctx context.Context, out io.Writer, dirs []string, most time
 	return nil
 }
 
-// mergeShards merges the shards in the folders, saves the union and prints it.
+// mergeShards merges the shards in the folders, saves the merged run and prints it.
 func mergeShards(cmd *cobra.Command, dirs []string, f *runFlags) error {
 	var sources []merge.Source
 	for _, dir := range dirs {

@@ -14,9 +14,9 @@ import (
 	"github.com/mailbench/mailbench/schemas/diagram"
 )
 
-// describeModel prints what a mail architect wants to know of a model, or of a schema
-// file. Calls are shown of the engines named; without any, only what an engine does
-// otherwise. In JSON, calls are of all engines unless some are named.
+// describeModel prints what a mail architect wants to know about a model, or about a schema
+// file. The text shows the calls of the named engines. If none is named, it only shows which
+// patterns an engine cannot run as they are. JSON has the calls of the named engines, or of all.
 func (r registry) describeModel(w io.Writer, name string, engines []string, asJSON bool) error {
 	s, err := r.schema(name)
 	if err != nil {
@@ -59,10 +59,10 @@ type compiled struct {
 	compile drivers.Compiler
 }
 
-// description is the text of one model.
+// description writes the description of one model.
 type description struct {
 	w       io.Writer
-	width   int // of a line, in columns
+	width   int // columns of a line
 	schema  *schemas.Schema
 	engines []compiled
 	calls   bool
@@ -229,7 +229,7 @@ func (d *description) say(indent, text string) {
 	}
 }
 
-// wrap prints a text in lines below each other, after lead.
+// wrap prints a text behind lead. Further lines begin below the first word.
 func (d *description) wrap(lead, text string) {
 	n := utf8.RuneCountInString(lead)
 	for i, line := range lines(text, d.width-n) {

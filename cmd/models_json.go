@@ -6,7 +6,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// models NAME --json prints this: what the text says, and the calls of all engines.
+// "models NAME --json" prints a describedModel: what the text says, and the calls of engines.
 type (
 	describedModel struct {
 		Name     string             `json:"name"`
@@ -26,7 +26,7 @@ type (
 		Name       string                       `json:"name"`
 		Parent     string                       `json:"parent,omitempty"` // the table that it is nested in
 		Doc        string                       `json:"doc,omitempty"`
-		Addition   string                       `json:"addition,omitempty"` // why the document lacks it
+		Addition   string                       `json:"addition,omitempty"` // why the table is not in the document
 		Partition  []describedColumn            `json:"partition"`
 		Clustering []describedColumn            `json:"clustering,omitempty"`
 		Static     []describedColumn            `json:"static,omitempty"`
@@ -55,7 +55,7 @@ type (
 	}
 	describedEngine struct {
 		Engine  string   `json:"engine"`
-		Runs    string   `json:"runs,omitempty"`    // the pattern, or its fallback; none: it can run neither
+		Runs    string   `json:"runs,omitempty"`    // the pattern or its fallback; "": the engine can run neither
 		Refused string   `json:"refused,omitempty"` // why it does not run the pattern itself
 		Calls   []string `json:"calls,omitempty"`
 	}

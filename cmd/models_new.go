@@ -89,8 +89,8 @@ docs/own-model.md of mailbench says how to make it your own.
 }
 
 // source returns the version of mailbench that a new module requires, and the checkout
-// that takes its place: the one named, else the one that this program was built from.
-// A released version needs none.
+// that replaces it: the named one, else the one that this program was built from. A released
+// version needs no checkout.
 func source(named string) (version, checkout string, err error) {
 	if named != "" {
 		if !newmodel.IsCheckout(named) {
@@ -103,7 +103,7 @@ func source(named string) (version, checkout string, err error) {
 		return v, "", nil
 	}
 	var places []string
-	if info, ok := debug.ReadBuildInfo(); ok { // the program of a model of somebody's own
+	if info, ok := debug.ReadBuildInfo(); ok { // a program outside of mailbench depends on it
 		for _, d := range info.Deps {
 			if d.Path == "github.com/mailbench/mailbench" && d.Replace != nil {
 				places = append(places, d.Replace.Path)
@@ -113,7 +113,7 @@ func source(named string) (version, checkout string, err error) {
 	if exe, err := os.Executable(); err == nil {
 		places = append(places, filepath.Dir(exe)) // bin/mailbench in the checkout
 	}
-	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) { // not with -trimpath
+	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) { // -trimpath removes the folder
 		places = append(places, filepath.Dir(file))
 	}
 	if wd, err := os.Getwd(); err == nil {
@@ -136,7 +136,7 @@ func released() string {
 		return ""
 	}
 	main := info.Main
-	if main.Path != "github.com/mailbench/mailbench" { // the program of a model of somebody's own
+	if main.Path != "github.com/mailbench/mailbench" { // a program outside of mailbench depends on it
 		for _, d := range info.Deps {
 			if d.Path == "github.com/mailbench/mailbench" {
 				main = *d

@@ -9,15 +9,15 @@ import (
 )
 
 // spareThreads is how many more goroutines may run than there are processors.
-// The embedded engine waits for the disk in this process, and a goroutine in a
-// blocking system call keeps its place until the scheduler's monitor takes it
-// away, which may be 10 ms later: with one place for each of two processors, two
-// fsyncs stop the load generator's clock.
+// The embedded engine waits for the disk in this process. A goroutine in a blocking
+// system call keeps its place among the running ones until the scheduler's monitor
+// takes it away, which may be 10 ms later. With one place for each of two processors,
+// two fsyncs stop the load generator's clock.
 const spareThreads = 4
 
-// places is GOMAXPROCS for a process that may run on so many processors. Under a quota
-// of its cgroup Go's own choice stays: more places would only use the quota up sooner,
-// and the process would be stopped for the rest of the period.
+// places is GOMAXPROCS for a process that may run on so many processors. Own is Go's choice. It
+// stays if the cgroup has a CPU quota below the processors: more places would only use the quota
+// up sooner, and the process would be stopped for the rest of the period.
 func places(own, processors int, quota float64) int {
 	if quota > 0 && quota < float64(processors) {
 		return own
@@ -30,8 +30,8 @@ func places(own, processors int, quota float64) int {
 //
 // The memory limit makes the garbage collector work harder before the process
 // grows past it: a 10 MB body in one row passes through several buffers of that
-// size in the engine. With it, and with what workloads/drive lets operations hold of
-// large messages, a run with such bodies stays below 300 MB.
+// size in the engine. With this limit, and with the bound of workloads/drive on large
+// messages in memory, a run with such bodies stays below 300 MB.
 func tune() {
 	tuneMalloc()
 	if os.Getenv("GOMEMLIMIT") == "" {

@@ -17,7 +17,7 @@ type progress struct {
 	terminal bool
 	quiet    bool
 	drawn    bool
-	names    int // columns of the longest name so far: what stands behind it does not jump
+	names    int // columns of the longest name so far, so that the text behind names does not jump
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
@@ -47,17 +47,17 @@ func (b *progress) close() {
 	}
 }
 
-// Columns of the bar between its brackets, of the time left, and of the room kept for
-// the counts of operations.
+// Widths in columns: of the bar between its brackets, of the time left, and of the counts of
+// operations.
 const (
 	barMost, barLeast = 20, 5
 	leftWidth         = 13
 	amountWidth       = 28
 )
 
-// line is a progress line of at most width columns: what is under way, how much of the
-// whole run is done and how long the rest takes, and the operations of the phase. Each
-// has its place, which depends on the width only. Without room there is no bar.
+// line is a progress line of at most width columns. It says what is under way, how much of the
+// whole run is done and how long the rest takes, and counts the operations of the phase. The
+// place of each depends on names and width only. If there is no room, the bar is left out.
 func line(p run.Progress, names, width int) string {
 	s := fmt.Sprintf("%-*s", names, where(p))
 	if room := min(barMost, width-names-leftWidth-amountWidth-3); room >= barLeast {
@@ -85,9 +85,9 @@ func about(d time.Duration) string {
 	return fmt.Sprintf("%ds", int(d.Seconds()))
 }
 
-// where says what is under way; the phase's name is the user's.
+// where says what is under way. The user chose the phase's name, so it is made printable.
 func where(p run.Progress) string {
-	if p.Model == "" { // before the first
+	if p.Model == "" { // no cell has begun yet
 		return printable(p.Phase)
 	}
 	at := ""
@@ -97,7 +97,7 @@ func where(p run.Progress) string {
 	return fmt.Sprintf("[%d/%d] %s on %s%s: %s", p.Cell, p.Cells, p.Model, p.Engine, at, printable(p.Phase))
 }
 
-// amount says how many operations succeeded, and beside them how many did not.
+// amount says how many operations succeeded, how many did not, and the rate.
 func amount(p run.Progress) string {
 	if p.OK+p.Others+p.Dropped == 0 {
 		return ""

@@ -20,14 +20,14 @@ import (
 // registry is what a command line can choose from.
 type registry struct {
 	models   []models.Model
-	variants []models.Model // of them, beside the bundled; "all" models are without any
+	variants []models.Model // variants of models, besides the bundled ones; "all" does not include them
 	engines  []drivers.Engine
-	coming   []drivers.Engine // they write schemas, and have no driver yet
-	floor    drivers.Engine   // the harness floor is measured on it
+	coming   []drivers.Engine // engines that write schemas, but have no driver yet
+	floor    drivers.Engine   // engine that mailbench's own cost is measured on
 }
 
 // bundled is mailbench's own registry, with further models and variants at its end. A
-// new model is one line here; a new engine is one in drivers/engines.
+// new model is one line here. A new engine is one line in drivers/engines.
 func bundled(more ...models.Model) registry {
 	r := registry{
 		models: []models.Model{
@@ -58,7 +58,7 @@ func (r registry) withVariants() []models.Model {
 	for _, m := range r.models {
 		bundled, err := m.Variants()
 		if err != nil {
-			panic(err) // a fault of an embedded file, which tests find
+			panic(err) // an embedded file has a fault, which tests would find
 		}
 		all = append(append(all, m), bundled...)
 		for _, v := range r.variants {
@@ -70,9 +70,9 @@ func (r registry) withVariants() []models.Model {
 	return all
 }
 
-// pickModels returns the models of the names given. A name that looks like a file is
-// that of a variant. "all" is all models without their variants. Their schemas name
-// only engines that there are.
+// pickModels returns the models of the names given. A name that looks like a file names a schema
+// file of a variant. "all" is all models without their variants. It is an error if a schema
+// names an engine that does not exist.
 func (r registry) pickModels(names []string) ([]models.Model, error) {
 	picked, err := r.pickNamed(names)
 	if err != nil {
@@ -112,7 +112,7 @@ func (r registry) pickNamed(names []string) ([]models.Model, error) {
 	return pick("model", names, known, func(m models.Model) string { return m.Name })
 }
 
-// isModel reports whether a model that is no variant has the name.
+// isModel reports whether a model that is not a variant has the name.
 func (r registry) isModel(name string) bool {
 	return slices.ContainsFunc(r.models, func(m models.Model) bool { return m.Name == name })
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
-// repeat takes everything from a saved run that no flag says otherwise: workload,
-// models, engines and settings. It returns the run.
+// repeat takes the workload, models, engines and settings from a saved run. Flags that were
+// given stay as they are. It returns the saved run.
 func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*reports.Run, error) {
 	if len(args) > 0 {
 		return nil, usagef("--from %s repeats a run with its own workload: leave %q out, or leave --from out",
@@ -54,8 +54,8 @@ func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*reports.Run, er
 	return r, nil
 }
 
-// repeatNumbers takes the bounded numbers of a saved run. The file may say anything, so the
-// flags' bounds apply. Numbers that older runs lack stay the default.
+// repeatNumbers takes the bounded numbers of a saved run. The file may have any numbers, so the
+// flags' bounds apply. Numbers that older runs lack stay at their default.
 func (f *runFlags) repeatNumbers(flags *pflag.FlagSet, c *reports.Config) error {
 	seconds := func(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }
 	saved := map[string]string{
@@ -77,8 +77,8 @@ func (f *runFlags) repeatNumbers(flags *pflag.FlagSet, c *reports.Config) error 
 	return nil
 }
 
-// withSaved returns the registry with the variants of a saved run that were schema
-// files: their text is in the run.
+// withSaved returns the registry with those variants of a saved run that were schema files. The
+// run has their text.
 func (r registry) withSaved(was *reports.Run) (registry, error) {
 	names := r.modelNames()
 	for _, s := range was.Schemas {
@@ -101,8 +101,8 @@ func (r registry) withSaved(was *reports.Run) (registry, error) {
 	return r, nil
 }
 
-// tellDifferences says what of a repetition is not as it was: the schemas that
-// this mailbench has, the mail file, and the traces.
+// tellDifferences compares a repetition with the saved run. It notes schemas that this mailbench
+// has changed, and refuses another mail file or trace.
 func tellDifferences(ctx context.Context, w io.Writer, was *reports.Run, c *run.Config) error {
 	for _, s := range was.Schemas {
 		for _, m := range c.Models {
@@ -129,7 +129,7 @@ func tellDifferences(ctx context.Context, w io.Writer, was *reports.Run, c *run.
 
 // sameTraces refuses a trace that is not the file that the run replayed.
 func sameTraces(ctx context.Context, was *reports.Run, c *run.Config) error {
-	at := map[string]*workloads.Workload{"": c.Workload} // by the point of a sweep
+	at := map[string]*workloads.Workload{"": c.Workload} // workload by point of a sweep
 	if s := c.Workload.Sweep; s != nil {
 		for _, p := range s.Points {
 			at[p.Value] = p.Workload
@@ -166,5 +166,5 @@ func sameSchema(m models.Model, s reports.Schema) (bool, error) {
 	return string(own.Source) == s.Text, nil
 }
 
-// seedOverride is the override that --seed means.
+// seedOverride is the override for --seed.
 func seedOverride(seed uint64) string { return "seed=" + strconv.FormatUint(seed, 10) }

@@ -18,7 +18,7 @@ import (
 	"github.com/mailbench/mailbench/reports/page"
 )
 
-// severalPage is the page of several runs, in the current folder.
+// severalPage is the file of a page of several runs, in the current folder.
 const severalPage = "mailbench-report.html"
 
 func newReport() *cobra.Command {
@@ -119,7 +119,7 @@ so.`,
 	return c
 }
 
-// openSources reads the runs of all folders, and says of each that it cannot be read.
+// openSources reads the runs of all folders. Its error names each folder that cannot be read.
 func openSources(dirs []string) ([]page.Source, error) {
 	var sources []page.Source
 	var bad []error
@@ -170,7 +170,7 @@ func writePage(file string, text []byte, force bool) error {
 	return nil
 }
 
-// replaceable returns an error if the file is there and mailbench has not written it.
+// replaceable returns an error if the file exists and mailbench has not written it.
 func replaceable(file string) error {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,10 +12,10 @@ import (
 	"github.com/mailbench/mailbench/reports"
 )
 
-// formatHTML is the format of report that is a page; the others are streams.
+// formatHTML is the only format that goes to a file by default, and not to standard output.
 const formatHTML = "html"
 
-// reportFormats are the formats of report. Those but html are of one run.
+// reportFormats are the formats of report. Only html can show several runs.
 var reportFormats = []string{formatHTML, "text", "json", "csv", "growth", "markdown", "junit", "bench"}
 
 // writeReport writes the run in dir to standard output, or to file.
@@ -31,7 +31,7 @@ func writeReport(out io.Writer, format, dir, file string, force bool) error {
 			return printRun(out, r)
 		}
 		err = reports.WriteText(&text, r, width(nil))
-	case "json": // as it is: with fields of a newer mailbench
+	case "json": // the file as it is may have fields of a newer mailbench
 		var b []byte
 		b, err = os.ReadFile(filepath.Join(dir, reports.RunFile))
 		text.Write(b)

@@ -47,8 +47,8 @@ Exit status:
 	return root
 }
 
-// refuseArguments makes a command and all below it refuse arguments that mean
-// nothing to them, with the status of wrong usage.
+// refuseArguments makes a command and its subcommands refuse arguments that they have no use
+// for, with the exit status of wrong usage.
 func refuseArguments(cmd *cobra.Command) {
 	switch check := cmd.Args; {
 	case cmd.Name() == "help":
@@ -93,7 +93,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	return usage(unknown("command", args[0], known))
 }
 
-// flagError says which flag or which value was probably meant.
+// flagError says which values a flag takes, or which flag was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
 	see := fmt.Sprintf("; see %q", cmd.CommandPath()+" --help")
 	var value *pflag.InvalidValueError

@@ -154,8 +154,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	bindRunJSON(flags, &f.asJSON)
 }
 
-// run carries the command out. It finds everything that is wrong with the input
-// before the first operation.
+// run carries the command out. It checks all input before the first operation.
 func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error {
 	ctx, name := cmd.Context(), "quick"
 	if len(args) == 1 {
@@ -243,8 +242,8 @@ func (f *runFlags) plan(ctx context.Context, c *run.Config, out io.Writer) error
 	return notBegun(refused)
 }
 
-// finish saves and prints the results, whatever went wrong. RunErr is what the run could not
-// do beside measuring.
+// finish saves and prints the results, whatever went wrong. RunErr is what failed in the run
+// besides measuring.
 func (f *runFlags) finish(cmd *cobra.Command, dir *reports.Dir, result *reports.Run, runErr error) error {
 	saveErr := dir.Commit(result)
 	if saveErr == nil {

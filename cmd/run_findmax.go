@@ -48,7 +48,7 @@ func (f *findMaxFlags) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// config is what the search is told; nil: there is none.
+// config turns the flags into the configuration of the search; nil if there is no search.
 func (f *findMaxFlags) config() (*run.FindMax, error) {
 	if !f.on {
 		return nil, nil
@@ -73,8 +73,8 @@ func (f *findMaxFlags) config() (*run.FindMax, error) {
 	return &c, nil
 }
 
-// repeat takes what flags do not say from a saved run. What has bounds is left to
-// repeatNumbers.
+// repeat takes the search of a saved run, except for flags that were given. Flags with bounds are
+// left to repeatNumbers.
 func (f *findMaxFlags) repeat(flags *pflag.FlagSet, was *reports.FindMax) {
 	if was == nil {
 		return

@@ -20,11 +20,11 @@ type shardFlags struct {
 
 const (
 	mostShards = 1000
-	// shortestTimeout is more than a garbage collection or a busy processor takes.
+	// shortestTimeout is longer than a garbage collection or a busy processor delays a shard.
 	shortestTimeout = 5 * time.Second
 	longestTimeout  = 24 * time.Hour
-	// jobShard stands for the number of a pod in a Kubernetes Indexed Job, which Kubernetes
-	// writes into jobVariable, from 0.
+	// jobShard means the number of a pod in a Kubernetes Indexed Job. Kubernetes puts that number,
+	// from 0, into the environment variable jobVariable.
 	jobShard    = "job"
 	jobVariable = "JOB_COMPLETION_INDEX"
 )

@@ -9,10 +9,10 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-// sweepPath and sweepValue are what --sweep may have before and after its equals sign.
+// sweepPath and sweepValue match what --sweep may have before and after its equals sign.
 var sweepPath, sweepValue = regexp.MustCompile(`^[A-Za-z0-9_.@-]+$`), regexp.MustCompile(`^[A-Za-zµ0-9_./+-]+$`)
 
-// sweepOverride is the override that --sweep means; none: no override.
+// sweepOverride is the override for --sweep. Without a text there is none.
 func sweepOverride(text string) ([]string, error) {
 	if text == "" {
 		return nil, nil
@@ -28,7 +28,8 @@ func sweepOverride(text string) ([]string, error) {
 	return []string{"sweep={" + path + ": [" + strings.Join(values, ", ") + "]}"}, nil
 }
 
-// blameSweep gives faults in the override that --sweep means their place in what was typed.
+// blameSweep changes the place of faults in the override for --sweep to the place in what the
+// user typed.
 func blameSweep(err error, text string) error {
 	var faults strict.Errors
 	override, _ := sweepOverride(text)
@@ -46,8 +47,8 @@ func blameSweep(err error, text string) error {
 	return err
 }
 
-// typedAt is the column of --sweep that a column of its override came from. Both hold the same words in the
-// same order.
+// typedAt is the column of --sweep that a column of its override came from. Both have the same
+// words in the same order.
 func typedAt(text, override string, column int) int {
 	words := regexp.MustCompile(`[^\s=,{}:\[\]]+`)
 	from, to := words.FindAllStringIndex(override, -1)[1:], words.FindAllStringIndex(text, -1) // without the word sweep

@@ -40,9 +40,8 @@ code, so a model can be checked before it is written.`,
 	return c
 }
 
-// schemas reads the schemas of the names given: models, or files if they look
-// like one. Without names, or with "all", these are the schemas of all models, but
-// not of their variants.
+// schemas reads the schemas of the names given: models, or files if a name looks like a file.
+// Without names, or with "all", it reads the schemas of all models, but not of their variants.
 func (r registry) schemas(names []string) ([]*schemas.Schema, error) {
 	if len(names) == 0 {
 		names = []string{"all"}

@@ -101,7 +101,7 @@ func writeDiffJSON(out io.Writer, s *schemas.Schema, engine, version string, c *
 	type difference struct {
 		Harm  string   `json:"harm"`
 		Kind  string   `json:"kind"`
-		Table string   `json:"table,omitempty"` // none: all of them
+		Table string   `json:"table,omitempty"` // "": all tables
 		Part  string   `json:"part,omitempty"`  // a column, an index or ENGINE.SETTING
 		Want  string   `json:"want"`
 		Have  string   `json:"have"`

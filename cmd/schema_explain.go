@@ -84,7 +84,7 @@ func pickPatterns(s *schemas.Schema, names []string) ([]*schemas.Pattern, error)
 	return pick("pattern", names, s.Patterns, func(p *schemas.Pattern) string { return p.Name })
 }
 
-// explainers are the engines that tell what they are asked for.
+// explainers are the engines that can tell what a pattern asks of them.
 func (r registry) explainers() []drivers.Engine {
 	var all []drivers.Engine
 	for _, e := range r.engines {

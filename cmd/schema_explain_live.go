@@ -103,7 +103,7 @@ var costColumns = []column{
 	}, shortTime},
 }
 
-// writeTraced prints the costs as a table, under what the engine says of its columns.
+// writeTraced prints the costs as a table. Above it is the engine's explanation of the columns.
 func writeTraced(w io.Writer, r *trace.Report, legend string) error {
 	fmt.Fprintf(w, "%s on %s (%s): medians of the calls of each pattern, and the most in brackets.\n%s\n\n",
 		r.Model, r.Engine, r.Version, legend)
@@ -141,7 +141,7 @@ func patternName(p *trace.Pattern) string {
 	return p.Name
 }
 
-// cell writes the median, and the most where it differs.
+// cell writes the median, and the most if that differs.
 func (c *column) cell(p *trace.Pattern) string {
 	if p.Median == nil || c.of(p.Median) < 0 {
 		return "-"
@@ -153,8 +153,8 @@ func (c *column) cell(p *trace.Pattern) string {
 	return middle + " (" + most + ")"
 }
 
-// writeNotes names the arguments of reads that met tombstones or hidden entries, patterns
-// whose calls failed, and those without calls.
+// writeNotes names the arguments of reads that met tombstones or hidden entries, the patterns
+// whose calls failed, and the patterns that were not called.
 func writeNotes(w io.Writer, r *trace.Report) error {
 	var notes, reasons []string
 	not := make(map[string][]string)

@@ -103,7 +103,8 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 	return f.print(cmd, reports)
 }
 
-// pickEngine returns the engine named, or the schema's native one if it has files.
+// pickEngine returns the engine named. Without a name it returns the schema's native engine if
+// there is a forecast for that, else the embedded one.
 func (f *forecastFlags) pickEngine(known registry, s *schemas.Schema) (drivers.Engine, error) {
 	name := f.engine
 	if name == "" {
@@ -126,7 +127,7 @@ func (f *forecastFlags) pickEngine(known registry, s *schemas.Schema) (drivers.E
 	return drivers.Engine{}, usage(unknown("engine", name, forecastable(known)))
 }
 
-// forecastable returns the names of the engines whose files are known.
+// forecastable returns the names of the engines that there is a forecast for.
 func forecastable(known registry) (names []string) {
 	for _, e := range known.engines {
 		if e.Forecast != nil {

@@ -13,7 +13,7 @@ import (
 // lintFlags are the flags of schema lint as they were given.
 type lintFlags struct {
 	workloadFlags
-	from       string // the workload that gives numbers, or ""
+	from       string // the workload that sizes come from, or ""
 	format     string
 	asJSON     bool
 	engines    []string
@@ -130,8 +130,8 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	return statusError{exitBroken, fmt.Errorf("%d errors in schemas", n)}
 }
 
-// lintEngines checks the names of engines. One that mailbench has no driver for may
-// be among them.
+// lintEngines checks the names of engines. Lint also knows engines that mailbench has no driver
+// for.
 func lintEngines(names []string) ([]string, error) {
 	switch {
 	case len(names) == 0:

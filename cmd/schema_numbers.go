@@ -11,14 +11,14 @@ import (
 	"github.com/mailbench/mailbench/workloads/population"
 )
 
-// lintMail is the mail of a workload, from which lint gets its numbers.
+// lintMail is the mail of a workload. Lint gets sizes and hot partitions from it.
 type lintMail struct {
 	workload     string
 	people       *forecast.Population
-	user, folder float64 // the share of operations that the hottest of each gets
+	user, folder float64 // shares of operations that the hottest user and the hottest folder get
 }
 
-// mail draws the mail of the workload named; nil if none is.
+// mail draws the mail of the workload that --workload names. It is nil without that flag.
 func (f *lintFlags) mail(ctx context.Context, known registry) (*lintMail, error) {
 	if f.from == "" {
 		if len(f.set) > 0 {
@@ -42,7 +42,7 @@ func (f *lintFlags) mail(ctx context.Context, known registry) (*lintMail, error)
 	return m, err
 }
 
-// numbers sizes the tables of a schema on every engine that has files.
+// numbers sizes the tables of a schema on every engine that there is a forecast for.
 func (m *lintMail) numbers(known registry, s *schemas.Schema) (*lint.Numbers, error) {
 	n := &lint.Numbers{
 		Workload: m.workload, Partitions: make(map[string][]lint.Partitions), Cells: make(map[string]float64),

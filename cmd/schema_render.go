@@ -64,7 +64,7 @@ No engine is asked. Settings that matter to tables are the engine's own
 	return cmd
 }
 
-// notInNames reports whether some engine refuses a letter in the name of a keyspace
+// notInNames reports whether some engine refuses a character in the name of a keyspace
 // or namespace.
 func notInNames(r rune) bool {
 	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

@@ -37,7 +37,7 @@ func (f *storeFlags) open(ctx context.Context, known registry, s *schemas.Schema
 	if err != nil {
 		return nil, err
 	}
-	o := drivers.Options{ReadOnly: true, Keyspace: f.keyspace + f.namespace} // one of them
+	o := drivers.Options{ReadOnly: true, Keyspace: f.keyspace + f.namespace} // at most one is set
 	if f.data != "" {
 		if err := f.place(&o, e, s.Name); err != nil {
 			return nil, err
@@ -86,8 +86,8 @@ func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
 	return e, nil
 }
 
-// place finds the data set of a schema in a data folder: in the folder itself, or
-// below it, where a run keeps one for each model and engine.
+// place finds the data set of a schema. It is in the data folder itself, or in the folder of a
+// model and engine that a run makes below it.
 func (f *storeFlags) place(o *drivers.Options, e drivers.Engine, schema string) error {
 	for _, dir := range []string{f.data, filepath.Join(f.data, schema+"-"+e.Name)} {
 		d, err := target.ReadDataset(dir)

@@ -137,7 +137,7 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 	return f.print(cmd, v)
 }
 
-// print prints what was found. The error says whether data is broken.
+// print prints the report. Its error says that data is broken.
 func (f *validateFlags) print(cmd *cobra.Command, v *validated) error {
 	out := cmd.OutOrStdout()
 	var err error
@@ -161,7 +161,7 @@ func (f *validateFlags) print(cmd *cobra.Command, v *validated) error {
 	return nil
 }
 
-// scratchFolder makes a folder for files that go with this process.
+// scratchFolder makes a temporary folder. The next mailbench finds it if this process is killed.
 func scratchFolder() (path string, remove func() error, err error) {
 	if path, err = os.MkdirTemp("", run.TemporaryPattern); err != nil {
 		return "", nil, fmt.Errorf("make a temporary folder (TMPDIR says where): %w", err)

@@ -105,7 +105,7 @@ func validateLine(p validate.Progress) string {
 		megabytes(p.Bytes), p.Elapsed.Round(time.Second))
 }
 
-// lineBar is one line of progress that is written again and again, on a terminal only.
+// lineBar is one line of progress that is redrawn. It is shown on a terminal only.
 type lineBar struct {
 	w     io.Writer
 	drawn bool

@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// screen is where every command prints. Subjects, names of folders and files, and what an
-// engine says of its tables come from strangers: a character in them that a terminal would
-// act on, or that shows others in another order, is written as an escape, such as \u202e.
-// In JSON that is the same text.
+// screen is where every command prints. Subjects, names of folders and files, and an engine's
+// texts about its tables come from strangers. A character in them that a terminal would act on,
+// or that shows others in another order, is written as an escape, such as \u202e. In JSON the
+// escape means the same character.
 type screen struct {
 	mu   sync.Mutex
 	out  io.Writer
@@ -34,8 +34,8 @@ func (s *screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// begun is how many bytes at the end of text are the beginning of a character, or of a
-// line's end.
+// begun is how many bytes at the end of text are the beginning of a character, or of a line's
+// end (\r before \n).
 func begun(text []byte) int {
 	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
 		if at := text[len(text)-n:]; utf8.RuneStart(at[0]) {
@@ -48,7 +48,7 @@ func begun(text []byte) int {
 	return 0
 }
 
-// printable writes as escapes what a terminal must not get. Lines and tabs stay.
+// printable writes characters that a terminal must not get as escapes. Line feeds and tabs stay.
 func printable(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if !strings.ContainsFunc(text, harmful) {
@@ -68,13 +68,13 @@ func printable(text string) string {
 	return b.String()
 }
 
-// harmful reports whether a character is one of control or format (among them those of
-// direction), or a line's end that few programs know.
+// harmful reports whether a character is a control or format character (some of these change the
+// direction of text), or a line or paragraph separator.
 func harmful(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// redraw writes a line in place of the one that the cursor is in.
+// redraw overwrites the line that the cursor is in.
 func redraw(w io.Writer, line string) {
 	if s, ok := w.(*screen); ok {
 		w = s.out
@@ -82,11 +82,11 @@ func redraw(w io.Writer, line string) {
 	fmt.Fprint(w, "\r\x1b[K", printable(line))
 }
 
-// style is a sequence that gives text a colour or weight, or ends that.
+// style matches a terminal's sequence that begins or ends a colour or weight.
 var style = regexp.MustCompile("\x1b\\[[0-9]{1,2}m")
 
-// styled writes a text with the styles that it has. The text must hold none that come from
-// strangers.
+// styled writes a text with the styles that it has. The caller makes sure that none of them comes
+// from strangers.
 func styled(w io.Writer, text string) error {
 	if s, ok := w.(*screen); ok {
 		w = s.out

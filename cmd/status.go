@@ -16,12 +16,12 @@ const (
 	exitOK          = 0
 	exitFailed      = 1 // it could not be done: engine unreachable, I/O
 	exitUsage       = 2 // wrong usage or input
-	exitBroken      = 3 // done, and a promise was broken: a run invalid, overloaded or empty, a schema with errors
+	exitBroken      = 3 // done, but not good: a run invalid, overloaded or empty, a schema with errors, a regression
 	exitData        = 4 // data wrong or lost
 	exitInterrupted = 130
 )
 
-// statusError is an error with the exit status it leads to.
+// statusError is an error with its exit status.
 type statusError struct {
 	status int
 	error
@@ -34,8 +34,8 @@ func usage(err error) error { return statusError{exitUsage, err} }
 
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
-// missing gives an error about a file that is not there, or is a folder, or should be
-// one, the status of wrong input.
+// missing gives an error the exit status of wrong input, if a file is missing, is a folder, or
+// should be a folder.
 func missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTDIR) {
 		return usage(err)
@@ -43,7 +43,7 @@ func missing(err error) error {
 	return err
 }
 
-// exitStatus is the status that a command's error leads to.
+// exitStatus is the exit status for a command's error.
 func exitStatus(err error) int {
 	var status statusError
 	var faults strict.Errors
@@ -60,10 +60,10 @@ func exitStatus(err error) int {
 	}
 }
 
-// unknown says that a word is not one of the known, and which one was probably meant.
+// unknown is the error for a word that is not known. It says which known word was probably meant.
 func unknown(what, word string, known []string) error { return strict.Unknown(what, word, known...) }
 
-// parseWord returns the one of the values that is written like word.
+// parseWord returns the value whose text is word.
 func parseWord[T fmt.Stringer](what, word string, values ...T) (T, error) {
 	known := make([]string, len(values))
 	for i, v := range values {

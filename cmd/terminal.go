@@ -28,8 +28,8 @@ func file(w io.Writer) (*os.File, bool) {
 	return f, ok
 }
 
-// width is the terminal's width in columns. Where there is no terminal, COLUMNS says how
-// wide text should be.
+// width is the terminal's width in columns. Without a terminal it is that of COLUMNS, or
+// defaultWidth.
 func width(w io.Writer) int {
 	if n, ok := wanted(w); ok {
 		return n
@@ -75,8 +75,8 @@ func lines(text string, width int) []string {
 	return append(all, line)
 }
 
-// table prints rows in columns under their heads. Where that is too narrow for a terminal,
-// or for COLUMNS, the text of the last column is broken into lines.
+// table prints rows in columns under their heads. If the terminal or COLUMNS is too narrow for
+// that, the text of the last column is broken into lines.
 func table(w io.Writer, head []string, rows [][]string) error {
 	room := math.MaxInt
 	if n, ok := wanted(w); ok {
@@ -86,10 +86,10 @@ func table(w io.Writer, head []string, rows [][]string) error {
 	return err
 }
 
-// columns writes rows in columns, in lines of at most width columns. Where the others
-// leave too little room beside them, the text of the last column stands below.
+// columns writes rows in columns, in lines of at most width columns. If the other columns leave
+// too little room, the text of the last column is on the lines below.
 func columns(rows [][]string, width int) string {
-	const gap, least = 2, 20 // of text that can be read
+	const gap, least = 2, 20 // least is a width of the last column that can still be read
 	last := len(rows[0]) - 1
 	widths, indent := make([]int, last), 0
 	for i := range widths {

@@ -50,7 +50,7 @@ Verdicts of a cell, from best to worst:
 func completeTopics(root *cobra.Command) {
 	help, _, err := root.Find([]string{"help"})
 	if err != nil {
-		panic(err) // cobra has not made it
+		panic(err) // InitDefaultHelpCmd makes the command
 	}
 	commands := help.ValidArgsFunction
 	help.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

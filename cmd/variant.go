@@ -14,8 +14,8 @@ import (
 // isFile reports whether a name on the command line looks like a file's.
 func isFile(name string) bool { return strings.ContainsAny(name, `./\`) }
 
-// schemaFile reads a schema file. One that is a variant is read with its base, which
-// is a model's schema, or a file whose name is relative to that of the variant.
+// schemaFile reads a schema file. A variant is read with its base: a model's schema, or a file
+// whose name is relative to the variant's folder.
 func (r registry) schemaFile(file string) (*schemas.Schema, error) {
 	s, err := readSchema(file, func(base string) (*schemas.Schema, error) {
 		if !isFile(base) {
@@ -34,7 +34,7 @@ func (r registry) schemaFile(file string) (*schemas.Schema, error) {
 	return s, nil
 }
 
-// readSchema reads a schema file; find returns the base of a variant.
+// readSchema reads a schema file. Find returns the base of a variant.
 func readSchema(file string, find func(name string) (*schemas.Schema, error)) (*schemas.Schema, error) {
 	src, err := os.ReadFile(file)
 	if err != nil {
@@ -47,7 +47,7 @@ func readSchema(file string, find func(name string) (*schemas.Schema, error)) (*
 	return s, nil
 }
 
-// variant returns the variant of a model that a schema file makes.
+// variant returns the variant of a model that a schema file describes.
 func (r registry) variant(file string) (models.Model, error) {
 	s, err := r.schemaFile(file)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/reports"
 )
 
-// verdict is the error that a result amounts to, worst first. With noFail, figures
-// that cannot be used are no error.
+// verdict is the error for a run's results: the worst of what is wrong. With noFail, figures
+// that cannot be used and missed objectives are no error.
 func verdict(r *reports.Run, noFail bool) error {
 	for _, a := range r.Audits {
 		if a.Wrong() {
@@ -53,7 +53,7 @@ func notFound(r *reports.Run) error {
 }
 
 // broken is the error of the first objective that is missed, or else of the first that
-// cannot be judged: that does not pass in silence.
+// cannot be judged, which is no success either.
 func broken(r *reports.Run) error {
 	for _, verdict := range []reports.Attainment{reports.Missed, reports.Unclear} {
 		var errs []error
@@ -95,11 +95,11 @@ func empty(r *reports.Run) []*reports.Cell {
 	return slices.DeleteFunc(cellsOf(r, reports.Empty), r.Excused)
 }
 
-// cellError is the error of the first of the cells; the table has the others.
+// cellError is the error of the first of the cells. The table shows the others.
 func cellError(cells []*reports.Cell, status int) error {
 	c, reason := cells[0], ""
 	if c.Reason != nil {
-		reason, _, _ = strings.Cut(c.Reason.Text, "\n") // what came of it is in the table
+		reason, _, _ = strings.Cut(c.Reason.Text, "\n") // the table has the other lines
 	}
 	where := fmt.Sprintf("%s on %s, phase %s", c.Model, c.Engine, c.Where())
 	if c.Verdict != reports.Failed {

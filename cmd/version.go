@@ -29,7 +29,7 @@ func newVersion() *cobra.Command {
 	return c
 }
 
-// listedVersion has the names of run.json.
+// listedVersion is the JSON of a version. Its keys are those of run.json.
 type listedVersion struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`

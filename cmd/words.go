@@ -6,7 +6,7 @@ import (
 )
 
 // shellWords splits a command line into words as a shell does, with 'quotes', "quotes" and \.
-// Nothing else means anything: no variables, no patterns, no pipes.
+// It has nothing else of a shell: no variables, patterns or pipes.
 func shellWords(line string) ([]string, error) {
 	var all []string
 	var word strings.Builder

@@ -57,7 +57,7 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 	return c
 }
 
-// schemaLine tells an editor which schema a workload has.
+// schemaLine tells an editor which JSON Schema a workload has.
 const schemaLine = `# yaml-language-server: $schema=workload.schema.json
 # ("mailbench workloads schema > workload.schema.json" makes that file for an editor)`
 

@@ -61,7 +61,7 @@ the mail itself is in it: no address, name, subject or text.`,
 				if err := s.ReadTrace(ctx, trace); errors.As(err, &file) || ctx.Err() != nil {
 					return missing(err)
 				} else if err != nil {
-					return usage(err) // a line of it
+					return usage(err) // a line of the trace is wrong
 				}
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, s.Workload())

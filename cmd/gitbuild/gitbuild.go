@@ -54,8 +54,8 @@ func Find(ctx context.Context, dir string) (*Source, error) {
 		return nil, fmt.Errorf("the Go module %s is not in the git repository %s: run this in the repository of the program",
 			mod, top)
 	}
-	// With folders' paths in it, what one folder built is of no use in the next. The user's
-	// flags come later, and win.
+	// -trimpath keeps the folder's path out of the build, so that a build in another folder can
+	// use Go's cache. The user's flags come later and take precedence.
 	return &Source{top, module, "GOFLAGS=-trimpath " + flags}, nil
 }
 
@@ -92,7 +92,7 @@ func (s *Source) Build(ctx context.Context, commit, pkg, file string) error {
 	if pkg == "" {
 		pkg = program(dir)
 	}
-	// An interrupted go leaves temporary files: they are removed with the folder of file.
+	// An interrupted go leaves temporary files. In this folder they are removed with file.
 	env := []string{s.flags, "GOTMPDIR=" + filepath.Dir(file)}
 	if _, err := run(ctx, dir, env, "go", "build", "-buildvcs=auto", "-o", file, pkg); err != nil {
 		return fmt.Errorf("go build %s: %w", pkg, err)
@@ -103,9 +103,9 @@ func (s *Source) Build(ctx context.Context, commit, pkg, file string) error {
 	return nil
 }
 
-// checkOut makes a repository of its own for a commit, with the objects of this one. A
-// worktree would have to be removed again, and go does not record the commit of what is
-// built in one.
+// checkOut makes a separate repository for a commit, which uses the objects of this one. A
+// git worktree would have to be removed again, and go records no commit for programs that are
+// built in a worktree.
 func (s *Source) checkOut(ctx context.Context, commit, tree string) error {
 	if _, err := output(ctx, s.top, "git", "init", "--quiet", "--template=", tree); err != nil {
 		return err
@@ -147,8 +147,8 @@ func write(file string, text []byte) error {
 	return os.WriteFile(file, text, 0o644)
 }
 
-// program is the package that is built unless one is named: mailbench itself, or the
-// module's own main, as "mailbench models new" writes it.
+// program is the package that is built if the user names none: mailbench itself, or the main
+// package of a module that "mailbench models new" wrote.
 func program(dir string) string {
 	if _, err := os.Stat(filepath.Join(dir, "cmd", "mailbench")); err == nil {
 		return "./cmd/mailbench"
@@ -165,8 +165,8 @@ func output(ctx context.Context, dir string, line ...string) (string, error) {
 	return run(ctx, dir, nil, line...)
 }
 
-// run runs a command in a folder, with these variables beside those of this process, and
-// returns what it prints. Its error has the first lines of what it says.
+// run runs a command in a folder, with env added to the environment of this process, and returns
+// what it prints. Its error has the first lines of the command's errors.
 func run(ctx context.Context, dir string, env []string, line ...string) (string, error) {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
@@ -176,7 +176,7 @@ func run(ctx context.Context, dir string, env []string, line ...string) (string,
 		return slices.Contains(hooked, name)
 	})
 	cmd.Env = append(cmd.Env, env...)
-	// The interrupt reaches all that it started, and lets it clean up.
+	// The interrupt reaches all processes that the command started, so that they can clean up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 10 * time.Second
@@ -190,10 +190,10 @@ func run(ctx context.Context, dir string, env []string, line ...string) (string,
 	return strings.TrimSpace(out.String()), nil
 }
 
-// mostLines of an error are shown.
+// mostLines is how many lines of an error are shown.
 const mostLines = 10
 
-// firstLines returns a message's first lines. Several of them begin on a new line.
+// firstLines returns a message's first lines. If there are several, they begin on a new line.
 func firstLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) == 1 {

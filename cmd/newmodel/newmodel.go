@@ -1,8 +1,8 @@
 // Package newmodel writes the Go module of a new model, outside of this repository: a
 // schema, the mail logic that runs its patterns, the contract test, and a program that
-// is mailbench with this model beside the bundled ones. What it writes is in the folder
-// files, with the model's name in place of "mymail". It builds and passes the contract
-// as it is, and its owner changes it from there.
+// is mailbench with this model beside the bundled ones. The texts are in the folder files,
+// with "mymail" for the model's name. The module builds and passes the contract as it is, and
+// its owner changes it from there.
 package newmodel
 
 import (
@@ -28,17 +28,16 @@ const placeholder = "mymail"
 
 const modulePath = "github.com/mailbench/mailbench"
 
-// Module is what is to be written.
+// Module is a module to write.
 type Module struct {
-	Name string // of the model, its schema and the module; see CheckName
+	Name string // name of the model, its schema and the module; see CheckName
 	// Version is the version of mailbench that the module requires, such as v0.2.0.
 	Version string
-	// Checkout is the folder of mailbench's source that takes the place of that
-	// version, or "".
+	// Checkout is the folder of mailbench's source that replaces that version, or "".
 	Checkout string
 }
 
-// nameForm is a name that every engine takes in a namespace, and Go as a module.
+// nameForm matches names that every engine takes in a namespace, and Go as a module.
 var nameForm = regexp.MustCompile(`^[a-z][a-z0-9]{0,19}$`)
 
 // CheckName returns an error if a model cannot have the name.
@@ -75,7 +74,6 @@ func Write(dir string, m Module) ([]string, error) {
 	return names, nil
 }
 
-// write writes a new file.
 func write(name string, text []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -103,11 +101,11 @@ func (m Module) files() (texts [][]byte, names []string, err error) {
 	return texts, append(names, "go.mod", "go.sum"), nil
 }
 
-// goMod returns the go.mod: mailbench, and all that it requires in the same versions, so
-// that building needs no network where mailbench was built.
+// goMod returns the go.mod. It requires mailbench, and all that mailbench requires in the same
+// versions, so that building needs no network on a machine that built mailbench.
 func (m Module) goMod() []byte {
 	var b bytes.Buffer
-	// With a domain in it, the path differs from that of every standard package ("time").
+	// The path has a domain in it. So it is not that of a standard package, such as "time".
 	fmt.Fprintf(&b, "module example.com/%s\n\n", m.Name)
 	inRequire := false
 	var indirect []string
