@@ -42,18 +42,18 @@ folders, whose trials are then put together. For each operation the percentiles
 of everything that was due, the throughput of closed loops, errors, and the
 store's calls, rows and bytes are worse, better, the same, or cannot be told.
 
-Trials are what times are judged by: run both with --trials 10. With fewer than
-4 no time can be told. What is counted needs one trial. docs/compare.md says how
-sure the verdicts are.
+Times are judged by trials: run both with --trials 10. With fewer than 4 no time
+can be told. Calls, rows and bytes need one trial. docs/compare.md says how sure
+the verdicts are.
 
---fail-over names the figures that fail the comparison and from which
-difference on, as [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT] with * for any
-name. Figures are p50, p99, p99.9, rate, max-rate, errors, calls, rows and
-bytes. Where a phase runs several streams at once, each stream has figures of
-its own; without STREAM: an entry holds for the phase and for all of its
-streams. Without --fail-over each of them fails, p50, rate, rows and bytes over
-5%, p99 and max-rate (of --find-max) over 10%, p99.9 over 20%, errors over 0.1%
-of the operations, and calls with any difference.
+--fail-over names the figures that fail the comparison, and the difference from
+which on they fail it, as [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT] with *
+for any name. Figures are p50, p99, p99.9, rate, max-rate, errors, calls, rows
+and bytes. If a phase runs several streams at once, each stream has figures of
+its own. An entry without STREAM: is for the phase and all of its streams.
+Without --fail-over any figure fails the comparison: p50, rate, rows and bytes
+over 5%, p99 and max-rate (of --find-max) over 10%, p99.9 over 20%, errors over
+0.1% of the operations, and calls with any difference.
 
 Runs that differ in workload, seed, schema, engine, machine or settings are
 refused. The exit status is 3 if a figure is worse, or if a phase is ok in BASE
@@ -68,7 +68,7 @@ shell, with quotes and \, but no shell runs them: a program, such as
 bin/mailbench, or one with words before and behind it, such as
 "taskset -c 0-3 bin/mailbench run -m james". The word run is added where it is
 missing. Flags of run may also follow the workload, for both. Two
-configurations differ in more than the build, and take --force.
+configurations differ in more than the build, so they need --force.
 
 --git builds both sides with go, from the git repository that you are in: the
 base from a commit, and the other from the working tree as it is, or from the
@@ -113,8 +113,8 @@ says so.`,
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
 	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, in turns, and compare that; flags of "+
 		"run may\nfollow it, such as 'quick -m james'")
-	flags.StringVar(&f.base, baseSide, "", "`COMMAND` of the one build or configuration, with --run")
-	flags.StringVar(&f.new, newSide, "", "`COMMAND` of the other")
+	flags.StringVar(&f.base, baseSide, "", "`COMMAND` of the base build or configuration, with --run")
+	flags.StringVar(&f.new, newSide, "", "`COMMAND` of the new one")
 	flags.StringArrayVar(&f.git, "git", nil, "build the base from `COMMIT`, with --run; a second --git builds the other")
 	flags.StringVar(&f.pkg, "package", "", "build `FOLDER`, which has the program (default ./cmd/mailbench, or the "+
 		"module's own)")
@@ -137,7 +137,7 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 	if f.workload == "" {
 		for _, name := range []string{"run", baseSide, newSide, "git", "package", "trials", "output", "quiet"} {
 			if flags.Changed(name) {
-				return usagef("--%s is of runs that compare makes: say which workload with --run", name)
+				return usagef("--%s is for runs that compare makes: name their workload with --run", name)
 			}
 		}
 		return nil
@@ -150,7 +150,7 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 	case len(f.git) > 2:
 		return usagef("--git was given %d times: once is the base, twice is both sides", len(f.git))
 	case f.pkg != "" && len(f.git) == 0:
-		return usagef("--package is what --git builds: say of which commit")
+		return usagef("--package names what --git builds: add --git COMMIT")
 	case len(f.git) == 0 && (f.base == "" || f.new == ""):
 		return usagef("--run takes the commands of both sides, --base and --new, or a commit to build the base from, --git")
 	}

@@ -139,7 +139,7 @@ func (t *turns) run(ctx context.Context, label, side, dir string) error {
 	case errors.As(err, &exit) && exit.ExitCode() == exitFailed && saved(dir):
 		// A phase failed. The comparison reports it.
 	default:
-		text := cmp.Or(lastLine(errs.String()), "it says nothing")
+		text := cmp.Or(lastLine(errs.String()), "it printed no error")
 		status := exitFailed
 		if errors.As(err, &exit) && (exit.ExitCode() == exitUsage || exit.ExitCode() == exitData) {
 			status = exit.ExitCode()
@@ -208,14 +208,14 @@ func (t *turns) unfinished(dir string, turn int, err error) error {
 				merr = os.Rename(from, filepath.Join(aside, side+end))
 			}
 			if merr != nil {
-				err = fmt.Errorf("%w; and %s is not whole: %w", err, from, merr)
+				err = fmt.Errorf("%w; and %s has results of an unfinished turn: %w", err, from, merr)
 			}
 		}
 	}
 	if turn == 1 {
 		return err
 	}
-	return fmt.Errorf("%w; of the %d turns before it: mailbench compare %s %s",
+	return fmt.Errorf("%w; this compares the %d turns before it: mailbench compare %s %s",
 		err, turn-1, filepath.Join(dir, baseSide), filepath.Join(dir, newSide))
 }
 
@@ -253,7 +253,7 @@ func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) (err er
 				len(first.Regressions), first.Regressions[0])
 		}
 		if c, err = f.round(ctx, t, filepath.Join(t.dir, "confirm"), "confirm, "); err != nil {
-			return fmt.Errorf("%w; not confirmed yet: mailbench compare %s %s",
+			return fmt.Errorf("%w; this shows the regression, which is not confirmed yet: mailbench compare %s %s",
 				err, filepath.Join(t.dir, baseSide), filepath.Join(t.dir, newSide))
 		}
 		c.Confirm(first)

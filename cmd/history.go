@@ -36,19 +36,19 @@ that cannot be read is skipped, with the reason in one line. Nothing in DIR is
 changed.
 
 Calls, rows and bytes are counted: they are compared from run to run, and a
-change is told with the run at which it came. Times vary: a change of p50, p99,
-p99.9, rate or max-rate (the highest rate, of --find-max) is told where few
-other orders of the runs would part them as well, and if it matters (5%, 10%,
-20%, 5%, 10%). That takes runs: the text says how many. docs/history.md says how
-sure it is.
+change is shown with the run at which it came. Times vary: a change of p50, p99,
+p99.9, rate or max-rate (the highest rate, of --find-max) is shown if few other
+orders of the runs would divide them as clearly, and if it is large enough (5%,
+10%, 20%, 5%, 10%). That takes runs: the text says how many. docs/history.md
+says how sure it is.
 
 --metric draws the trend of a figure, as [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE
 with * for any name; without STREAM: also those of each stream. Figures are p50,
-p99, p99.9, rate, max-rate, errors, calls, rows and bytes. Only these are then
-looked through for changes, which takes fewer runs.
+p99, p99.9, rate, max-rate, errors, calls, rows and bytes. Only the figures
+named are then searched for changes, which takes fewer runs.
 
--o writes one HTML page with the trends as pictures. --otava writes what Apache
-Otava, which finds changes in series of benchmarks, reads: a CSV file for each
+-o writes one HTML page with the trends as pictures. --otava writes files for
+Apache Otava, which finds changes in series of benchmarks: a CSV file for each
 phase of a model on an engine, and otava.yaml.`,
 		Example: `  mailbench history results
   mailbench history results --metric list.p99

@@ -28,9 +28,9 @@ as if one load generator had carried it out. The results are a folder like that
 of any other run.
 
 Percentiles are exact: those of all operations together, from the histograms in
-latency.hlog. The verdict is judged anew, and is no better than that of a shard
-whose load generator was measured itself. Shards that do not belong together, a
-missing one and one that is there twice are refused, with what differs.
+latency.hlog. The verdict is judged anew. If a shard is invalid or failed, the
+whole is, too. Shards that do not belong together are refused, and so is a shard
+that is missing or there twice. The error says what is wrong.
 
 --wait waits until all folders hold results, as in a Kubernetes Job that merges
 while the shards' Job goes on.`,

@@ -14,7 +14,7 @@ func newModels(known registry) *cobra.Command {
 		Short: "List the mailbox data models and their variants, or describe one",
 		Long: `List the mailbox data models and their variants, or describe one: its tables
 with keys, orders, settings and additions to the document, its access patterns,
-and which of them run otherwise on an engine. -e adds what each pattern asks of
+and which of them an engine runs differently. -e adds what each pattern asks of
 engines. A schema file is described in the same way.`,
 		Example: `  mailbench models
   mailbench models james
@@ -46,7 +46,7 @@ engines. A schema file is described in the same way.`,
 		},
 	}
 	c.Flags().StringSliceVarP(&engines, "engine", "e", nil, "`ENGINES` whose calls to show, or all")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON; of a model with the calls of all engines, or of those of -e")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON; for a model with the calls of all engines, or of those that -e names")
 	c.AddCommand(newModelsNew(known))
 	return c
 }

@@ -112,7 +112,7 @@ func tellDifferences(ctx context.Context, w io.Writer, was *reports.Run, c *run.
 					return err
 				}
 				if !same {
-					fmt.Fprintf(w, "mailbench: the schema of %s is not the one of that run; the figures are of another model\n",
+					fmt.Fprintf(w, "mailbench: the schema of %s is not that of the saved run: do not compare their figures\n",
 						m.Name)
 				}
 			}

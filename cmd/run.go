@@ -72,12 +72,12 @@ errors: <0.1%}). A run that misses a bound exits with 3.
 --find-max searches for the highest rate at which each measured phase keeps
 what the workload expects, for each model on each engine. The rate doubles until
 a step breaks; the bracket is then halved, and both its ends are measured twice.
-A workload that expects nothing is held to achieved >=99%, errors <0.1% and
-p99 <100ms. Where the client is the limit, or engine and client together fill
-the processors that they share, the result is only 'at least'.
+If a workload expects nothing, the bounds are achieved >=99%, errors <0.1% and
+p99 <100ms. If the client is the limit, or engine and client together fill the
+processors that they share, the result is only 'at least'.
 
 --sweep carries the workload out at several values of one key, as the workload's
-section sweep does, and says of each operation whether its cost is flat,
+section sweep does, and says for each operation whether its cost is flat,
 logarithmic, linear or worse. --set sweep={} leaves the workload's sweep out.
 
 --shard I/N carries out part I of N of a run: every N-th user, at the times that

@@ -33,7 +33,7 @@ func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.max, "max-rate", fmt.Sprintf("%d/s", run.DefaultMaxRate), "`RATE` at which --find-max ends")
 	flags.Var(duration(&f.step, leastStep, mostStep), "step",
 		"least `TIME` of a measurement of --find-max ("+text(leastStep)+" to "+text(mostStep)+
-			"); one of few operations lasts longer")
+			"); a measurement of few operations lasts longer")
 	flags.Var(number(&f.precision, leastPrecision, mostPrecision), "precision",
 		fmt.Sprintf("`PERCENT` of the rate (%g to %g) to which --find-max narrows it down", leastPrecision, mostPrecision))
 }

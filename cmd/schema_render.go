@@ -17,7 +17,7 @@ func newSchemaRender(known registry) *cobra.Command {
 		Short: "Write a schema in an engine's own language",
 		Long: `Write the statements that create a schema's tables, with comments: what each
 table is for, what the source document does not have, and what the engine does
-otherwise. cqlsh takes those of Cassandra, hbase shell those of HBase, and the
+differently. cqlsh takes those of Cassandra, hbase shell those of HBase, and the
 SQL shell those of Oracle NoSQL Database (oraclenosql). A run creates the same
 tables itself. The embedded engine has no such language: its keys are shown.
 

@@ -63,7 +63,7 @@ func broken(r *reports.Run) error {
 				if a.Verdict != verdict {
 					continue
 				}
-				what := map[reports.Attainment]string{reports.Missed: "misses", reports.Unclear: "cannot tell of"}[verdict]
+				what := map[reports.Attainment]string{reports.Missed: "misses", reports.Unclear: "may miss"}[verdict]
 				errs = append(errs, fmt.Errorf("%s on %s, phase %s, %s %s %s: %s", c.Model, c.Engine, c.Where(), what,
 					a.Objective, a.Bound, a.Text))
 			}

@@ -42,7 +42,7 @@ func shellWords(line string) ([]string, error) {
 		}
 	}
 	if quote != 0 || escaped {
-		return nil, errors.New("a quote is not closed")
+		return nil, errors.New("a quote is not closed, or nothing follows a \\")
 	}
 	if begun {
 		all = append(all, word.String())

@@ -24,7 +24,7 @@ Mail says how large texts and attachments are, how many recipients, folders and
 messages there are, and when it came. A trace says which operations there were,
 when, and for which users and folders; "mailbench help workload" describes
 trace files. With both, mail says what messages are like and how many lie in a
-folder, and the trace the rest.
+folder, and the trace says the rest.
 
 Where users of a trace make long pauses, what they do between them is a session:
 its length, the times between its steps and the order of its steps are fitted,

@@ -377,8 +377,8 @@ type NoFigure struct {
 
 // Error names the operations that were compared.
 func (e *NoFigure) Error() string {
-	return fmt.Sprintf("--fail-over: %s is of no figure that both runs have enough operations for; compared are the "+
-		"operations %s",
+	return fmt.Sprintf("--fail-over: %s matches no figure that both runs have enough operations for; the operations "+
+		"that were compared are %s",
 		e.Gate, strings.Join(e.Ops, ", "))
 }
 

@@ -385,7 +385,7 @@ func TestGates(t *testing.T) {
 	}
 	base, fresh := pairOf(4)
 	_, err = Runs(base, fresh, Options{Gates: []Gate{gates[0], {text: "opn.p50", model: "*", engine: "*", op: "opn", figure: "p50"}}})
-	if err == nil || !strings.Contains(err.Error(), "opn.p50 is of no figure") || !strings.Contains(err.Error(), "list, open, recount") {
+	if err == nil || !strings.Contains(err.Error(), "opn.p50 matches no figure") || !strings.Contains(err.Error(), "list, open, recount") {
 		t.Errorf("a gate of nothing: %v", err)
 	}
 }

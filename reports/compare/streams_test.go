@@ -108,7 +108,7 @@ func TestGatesOfStreams(t *testing.T) {
 	}
 	base, fresh := streamed(4)
 	_, err = Runs(base, fresh, Options{Gates: gates})
-	if err == nil || !strings.Contains(err.Error(), "reader:list.p99 is of no figure") || !strings.Contains(err.Error(), "readers:list") {
+	if err == nil || !strings.Contains(err.Error(), "reader:list.p99 matches no figure") || !strings.Contains(err.Error(), "readers:list") {
 		t.Errorf("a stream that there is not: %v", err)
 	}
 }

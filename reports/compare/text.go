@@ -242,7 +242,7 @@ func (c *Cell) rows(all bool) (rows []*Figure, left []string) {
 		left = append(left, strings.Join(more, "; "))
 	}
 	if alike > 0 {
-		left = append(left, fmt.Sprintf("rates of one loop go together: %d more with a ratio that stands above", alike))
+		left = append(left, fmt.Sprintf("rates of one loop go together: %d more have a ratio that is shown above", alike))
 	}
 	for _, why := range whys {
 		left = append(left, "cannot tell, "+why+": "+strings.Join(untold[why], ", "))

@@ -44,7 +44,7 @@ func Columns() []Term {
 		{"response", "from the time an operation was due to its end: what a user waits. It is reported of open loops"},
 		{"service", "from an operation's start to its end. It is reported of closed loops and of loads"},
 		{"lag", "from the time an operation was due to its start"},
-		{"p50 … p99.9", "percentiles: so many percent of the operations that were ok took at most that long. A dash: too " +
+		{"p50 … p99.9", "percentiles: this part of the operations that were ok took at most that long. A dash: too " +
 			"few operations to tell"},
 		{"max", "the slowest operation that was ok"},
 		{"of all due", "percentiles of everything that was due, also of what failed or was dropped"},
@@ -64,7 +64,7 @@ func Columns() []Term {
 		{"closed loop", "a number of clients, each of which starts its next operation when the one before has ended"},
 		{"durability", "what an acknowledged write survives: memory (nothing), process (the end of the process), power (a " +
 			"power cut), quorum (the loss of a replica)"},
-		{"regime", "the size of the data on disk beside the engine's cache. A store that fits its cache tells nothing " +
+		{"regime", "the size of the data on disk in comparison with the engine's cache. A store that fits its cache tells nothing " +
 			"about one that does not"},
 		{"cell", "one phase of one model on one engine in one trial"},
 	}

@@ -301,12 +301,12 @@ func (s *Series) Untested() string {
 			timed++
 		}
 	}
-	const rule = "A change of times takes %d runs that have the figure, where %d timed figures are looked at"
+	const rule = "It takes %d runs to find a change of a time when %d timed figures are searched"
 	switch {
 	case timed == s.Tested:
 		return ""
 	case s.Tested == 0:
-		return fmt.Sprintf(rule+": cannot tell (--metric looks at fewer, which takes fewer runs)", s.Least, timed)
+		return fmt.Sprintf(rule+": there are too few (--metric searches fewer figures, which takes fewer runs)", s.Least, timed)
 	}
-	return fmt.Sprintf(rule+": of %d of them it cannot be told", s.Least, timed, timed-s.Tested)
+	return fmt.Sprintf(rule+": %d of these have too few", s.Least, timed, timed-s.Tested)
 }

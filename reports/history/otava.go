@@ -146,7 +146,7 @@ func (s *Series) csv(figures []*Figure) ([]byte, error) {
 		r := &s.Runs[i]
 		began, err := time.Parse(time.RFC3339, r.Started)
 		if err != nil {
-			return nil, fmt.Errorf("write CSV for Otava: the run in %s began at no time: %w", r.Folder, err)
+			return nil, fmt.Errorf("write CSV for Otava: the run in %s has no valid time of its start: %w", r.Folder, err)
 		}
 		commit := word(r.Commit)
 		if r.Dirty {

@@ -91,8 +91,8 @@ func Codes() []Entry {
 		{CodeNoSpin, "", "The workload says `pacing: spin`, and there were too few free processors for that: operations " +
 			"waited for timers."},
 		{CodeQueued, "", "More than 1% of the operations found no free worker: their response times contain that wait."},
-		{CodeLargeWaits, "", "More than 1% of the operations waited, before they started, for the memory that others on " +
-			"large messages had: fewer were under way than there are clients. A larger `GOMEMLIMIT` lets more of them be."},
+		{CodeLargeWaits, "", "More than 1% of the operations waited, before they started, for memory that other " +
+			"operations on large messages had: fewer ran at once than there are clients. A larger `GOMEMLIMIT` lets more run."},
 		{CodeLighterLoad, "", "The model lacks operations of the mix, and they were left out: its load is lighter than " +
 			"that of models that have them. See `missing` in the workload language."},
 		{CodeOtherMix, "", "The model lacks operations of the mix, and others took their place (`missing: replace-rate`): " +

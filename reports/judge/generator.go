@@ -146,9 +146,9 @@ func (j *Judgement) generator(c *reports.Cell, e *reports.Evidence) {
 			100*queued, c.Client.Workers, slow(e))
 	}
 	if waits := share(e.LargeWaits, e.Started); c.Measured() && waits > lateInvalid {
-		j.doubt(CodeLargeWaits, "large messages: %s of the operations waited for the memory that others on large messages "+
-			"had, so "+
-			"fewer were under way than there are clients; GOMEMLIMIT=2GiB lets more of them be", percent(waits))
+		j.doubt(CodeLargeWaits, "large messages: %s of the operations waited for memory that other operations on large "+
+			"messages had, so fewer ran at once than there are clients; "+
+			"GOMEMLIMIT=2GiB lets more run", percent(waits))
 	}
 }
 

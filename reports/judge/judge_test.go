@@ -461,7 +461,7 @@ var doubts = []judged{
 		"operations that waited for the memory of large messages", func(c *reports.Cell) { c.Evidence.LargeWaits = 6000 },
 		reports.OK, "",
 		codes{CodeLargeWaits},
-		"large messages: 10.0% of the operations waited for the memory that others on large messages had, so fewer were under way than there are clients; GOMEMLIMIT=2GiB lets more of them be",
+		"large messages: 10.0% of the operations waited for memory that other operations on large messages had, so fewer ran at once than there are clients; GOMEMLIMIT=2GiB lets more run",
 	},
 	{
 		"few that waited for it", func(c *reports.Cell) { c.Evidence.LargeWaits = 500 },

@@ -23,7 +23,7 @@ func belong(sources []Source) error {
 	first := &sources[0]
 	for _, s := range sources {
 		if len(s.Run.Shards) > 0 {
-			return fmt.Errorf("%w: %s is a union of shards already", ErrApart, s.Name)
+			return fmt.Errorf("%w: %s is a merged run already", ErrApart, s.Name)
 		}
 		if s.Run.Shard.Of < 2 {
 			return fmt.Errorf("%w: %s is no shard, but a whole run", ErrApart, s.Name)

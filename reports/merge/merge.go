@@ -132,7 +132,7 @@ func (m *Merged) cells(sources []Source) error {
 	for _, k := range order {
 		if got := parts[k]; len(got) != len(sources) {
 			return fmt.Errorf("%w: only %s of %d shards carried out %s on %s, phase %s, trial %d; a shard that was "+
-				"interrupted or could not go on is no part of a whole",
+				"interrupted or could not go on cannot be merged",
 				ErrApart, shardsOf(got), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
 		}
 		c := m.cell(parts[k])
