@@ -28,7 +28,7 @@ func completeRun(cmd *cobra.Command, known registry) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return starting(workloads.BundledNames(), typed), cobra.ShellCompDirectiveDefault // or a file
+		return starting(workloads.BundledNames(), typed), cobra.ShellCompDirectiveDefault // or a file name
 	}
 	completeFlags(cmd, map[string][]string{
 		"model": append(known.modelNames(), "all"), "engine": append(known.engineNames(), "all"),

@@ -71,7 +71,7 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 		return nil, usage(err)
 	}
 	names := known.modelNames()
-	for _, m := range c.Models { // also variants that are files
+	for _, m := range c.Models { // models may be variants from files
 		names = append(names, m.Name)
 	}
 	if err := c.Workload.CheckExpect(names, known.engineNames()); err != nil {

@@ -166,7 +166,7 @@ func (t *historyText) bars(s *history.Series, f *history.Figure) {
 		build = max(build, utf8.RuneCountInString(units.OneLine(s.Runs[i].Build())))
 	}
 	if t.width < 60 {
-		build = 0 // the list of runs has it
+		build = 0 // the list of runs above has the builds, too
 	}
 	value := 8
 	for i := range f.Values {

@@ -121,7 +121,7 @@ func contactOverride(engines []drivers.Engine, addresses []string) ([]string, er
 		given, strings.Join(remote, ", "))
 }
 
-// openMail opens a mail file. Reading it fails if it has more than most bytes of messages.
+// openMail opens a mail file. It fails if the messages have more than most bytes.
 func openMail(ctx context.Context, path string, most random.Size) (messages.Source, error) {
 	source, err := messages.Open(ctx, path, "", int64(most))
 	if err != nil {

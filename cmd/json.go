@@ -63,7 +63,7 @@ type (
 	listedEngine struct {
 		Name        string          `json:"name"`
 		Doc         string          `json:"doc"`
-		Remote      bool            `json:"remote"` // it is reached over the network
+		Remote      bool            `json:"remote"` // the engine is reached over the network
 		Settings    []listedSetting `json:"settings"`
 		Environment []listedSetting `json:"environment"`
 	}

@@ -29,7 +29,7 @@ func (r registry) describeModel(w io.Writer, name string, engines []string, asJS
 		}
 	}
 	var parameters []models.Parameter
-	if known, err := r.pickModels([]string{name}); err == nil { // no schema file
+	if known, err := r.pickModels([]string{name}); err == nil { // a schema file has no parameters
 		parameters = known[0].Parameters
 	}
 	d := description{

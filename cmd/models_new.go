@@ -111,7 +111,7 @@ func source(named string) (version, checkout string, err error) {
 		}
 	}
 	if exe, err := os.Executable(); err == nil {
-		places = append(places, filepath.Dir(exe)) // bin/mailbench in the checkout
+		places = append(places, filepath.Dir(exe)) // the program may be bin/mailbench of a checkout
 	}
 	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) { // -trimpath removes the folder
 		places = append(places, filepath.Dir(file))

@@ -61,7 +61,7 @@ func refuseArguments(cmd *cobra.Command) {
 	case cmd.HasSubCommands() && cmd.RunE == nil:
 		cmd.Args = unknownCommand
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	case !cmd.Runnable(): // a topic of help
+	case !cmd.Runnable(): // the command is a topic of help
 	default:
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			err := check(cmd, args)

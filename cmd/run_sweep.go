@@ -51,7 +51,7 @@ func blameSweep(err error, text string) error {
 // words in the same order.
 func typedAt(text, override string, column int) int {
 	words := regexp.MustCompile(`[^\s=,{}:\[\]]+`)
-	from, to := words.FindAllStringIndex(override, -1)[1:], words.FindAllStringIndex(text, -1) // without the word sweep
+	from, to := words.FindAllStringIndex(override, -1)[1:], words.FindAllStringIndex(text, -1) // not the word sweep
 	at := 1
 	for i := range min(len(from), len(to)) {
 		if start := from[i][0] + 1; start <= column {

@@ -10,13 +10,13 @@ type Audit struct {
 	Shard       int    `json:"shard,omitempty"` // from 1; 0: an earlier version did not tell
 	Delivered   int64  `json:"delivered"`       // acknowledged deliveries in the ledger
 	Deleted     int64  `json:"deleted"`         // acknowledged deletions
-	Verified    int64  `json:"verified"`        // found, and byte for byte as delivered
+	Verified    int64  `json:"verified"`        // deliveries found byte for byte as they were delivered
 	Lost        int64  `json:"lost"`
 	Corrupt     int64  `json:"corrupt"`
-	Resurrected int64  `json:"resurrected"`        // deleted, acknowledged, and still there
+	Resurrected int64  `json:"resurrected"`        // acknowledged deletions whose message is still there
 	Unknown     int64  `json:"unknown"`            // outcome unknown when written: present or absent, both are right
 	BadUIDs     int64  `json:"bad_uids,omitempty"` // UIDs given twice in a folder, or not ascending
-	Unread      int64  `json:"unread,omitempty"`   // the engine answered with an error: neither verified nor wrong
+	Unread      int64  `json:"unread,omitempty"`   // not checked, because the engine answered with an error
 	// Interrupted says that operations were broken off on an engine where an
 	// operation of several writes is not all or nothing. Such operations may leave
 	// dangling references and broken bodies; nothing acknowledged is wrong then.

@@ -10,7 +10,7 @@ type Key struct {
 	Model  string `json:"model"`
 	Engine string `json:"engine"`
 	Phase  string `json:"phase"`
-	Point  string `json:"point,omitempty"` // the value of a sweep
+	Point  string `json:"point,omitempty"` // value of a sweep; "": no sweep
 	Trial  int    `json:"trial"`           // from 1
 	Shard  int    `json:"shard"`           // from 1
 }
@@ -71,7 +71,7 @@ type Cell struct {
 	Timeline   []Interval    `json:"timeline,omitempty"`
 	Gap        *Gap          `json:"longest_gap,omitempty"` // longest time without an operation that was ok
 	Before     *EngineInfo   `json:"engine_before,omitempty"`
-	Engines    *EngineInfo   `json:"engine_info,omitempty"` // at the end of the phase
+	Engines    *EngineInfo   `json:"engine_info,omitempty"` // the engine's state at the end of the phase
 	Client     *ClientInfo   `json:"client,omitempty"`
 	Evidence   *Evidence     `json:"evidence,omitempty"`
 }
@@ -82,7 +82,7 @@ type Cell struct {
 type Offered struct {
 	Due      int64 `json:"due"`                // operations that were due, or that clients began
 	Skipped  int64 `json:"skipped"`            // due, but not offered by the model
-	Replaced int64 `json:"replaced,omitempty"` // of Due, those in place of operations that the model does not offer
+	Replaced int64 `json:"replaced,omitempty"` // part of Due, in place of operations that the model does not offer
 	NoTarget int64 `json:"no_target"`          // due, but there was no live message to work on
 	Dropped  int64 `json:"dropped"`            // due, but never started
 	// Span is the length of the schedule in seconds, up to where the phase was
@@ -188,7 +188,7 @@ const TrendMost = 1000
 type Hiccups struct {
 	Count    int64   `json:"count"`
 	Total    int64   `json:"total_ns"`
-	Stopped  int64   `json:"stopped_ns"` // of Total, while the process neither ran nor waited for a processor
+	Stopped  int64   `json:"stopped_ns"` // part of Total in which the process neither ran nor waited for a processor
 	Lateness Latency `json:"lateness"`   // how late the thread woke, over all its sleeps
 }
 
@@ -231,7 +231,7 @@ type ClientInfo struct {
 	SchedP99    int64   `json:"sched_p99_ns"` // how long goroutines waited for a processor
 	GCPauses    int64   `json:"gc_pause_ns"`
 	GCSeconds   float64 `json:"gc_cpu_seconds"` // as the runtime estimates it
-	PeakRSS     int64   `json:"peak_rss_bytes"` // of the process so far; 0: not known
+	PeakRSS     int64   `json:"peak_rss_bytes"` // the most memory of the process so far; 0: not known
 	Limits      Limits  `json:"limits"`
 	// spin: workers spun until operations were due; else they waited for timers
 	Pacing string `json:"pacing,omitempty"`

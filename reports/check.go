@@ -10,7 +10,7 @@ import (
 const (
 	longestPhase = 366 * 24 * 3600.0 // seconds
 	mostCounted  = 1 << 40           // operations
-	mostPoints   = 1000              // of a sweep
+	mostPoints   = 1000              // points of a sweep
 )
 
 // check refuses figures that no run can have and that reports cannot show.

@@ -20,7 +20,7 @@ import (
 // loop and the service times of a closed loop.
 type Curve struct {
 	Model, Engine, Phase, Op string
-	Points                   []Point // by percentile
+	Points                   []Point // in the order of percentiles
 }
 
 // Point is one point of a curve: Percentile percent of the operations took at most

@@ -47,7 +47,7 @@ type Dir struct {
 	log  logFile
 	// scratch marks the temporary directory until it holds results.
 	scratch *scratch.Folder
-	kept    bool // the mark is off
+	kept    bool // scratch has no mark any more
 }
 
 // Create begins the run directory dir, which must be empty or not exist. It fails if
@@ -225,7 +225,7 @@ func (d *Dir) Abort() error {
 	}
 	d.path = ""
 	if d.log.file != nil {
-		_ = d.log.file.Close() // its contents are not wanted
+		_ = d.log.file.Close() // the file is removed anyway
 	}
 	if err := d.scratch.Remove(); err != nil {
 		return fmt.Errorf("remove unfinished results: %w", err)

@@ -167,7 +167,7 @@ func (m *markdown) overview(p *OverviewPart) {
 // section writes the table of figures of a section, folded.
 func (m *markdown) section(s *Section) {
 	if len(s.Ops) == 0 {
-		return // its verdicts are said above
+		return // its verdicts are in the list above
 	}
 	first := s.Cells[0]
 	m.line("\n<details><summary>%s: %s; durability %s</summary>", units.Markdown(first.Where()),

@@ -7,7 +7,7 @@ package reports
 // theirs. The latency log has histograms instead, for windows of its own.
 type Interval struct {
 	At      float64               `json:"at"`      // seconds since the phase began
-	Seconds float64               `json:"seconds"` // its length
+	Seconds float64               `json:"seconds"` // length of the interval
 	OK      int64                 `json:"ok"`
 	Failed  int64                 `json:"failed"`
 	Unknown int64                 `json:"unknown"`
@@ -87,7 +87,7 @@ type Op struct {
 	Count    int64   `json:"count"`
 	NotFound int64   `json:"not_found"`
 	Failed   int64   `json:"failed"`              // known to have changed nothing
-	Unknown  int64   `json:"unknown"`             // timed out: may be applied
+	Unknown  int64   `json:"unknown"`             // timed out: may have changed something
 	Dropped  int64   `json:"dropped"`             // due, but never started
 	NoTarget int64   `json:"no_target,omitempty"` // found no live message to work on
 	TooLarge int64   `json:"too_large,omitempty"`

@@ -71,13 +71,13 @@ type Config struct {
 	Models     []string `json:"models"`
 	Engines    []string `json:"engines"`
 	Trials     int      `json:"trials"`
-	Durability string   `json:"durability"` // the class asked for, or default
+	Durability string   `json:"durability"` // the class that was asked for, or default
 	CacheBytes int64    `json:"cache_bytes,omitempty"`
 	Workers    int      `json:"workers"`
 	MaxLag     float64  `json:"max_lag_seconds"`
 	Audit      string   `json:"audit"`
 	MailFile   string   `json:"mail_file,omitempty"`
-	MailLimit  int64    `json:"mail_limit_bytes,omitempty"` // the most that the mail file might have, unpacked
+	MailLimit  int64    `json:"mail_limit_bytes,omitempty"` // the most bytes that the mail file may have, unpacked
 	Data       bool     `json:"data,omitempty"`             // stores were kept in a data folder
 	NoFloor    bool     `json:"no_floor,omitempty"`         // the harness's own cost was not measured
 	FindMax    *FindMax `json:"find_max,omitempty"`
@@ -129,7 +129,7 @@ type MailInfo struct {
 	File      string `json:"file"`
 	Messages  int64  `json:"messages"`
 	Bytes     int64  `json:"bytes"`
-	Malformed int64  `json:"malformed"` // delivered all the same
+	Malformed int64  `json:"malformed"` // messages that are delivered all the same
 	SHA256    string `json:"sha256,omitempty"`
 }
 

@@ -4,10 +4,10 @@ package reports
 // objectives. Package reports/search says from the steps what was found.
 type Search struct {
 	// Arrivals is the first field, so that the line of a search does not look like a cell's.
-	Arrivals string `json:"arrivals"` // of the open loop: constant or poisson
+	Arrivals string `json:"arrivals"` // constant or poisson
 	Key
 	Objectives []Objective   `json:"objectives"`
-	Default    bool          `json:"default_objectives"` // the workload expects nothing: the objectives are mailbench's
+	Default    bool          `json:"default_objectives"` // objectives are mailbench's: the workload has none
 	From       float64       `json:"from_rate"`
 	Max        float64       `json:"max_rate"`
 	Precision  float64       `json:"precision"` // the search ends when its bracket is as narrow as this share of the rate

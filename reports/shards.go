@@ -13,8 +13,8 @@ type ShardRun struct {
 	Environment Environment `json:"environment"`
 }
 
-// ShardVerdict is the verdict on one shard's own figures. If a shard is invalid or failed, the
-// merged run is too.
+// ShardVerdict is the verdict on one shard's own figures. If it is invalid or failed, the merged
+// cell is too.
 type ShardVerdict struct {
 	Shard   int     `json:"shard"`
 	Started string  `json:"started"` // when its phase began

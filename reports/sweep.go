@@ -10,7 +10,7 @@ import (
 // Sweep is one key of the workload that the run gave several values, and how cost grew
 // with those.
 type Sweep struct {
-	Path   string       `json:"path"` // as --set names it
+	Path   string       `json:"path"` // the key as --set names it
 	Points []SweepPoint `json:"points"`
 	// Growth follows from the cells and the points.
 	Growth []Growth `json:"growth,omitempty"`
@@ -18,7 +18,7 @@ type Sweep struct {
 
 // SweepPoint is one value of a sweep. Cells name it by Value.
 type SweepPoint struct {
-	Value      string      `json:"value"`  // as the workload says it
+	Value      string      `json:"value"`  // the value as the workload says it
 	Size       float64     `json:"size"`   // the value in bytes, seconds, operations a second, or without a unit
 	SHA256     string      `json:"sha256"` // digest of the workload's text with this value
 	Users      int         `json:"users"`
@@ -39,7 +39,7 @@ type Partition struct {
 type Growth struct {
 	Model    string       `json:"model"`
 	Engine   string       `json:"engine"`
-	Phase    string       `json:"phase,omitempty"` // none: a forecast, not a measurement
+	Phase    string       `json:"phase,omitempty"` // "": a forecast, not a measurement
 	Op       string       `json:"op"`
 	Figure   Figure       `json:"figure"`
 	Class    growth.Class `json:"class"`

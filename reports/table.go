@@ -146,7 +146,7 @@ func (c *column) of(r *Run, op string, row *trialRow) string {
 // section writes the table of a section: a line for each model under each operation.
 func (t *text) section(r *Run, s *Section) {
 	if len(s.Ops) == 0 {
-		return // its verdicts are said above
+		return // its verdicts are in the warnings above
 	}
 	first := s.Cells[0]
 	t.line("")

@@ -16,7 +16,7 @@ const narrowest = 60
 
 // Text writes runs for a terminal.
 type Text struct {
-	Width  int  // in columns; a wider terminal shows more figures
+	Width  int  // columns of the terminal; a wider one shows more figures
 	Colour bool // marks what is best and what is wrong
 }
 

@@ -14,7 +14,7 @@ type contender struct {
 	column OverviewColumn
 	store  StoreCost
 	ran    []PatternCalls
-	schema *schemas.Schema // nil if the run has none that can be read
+	schema *schemas.Schema // nil if the run has no schema that can be read
 }
 
 // explainer knows the schemas of a run.

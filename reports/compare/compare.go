@@ -47,7 +47,7 @@ type Cell struct {
 	Model     string   `json:"model"`
 	Engine    string   `json:"engine"`
 	Phase     string   `json:"phase"`
-	Load      string   `json:"load"` // open or closed
+	Load      string   `json:"load"` // open or closed loop
 	BaseCount int      `json:"base_trials"`
 	NewCount  int      `json:"new_trials"`
 	BaseTimed int      `json:"base_trials_timed"` // trials whose times were not left out

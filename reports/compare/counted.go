@@ -67,7 +67,7 @@ func (p *pair) compareCount(f *Figure) {
 		f.differs(n.mean > b.mean, relative >= f.Limit)
 	case f.is.name != "errors" && !p.spreadKnown():
 		if f.is.name == "calls" && !few && whole(b.mean) && whole(n.mean) {
-			f.Exact = true // all operations made as many calls
+			f.Exact = true // all operations made the same number of calls
 			f.differs(n.mean > b.mean, relative >= f.Limit)
 			return
 		}
@@ -164,7 +164,7 @@ func (p *pair) attempts(t trial) map[string]int64 {
 }
 
 // spreadKnown reports whether the results have standard deviations. Older results do not.
-// Results that have them have one above 0, because sizes of messages are drawn.
+// Results that have them have one above 0 if bodies are drawn.
 func (p *pair) spreadKnown() bool {
 	for _, trials := range [][]trial{p.base, p.new} {
 		known := false

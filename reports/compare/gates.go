@@ -13,8 +13,8 @@ import (
 type Gate struct {
 	text                      string
 	model, engine, op, figure string  // patterns of path.Match
-	stream                    string  // the same; "*" holds for the whole phase, too
-	limit                     float64 // negative: the figure's own
+	stream                    string  // pattern of path.Match; "*" matches the whole phase, too
+	limit                     float64 // negative: the figure's own limit
 }
 
 // DefaultGates fail a comparison if any figure is worse by its own limit.

@@ -12,7 +12,7 @@ import (
 
 // Side is one side of a comparison: the runs of one build. Their trials are put together.
 type Side struct {
-	Name string // a folder
+	Name string // folder of the runs
 	Runs []*reports.Run
 }
 
@@ -24,7 +24,7 @@ type trial struct {
 	run   *reports.Run
 	cell  *reports.Cell
 	began string // RFC 3339 in UTC
-	out   bool   // its times are left out
+	out   bool   // the trial's times are left out
 }
 
 // pair holds the trials of one key on both sides, in the order in which they began.

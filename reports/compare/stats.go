@@ -125,7 +125,7 @@ func (a *arranger) deviation(i int) (difference, err float64) {
 		return a.pairDeviation(i)
 	}
 	var n, sum, squares [2]float64
-	origin := a.values[i][0] // sums of squares of small numbers are more exact
+	origin := a.values[i][0] // sums of squares are more exact if numbers are small
 	if math.IsNaN(origin) {
 		origin = 0
 	}
@@ -199,7 +199,7 @@ func (a *arranger) critical() float64 {
 		most := 0.0
 		for i := range a.values {
 			d, err := a.deviation(i)
-			if z := math.Abs(d) / err; z > most { // which NaN is not
+			if z := math.Abs(d) / err; z > most { // false for NaN
 				most = z
 			}
 		}

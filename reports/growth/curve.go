@@ -99,7 +99,7 @@ func (c *curve) powers(exact bool) (low, high float64) {
 }
 
 // misfit is the least sum of squares between the logarithms of the values and of a curve
-// a + b·f(n) of a power, with b above 0. It is in units of the errors if these are known.
+// a + b·f(n) of a power, with b not below 0. It is in units of the errors if these are known.
 func (c *curve) misfit(power float64, exact bool) float64 {
 	k := len(c.n)
 	f, w := make([]float64, k), make([]float64, k)

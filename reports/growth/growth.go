@@ -135,7 +135,7 @@ func bySlope(low, high float64) Class {
 	case low >= 1-linearWithin && high <= 1+linearWithin:
 		return Linear
 	case low <= 0:
-		return Unclear // whether it grows at all
+		return Unclear // it may not grow at all
 	}
 	return ""
 }

@@ -53,7 +53,7 @@ func leastRuns(level float64) int {
 	orders := 1.0 // ways to divide n runs into halves
 	for n := 2; ; n++ {
 		orders *= float64(n) / float64((n+1)/2)
-		if n >= 2*fewest && 2/orders <= level/(exceeding+1) { // halves may change places
+		if n >= 2*fewest && 2/orders <= level/(exceeding+1) { // 2 orders are the best: halves may change places
 			return n
 		}
 	}
@@ -166,7 +166,7 @@ func divide(values []float64, from int, level float64, random *rand.Rand) []step
 // distances are the distances of all pairs of values.
 type distances struct {
 	n    int
-	of   []float64 // n × n
+	of   []float64 // n × n distances
 	sums []float64 // (n+1) × (n+1): sums of of over the rectangle from the first value of an order
 }
 

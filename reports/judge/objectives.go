@@ -57,7 +57,7 @@ func Objectives(c *reports.Cell, all []reports.Objective) []reports.Attained {
 		})
 		_, asked := c.Ops[o.Op]
 		if !o.Holds(c) || replaced || o.Op != "" && !asked && len(c.Ops) > 0 {
-			continue // another counts, or the phase does not have the operation
+			continue // a later objective replaces it, or the phase does not have the operation
 		}
 		a := attained(c, o)
 		a.Objective, a.Bound = o.Name(), o.Text

@@ -169,7 +169,7 @@ func (a *axes) hold(ps []phaseTime) {
 // timeChart is a chart without lines. It has the marks, ticks and gaps of the phases.
 func timeChart(title string, ps []phaseTime) chart {
 	ch := newChart(title, "min:s in each phase", timeChartHeight)
-	ch.Top += 10 // for the names of phases
+	ch.Top += 10 // room for the names of phases
 	for i := range ps {
 		p, length := &ps[i], ps[i].seconds()
 		ch.Marks = append(ch.Marks, mark{p.at(&ch, 0), p.label()})

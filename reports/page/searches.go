@@ -11,7 +11,7 @@ import (
 // searchView is a search for the highest rate: what it found, and latency against rate.
 type searchView struct {
 	Title, Found, Expected, Grown string
-	Bad                           bool // it did not find the rate
+	Bad                           bool // the search did not find the rate
 	Steps                         []searchStep
 	Chart                         *chart
 }
@@ -49,7 +49,7 @@ func newSearchViews(r *reports.Run, n reports.Names) []searchView {
 // draw. A percentile that never ended is left out.
 func newSearchChart(s *reports.Search, steps []reports.SearchStep) *chart {
 	ch := newChart("latency of all that was due, by rate", "operations a second", chartHeight)
-	ch.Top += 10 // for the label of the highest rate
+	ch.Top += 10 // room for the label of the highest rate
 	least, most, rate, drawn := int64(math.MaxInt64), int64(1), 0.0, 0
 	for i := range steps {
 		rate = max(rate, steps[i].Rate)

@@ -16,13 +16,13 @@ import (
 // package compare says which differences are more than chance.
 type severalView struct {
 	Runs        []runHead
-	Same        []fact // what all runs have in common
+	Same        []fact // settings that all runs have in common
 	Differences []difference
 	Blocks      []block
 	Curves      []severalCurves
 	Operations  []glossary.Term
 	Columns     []glossary.Term
-	Compare     string // the command that says what is more than chance
+	Compare     string // the command that says which differences are more than chance
 }
 
 // runHead is one run.

@@ -57,7 +57,7 @@ func newWaiting(cs []column, ops []string) waiting {
 		ch.Left = opMargin
 		x := newLogScale(least, most, ch.Left, ch.Right)
 		ch.X = x.ticks()
-		if len(ch.X) > 6 { // no room for more
+		if len(ch.X) > 6 { // there is no room for more labels
 			for n := range ch.X {
 				if n%2 == 1 {
 					ch.X[n].Label = ""
