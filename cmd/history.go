@@ -129,7 +129,7 @@ func (f *historyFlags) read(dir string) (*history.History, error) {
 	if len(runs) == 0 {
 		err := fmt.Errorf("%s holds no results of whole runs", dir)
 		if len(skipped) > 0 {
-			err = fmt.Errorf("%w; of %d folders the first: %s: %s", err, len(skipped), skipped[0].Folder, skipped[0].Why)
+			err = fmt.Errorf("%w; it skipped %d folders, the first is %s: %s", err, len(skipped), skipped[0].Folder, skipped[0].Why)
 		}
 		return nil, usage(err)
 	}
@@ -139,7 +139,7 @@ func (f *historyFlags) read(dir string) (*history.History, error) {
 		}
 	}
 	if len(asked) > 0 {
-		return nil, usagef("--metric %s: no run in %s has such a figure of a phase that is ok",
+		return nil, usagef("--metric %s: no run in %s has such a figure in a phase that is ok",
 			strings.Join(f.metrics, ","), dir)
 	}
 	return h, nil

@@ -22,7 +22,7 @@ func (r registry) schemaFile(file string) (*schemas.Schema, error) {
 			return r.schema(base)
 		}
 		return readSchema(filepath.Join(filepath.Dir(file), base), func(string) (*schemas.Schema, error) {
-			return nil, fmt.Errorf("%s is a variant itself; expected a schema that is none", base)
+			return nil, fmt.Errorf("%s is a variant itself; expected a schema that is not a variant", base)
 		})
 	})
 	if err != nil {

@@ -29,7 +29,7 @@ func belong(sources []Source) error {
 			return fmt.Errorf("%w: %s is no shard, but a whole run", ErrApart, s.Name)
 		}
 		if s.Run.Workload.Text == "" {
-			return fmt.Errorf("%w: %s holds an audit alone", ErrApart, s.Name)
+			return fmt.Errorf("%w: %s has an audit and no run", ErrApart, s.Name)
 		}
 		if d := differences(first.Run, s.Run); len(d) > 0 {
 			return fmt.Errorf("%w: %s and %s are not shards of one run: they differ in %s", ErrApart, first.Name,
@@ -55,7 +55,7 @@ func belong(sources []Source) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%w: of %d shards there are %d: shard %s is missing", ErrApart, of,
+		return fmt.Errorf("%w: %d shards in all, %d given; missing: %s", ErrApart, of,
 			len(have), strings.Join(missing, ", "))
 	}
 	return nil

@@ -187,7 +187,7 @@ func (all histograms) add(s *Source) error {
 			}
 			if n := counts[op]; found != n {
 				return fmt.Errorf("%w: the latency log of %s has %d of the %d operations %s of %s; without the others there are "+
-					"no percentiles of the union",
+					"no percentiles of all shards together",
 					ErrApart, s.Name, found, n, op, c.Key)
 			}
 		}

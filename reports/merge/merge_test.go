@@ -227,8 +227,8 @@ func TestRefused(t *testing.T) {
 		change func(s []merge.Source) []merge.Source
 		text   string
 	}{
-		{func(s []merge.Source) []merge.Source { return s[:2] }, "of 3 shards there are 2: shard 3 is missing"},
-		{func(s []merge.Source) []merge.Source { return s[1:2] }, "shard 1, 3 is missing"},
+		{func(s []merge.Source) []merge.Source { return s[:2] }, "3 shards in all, 2 given; missing: 3"},
+		{func(s []merge.Source) []merge.Source { return s[1:2] }, "missing: 1, 3"},
 		{func(s []merge.Source) []merge.Source { return append(s, three()[1]) }, "shard 2 of 3 is there twice: results/2 and results/2"},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Seed = 7; return s }, "results/1 and results/2 are not shards of one run: they differ in the seed (1 and 7)"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Workload.SHA256 = "cc"; return s }, "the workload (w aa and w cc)"},
@@ -248,7 +248,7 @@ func TestRefused(t *testing.T) {
 				s[i].Run.Shard.Of = math.MaxInt
 			}
 			return s
-		}, "shards there are 3: shard 4, 5, 6"},
+		}, "shards in all, 3 given; missing: 4, 5, 6"},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Shard.Index = 9; return s }, "results/2 says that it is shard 9 of 3"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Phases = nil; return s }, "the phases"},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Phases[0].Trials = nil; return s }, "the phases"},
