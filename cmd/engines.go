@@ -57,7 +57,6 @@ environment variables that are listed.`,
 	return c
 }
 
-// describe prints the settings of an engine.
 func describe(w io.Writer, e *drivers.Engine) error {
 	fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
 	rows := settingsOf(e)

@@ -145,7 +145,6 @@ func (f *historyFlags) read(dir string) (*history.History, error) {
 	return h, nil
 }
 
-// page writes the page of a history.
 func (f *historyFlags) page(out io.Writer, h *history.History) error {
 	var text bytes.Buffer
 	if err := page.History(&text, h, len(f.metrics) > 0); err != nil {
@@ -184,7 +183,6 @@ func writeOtava(dir string, h *history.History) error {
 	return nil
 }
 
-// metricNames are the names of figures.
 func metricNames() []string {
 	var names []string
 	for _, m := range compare.Measures() {

@@ -133,7 +133,6 @@ func changeText(f *history.Figure, c *history.Change) string {
 	return fmt.Sprintf("%s %s -> %s, %s", f, text(c.Before), text(c.After), c.Why())
 }
 
-// trends draws the figures.
 func (t *historyText) trends(s *history.Series) {
 	for i := range s.Figures {
 		if f := &s.Figures[i]; len(s.Figures) <= barsMost {
@@ -240,7 +239,6 @@ func (t *historyText) spark(f *history.Figure) {
 	t.b.WriteString("  " + values + line.String() + "\n")
 }
 
-// plural is a number of things.
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

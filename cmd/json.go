@@ -12,7 +12,6 @@ import (
 	"github.com/mailbench/mailbench/drivers/launch"
 )
 
-// printJSON prints a value for programs.
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

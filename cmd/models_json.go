@@ -61,7 +61,6 @@ type (
 	}
 )
 
-// json prints the description as JSON.
 func (d *description) json() error {
 	s := d.schema
 	m := describedModel{Name: s.Name, Doc: s.Doc, Native: s.Native}

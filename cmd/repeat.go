@@ -166,5 +166,4 @@ func sameSchema(m models.Model, s reports.Schema) (bool, error) {
 	return string(own.Source) == s.Text, nil
 }
 
-// seedOverride is the override for --seed.
 func seedOverride(seed uint64) string { return "seed=" + strconv.FormatUint(seed, 10) }

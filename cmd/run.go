@@ -229,7 +229,6 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	return f.finish(cmd, dir, result, err)
 }
 
-// plan prints what a run would do.
 func (f *runFlags) plan(ctx context.Context, c *run.Config, out io.Writer) error {
 	plan, refused := run.DryRun(ctx, *c)
 	switch {

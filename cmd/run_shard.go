@@ -39,7 +39,6 @@ func (f *shardFlags) bind(flags *pflag.FlagSet) {
 		"give up when another shard gives no sign of life for that `DURATION`")
 }
 
-// parse reads the flags.
 func (f *shardFlags) parse() (shard workloads.Shard, start time.Time, err error) {
 	if f.shard == "" {
 		if f.start != "" {

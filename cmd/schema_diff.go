@@ -96,7 +96,6 @@ func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comp
 	}
 }
 
-// writeDiffJSON prints a comparison for programs.
 func writeDiffJSON(out io.Writer, s *schemas.Schema, engine, version string, c *drivers.Comparison) error {
 	type difference struct {
 		Harm  string   `json:"harm"`

@@ -76,7 +76,6 @@ and the operations, such as --set population.messages=1000.`,
 	return c
 }
 
-// pickPatterns returns the patterns named, or all.
 func pickPatterns(s *schemas.Schema, names []string) ([]*schemas.Pattern, error) {
 	if len(names) == 0 {
 		return s.Patterns, nil

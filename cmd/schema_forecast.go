@@ -137,7 +137,6 @@ func forecastable(known registry) (names []string) {
 	return names
 }
 
-// report forecasts the schema for one workload.
 func (f *forecastFlags) report(
 	ctx context.Context, known registry, workload string, s *schemas.Schema, engine forecast.Engine, mail messages.Source,
 ) (*forecast.Report, error) {

@@ -81,7 +81,6 @@ func (r registry) renderers() []drivers.Engine {
 	return all
 }
 
-// renderer returns the engine of that name.
 func (r registry) renderer(name string) (e drivers.Engine, err error) {
 	switch name {
 	case "":

@@ -79,7 +79,6 @@ func broken(r *reports.Run) error {
 	return nil
 }
 
-// cellsOf returns the cells with a verdict.
 func cellsOf(r *reports.Run, v reports.Verdict) []*reports.Cell {
 	var cells []*reports.Cell
 	for i := range r.Cells {

@@ -174,7 +174,6 @@ func (d *Dir) taken(err error) error {
 	return fmt.Errorf("the results are complete, but in %s: %w", d.temp, err)
 }
 
-// writeRun writes run.json.
 func (d *Dir) writeRun(r *Run) error {
 	if err := writeFile(filepath.Join(d.temp, RunFile), func(w io.Writer) error { return writeJSON(w, r) }); err != nil {
 		return err

@@ -37,7 +37,6 @@ const (
 	markLacks    = "°"
 )
 
-// overview writes the tables of operations by models.
 func (t *text) overview(o *Overview) {
 	for i := range o.Parts {
 		if p := &o.Parts[i]; len(p.Rows) > 0 {

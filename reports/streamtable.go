@@ -121,7 +121,6 @@ func (r *trialRow) due(p float64, of func(l *Latency) int64) string {
 	return "never"
 }
 
-// streams writes the streams of a section.
 func (t *text) streams(s *Section) {
 	rows := s.Streams(t.names)
 	if len(rows) == 0 {

@@ -178,7 +178,6 @@ func (t *text) section(r *Run, s *Section) {
 	}
 }
 
-// nameOf is the name of a model (on an engine).
 func (t *text) nameOf(cs columnCells) string {
 	return units.OneLine(t.names.Part(cs[0].Model, cs[0].Engine))
 }

@@ -160,7 +160,6 @@ func program(dir string) string {
 // repository.
 var hooked = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"}
 
-// output runs a command in a folder and returns what it prints.
 func output(ctx context.Context, dir string, line ...string) (string, error) {
 	return run(ctx, dir, nil, line...)
 }

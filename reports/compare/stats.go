@@ -272,7 +272,6 @@ func combinations(flags []bool, n int, yield func() bool) bool {
 	return true
 }
 
-// binomial is how many ways there are to choose k of n.
 func binomial(n, k int) float64 {
 	ways := 1.0
 	for i := range k {

@@ -106,7 +106,6 @@ func (r *reader) name(dir string) string {
 	return name
 }
 
-// open reads one run.
 func (r *reader) open(dir string) {
 	run, err := reports.Open(dir)
 	switch {

@@ -238,7 +238,6 @@ func surely(l *reports.Latency, o *reports.Objective, n int64) bool {
 	return false
 }
 
-// figureOf is one figure of a distribution.
 func figureOf(l *reports.Latency, name string) float64 {
 	switch name {
 	case "max":

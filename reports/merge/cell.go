@@ -102,7 +102,6 @@ func (m *Merged) streams(parts []*reports.Cell) (all []reports.Stream) {
 	return all
 }
 
-// ops merges the operations of a cell.
 func (m *Merged) ops(c *reports.Cell, parts []*reports.Cell) {
 	m.operations(c, parts, func(op string) string { return op })
 }

@@ -21,7 +21,6 @@ type historyView struct {
 	Columns    []glossary.Term
 }
 
-// historyPart is one series.
 type historyPart struct {
 	*history.Series
 	ID, Title string

@@ -25,7 +25,6 @@ func (m *matrix) Fits() bool { return len(m.Columns) <= mostFitting/2 }
 // Span is how many columns the table has.
 func (m *matrix) Span() int { return len(m.Columns) + 2 }
 
-// matrixRow is an operation.
 type matrixRow struct {
 	Op, Why string
 	Lines   []matrixLine

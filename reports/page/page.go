@@ -72,7 +72,6 @@ func Write(w io.Writer, sources ...Source) error {
 	return execute(w, "several", newSeveralView(sources))
 }
 
-// execute writes the page that a template makes.
 func execute(w io.Writer, name string, view any) error {
 	var text strings.Builder
 	if err := templates.ExecuteTemplate(&text, name, view); err != nil {

@@ -70,7 +70,6 @@ func newPercentileCharts(
 	return p
 }
 
-// ofSection picks the curves of the section's cells.
 func ofSection(s *reports.Section, curves []reports.Curve) []reports.Curve {
 	var of []reports.Curve
 	for _, c := range curves {
@@ -93,7 +92,6 @@ func newPercentileChart(
 	return ch
 }
 
-// drawPercentiles draws the curves.
 func (ch *chart) drawPercentiles(
 	curves []reports.Curve, nines float64, name func(*reports.Curve) string, series func(string) int,
 ) {

@@ -28,7 +28,6 @@ type chart struct {
 // Drawn is the height of the area of the lines.
 func (ch *chart) Drawn() float64 { return ch.Bottom - ch.Top }
 
-// tick is a place on an axis.
 type tick struct {
 	At    float64
 	Label string

@@ -63,7 +63,6 @@ type cellView struct {
 	*reports.Cell
 }
 
-// newRunView gathers all that the page shows of one run.
 func newRunView(s *Source) *runView {
 	r, n, all := s.Run, reports.NamesIn(s.Run), reports.Sections(s.Run)
 	v := &runView{
@@ -190,7 +189,6 @@ func commandLine(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// sortedFacts lists settings by name.
 func sortedFacts(settings map[string]string) []fact {
 	var fs []fact
 	for _, k := range slices.Sorted(maps.Keys(settings)) {

@@ -25,7 +25,6 @@ type severalView struct {
 	Compare     string // the command that says which differences are more than chance
 }
 
-// runHead is one run.
 type runHead struct {
 	Label, Name, Started, Repeat string
 	Took                         string
