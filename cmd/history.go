@@ -129,7 +129,7 @@ func (f *historyFlags) read(dir string) (*history.History, error) {
 	if len(runs) == 0 {
 		err := fmt.Errorf("%s holds no results of whole runs", dir)
 		if len(skipped) > 0 {
-			err = fmt.Errorf("%w; it skipped %d folders, the first is %s: %s", err, len(skipped), skipped[0].Folder, skipped[0].Why)
+			err = fmt.Errorf("%w; %d folders skipped, first %s: %s", err, len(skipped), skipped[0].Folder, skipped[0].Why)
 		}
 		return nil, usage(err)
 	}
