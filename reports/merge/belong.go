@@ -49,10 +49,13 @@ func belong(sources []Source) error {
 		have[i] = s.Name
 	}
 	var missing []string
-	for i := 1; i <= of && len(missing) < namedMost; i++ {
+	for i := 1; i <= of && len(missing) <= namedMost; i++ {
 		if have[i] == "" {
 			missing = append(missing, strconv.Itoa(i))
 		}
+	}
+	if len(missing) > namedMost {
+		missing[namedMost] = "…"
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("%w: %d shards in all, %d given; missing: %s", ErrApart, of,

@@ -22,15 +22,12 @@ const (
 	nearMean = 0.1
 )
 
-// few is the number of values below which a fit allows for chance.
+// few is the number of values below which means, hours and pauses say too little.
 const few = 100
 
-// limit is the distance up to which a distribution fits n values: near, or for few values
+// limit is the distance up to which a distribution fits n values: near, or below 740 values
 // the distance that chance exceeds once in twenty (Kolmogorov 1933).
 func limit(n int) float64 {
-	if n >= few {
-		return near
-	}
 	return max(near, 1.36/math.Sqrt(float64(n)))
 }
 

@@ -3,6 +3,8 @@ package fit
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +83,27 @@ phases:
 `
 
 // Mail generated from a workload is fitted by that workload.
+// Of samples that come from a distribution, few of any size are said to come from none.
+func TestFitAllowsForChance(t *testing.T) {
+	for _, n := range []int{99, 100, 200, 400} {
+		none := 0
+		for seed := range 100 {
+			r, values := rand.New(rand.NewPCG(uint64(seed), 1)), make(sample, n)
+			for i := range values {
+				values[i] = r.Int64N(1_000_000)
+			}
+			slices.Sort(values)
+			if choose(values)[0].name == "empirical" {
+				none++
+			}
+		}
+		t.Logf("%d values: %d of 100 samples", n, none)
+		if none > 15 {
+			t.Errorf("%d values: nothing fits %d of 100 samples", n, none)
+		}
+	}
+}
+
 func TestMail(t *testing.T) {
 	w := parse(t, known)
 	c, err := w.Census(t.Context())

@@ -51,7 +51,7 @@ func (r *recorder) engine(e drivers.Engine) drivers.Engine {
 }
 
 // store is a store whose sessions a recorder listens to. Of the drivers' optional interfaces
-// it has only Settler and Admin.
+// it has only Settler, Admin and Leaver.
 type store struct {
 	drivers.Store
 	tracer drivers.Tracer
@@ -61,6 +61,7 @@ type store struct {
 var (
 	_ drivers.Settler = (*store)(nil)
 	_ drivers.Admin   = (*store)(nil)
+	_ drivers.Leaver  = (*store)(nil)
 )
 
 // Prepare implements drivers.Store.
@@ -92,6 +93,9 @@ func (s *store) Namespaces(ctx context.Context) ([]string, error) {
 
 // Drop implements drivers.Admin.
 func (s *store) Drop(ctx context.Context) error { return drivers.Drop(ctx, s.Store) }
+
+// Left implements drivers.Leaver.
+func (s *store) Left() string { return drivers.Left(s.Store) }
 
 // Session implements drivers.Store.
 func (s *store) Session() (drivers.Session, error) {
