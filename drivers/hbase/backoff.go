@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The pauses before a change of one row is sent again, as gohbase makes them before
-// other calls.
+// The first and the longest pause before a change of one row is sent again. gohbase, too,
+// begins with 16 ms when it sends other calls again.
 const (
 	firstPause   = 16 * time.Millisecond
 	longestPause = time.Second
@@ -22,9 +22,9 @@ type backoff struct {
 	attempts int
 }
 
-// wait waits after an attempt, twice as long each time, less up to a half by chance, so
-// that refused clients do not come back all at once. If there is no time left for
-// another attempt it returns the refusal, which says that nothing was applied.
+// wait pauses after a refused attempt. The pause doubles each time, and chance takes off up
+// to a half of it, so that refused clients do not come back all at once. If no time is left
+// for another attempt, wait returns the refusal, which says that nothing was applied.
 func (b *backoff) wait(ctx context.Context, refused *javaError) error {
 	b.attempts++
 	b.pause = min(max(2*b.pause, firstPause), longestPause)

@@ -29,8 +29,8 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 	return &statement{store: s, Plan: plan.Of(p), parts: parts}, nil
 }
 
-// atomic returns an error if the statement cannot be in one edit of an HBase row
-// together with the other parts, of which it is number at.
+// atomic returns an error if the statement, which is parts[at], cannot be in one edit of an
+// HBase row together with the parts before it.
 func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) error {
 	p, t := st.Pattern(), st.table
 	switch {
@@ -75,16 +75,16 @@ func (st *statement) deletesRow() bool {
 	return p.Kind == schemas.Delete && (!st.table.wide() || len(p.By) == len(st.table.row))
 }
 
-// deletedWith reports whether one deletion of a family deletes what the statement and the
-// other one do: all rows of a table below a row, and the row of the table whose family that
-// is. The first by itself would have to search for its cells.
+// deletedWith reports whether one deletion of a family does what both statements do: st
+// deletes all rows of a nested table below a row, other deletes that row, and both tables
+// share the family. Without other, st would have to search for its cells.
 func (st *statement) deletedWith(other *statement) bool {
 	return st.table.host != nil && st.table.host == other.table && st.deletesRow() && other.deletesRow() &&
 		!other.searches()
 }
 
-// conditional reports whether the write needs a condition though its pattern has
-// none: see conditions.
+// conditional reports whether the write needs a condition although its pattern has none:
+// a put of no column must not overwrite the cell that is the row (see conditions).
 func (st *statement) conditional() bool {
 	p, t := st.Pattern(), st.table
 	return t.wide() && !p.Static && p.Kind == schemas.Put && len(p.Columns) == 0 && len(t.columns) > 0
@@ -134,8 +134,9 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 	return err
 }
 
-// alone returns a part that deletes the rows of a table in another one's family, if the
-// edit of all parts does not delete that one's row, too; and whether all parts are it.
+// alone returns a part that deletes rows of a table in a shared family, if the edit does not
+// also delete the row of the table that the family belongs to. Such a part must search for
+// its cells. alone is true if all parts are that one.
 func (st *statement) alone(e *edit, parts []drivers.Call) (only *statement, alone bool) {
 	at := slices.IndexFunc(parts, func(c drivers.Call) bool {
 		t := st.parts[c.Part].table

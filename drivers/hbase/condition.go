@@ -12,9 +12,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// conditions returns the conditions of a write. The session sends the edit with one
-// after another, until one holds. HBase tests the condition and applies the edit in
-// one step.
+// conditions returns the conditions of a write. The session sends the edit with one of them
+// after the other until one holds. HBase tests a condition and applies the edit in one step.
 func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition, error) {
 	t, p := st.table, st.Pattern()
 	family, columns := st.family()
@@ -87,9 +86,8 @@ func cellIs(row []byte, family string, qualifier []byte, value []byte) *pb.Condi
 	}
 }
 
-// rowIs is the condition that the filter lets a row pass. gohbase's copy of the
-// protocol does not know it, and asks for a condition on a cell beside it,
-// which HBase then does not look at.
+// rowIs is the condition that the filter lets a row pass. gohbase's copy of the protocol
+// lacks this condition and requires one on a cell, which HBase ignores if there is a filter.
 func rowIs(row []byte, family string, f *pb.Filter) *pb.Condition {
 	c := cellIs(row, family, []byte(markerName), nil)
 	b, err := proto.Marshal(f)

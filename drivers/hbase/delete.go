@@ -14,11 +14,11 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// maxDeletes is how many rows or cells one request deletes.
+// maxDeletes is how many rows or cells one request deletes at most.
 const maxDeletes = 500
 
-// searches reports whether the write must first find what it deletes. HBase deletes
-// a column, a family or all of a row, and nothing wider.
+// searches reports whether the write must first find what it deletes. One delete of HBase
+// removes a column, a family or a whole row, but not several rows.
 func (st *statement) searches() bool {
 	p, t := st.Pattern(), st.table
 	switch p.Kind {
@@ -33,8 +33,8 @@ func (st *statement) searches() bool {
 	return false
 }
 
-// deleteFound deletes what it finds, some hundred rows or cells in a request, in the
-// order of their keys. If it is interrupted, the later ones remain.
+// deleteFound finds the rows or cells that a write deletes, and deletes them in the order of
+// their keys, up to maxDeletes in a request. If it is interrupted, the later ones remain.
 func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers.Value) error {
 	s.prepareRow(st)
 	f := finder{session: s, ctx: ctx, st: st, by: args[:len(st.Pattern().By)], args: args}
@@ -58,7 +58,7 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 	return err
 }
 
-// finder finds what a delete names.
+// finder finds and deletes the rows or cells of one deleteFound.
 type finder struct {
 	*session
 	ctx      context.Context
@@ -67,8 +67,8 @@ type finder struct {
 	deleted  int
 }
 
-// scanFor sends the cells of the table between two rows to a sink. Those of a table
-// in the family of another one it leaves to the filter.
+// scanFor sends the cells of the table between two rows to a sink. If the table shares the
+// family of another one, the filter must drop that one's cells.
 func (f *finder) scanFor(to sink, start, stop []byte, filter *pb.Filter) error {
 	r := &f.scan.r
 	r.start, r.stop = append(r.start[:0], start...), append(r.stop[:0], stop...)
@@ -110,7 +110,8 @@ func (f *finder) cells() error {
 	return found.delete()
 }
 
-// cellsOfRows deletes the cells of a range of rows of a table in another one's family.
+// cellsOfRows deletes the table's cells in a range of HBase rows. The table shares the family
+// of another one, so the rows themselves stay.
 func (f *finder) cellsOfRows() error {
 	t := f.st.table
 	if err := f.bounds.set(f.st, "", t.row, f.by, f.args); err != nil || f.bounds.empty() {
@@ -139,7 +140,7 @@ func (f *finder) statics() (err error) {
 // deletes those that it found. What is appended meanwhile stays.
 func (f *finder) removeElements() error {
 	st, e := f.st, f.edit(0, f.st.table)
-	if err := st.put(e, f.args); err != nil { // its row, and nothing else
+	if err := st.put(e, f.args); err != nil { // sets e.row; a remove puts no cell
 		return err
 	}
 	family, _ := st.family()
@@ -172,7 +173,7 @@ func (f *finder) removeElements() error {
 	return err
 }
 
-// foundRows are rows of a scan, which are deleted some hundred at a time.
+// foundRows collects the rows of a scan and deletes them, maxDeletes at a time.
 type foundRows struct {
 	*finder
 	keys [][]byte
@@ -232,7 +233,8 @@ func (f *foundRows) delete() error {
 	return err
 }
 
-// foundCells are cells of one row after another, which are deleted some hundred at a time.
+// foundCells collects the cells of a scan and deletes them: those of one row at a time, at
+// most maxDeletes.
 type foundCells struct {
 	*finder
 	edit *edit
@@ -258,7 +260,7 @@ func (f *foundCells) end() (bool, error) { return true, nil }
 func (f *foundCells) restartRow()        {}
 func (f *foundCells) rowLimit() uint32   { return 0 }
 
-// delete deletes the cells at once.
+// delete deletes the collected cells in one request.
 func (f *foundCells) delete() error {
 	n := len(f.edit.ops)
 	if n == 0 {

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// maxCell is the largest cell, key included, that a region server takes, in
-	// bytes (hbase.server.keyvalue.maxsize, by default).
+	// maxCell is the largest cell that a region server takes, in bytes with its key: the
+	// default of hbase.server.keyvalue.maxsize.
 	maxCell = 10 << 20
-	// maxRequest is the largest request it takes, in bytes
-	// (hbase.ipc.max.request.size, by default 256 MiB), less room for what is
-	// not cells.
+	// maxRequest is how many bytes of cells fit into the largest request that it takes:
+	// the default of hbase.ipc.max.request.size is 256 MiB. The rest of a request needs
+	// less than 1 MiB.
 	maxRequest = 255 << 20
 )
 
@@ -42,10 +42,10 @@ const (
 type op struct {
 	action   action
 	family   string
-	from, to int    // its qualifier, in the edit's arena
+	from, to int    // the qualifier is arena[from:to] of the edit
 	stamp    uint64 // written before the value, unless it is 0
 	value    drivers.Value
-	marker   bool // in place of value
+	marker   bool // the cell's value is marker, and not value
 	delta    int64
 }
 
@@ -55,9 +55,9 @@ type edit struct {
 	row   []byte
 	arena []byte // qualifiers
 	ops   []op
-	// once is true if the answer to an increment is wanted. The edit is then sent
-	// once: a server that knows the increment's nonce only from the log of a dead
-	// server cannot give the answer.
+	// once is true if the call returns the new value of an increment. The edit is then sent
+	// only once: a server that knows the increment's nonce only from the log of a dead
+	// server cannot answer with the value.
 	once bool
 }
 

@@ -12,11 +12,11 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// maxKeptCells is the largest buffer of cells in bytes that a slot keeps.
+// maxKeptCells is the size in bytes of the largest buffer of cells that a slot keeps.
 const maxKeptCells = 4 << 20
 
-// mutationKinds are the mutations that an edit is made of, each with its actions: one
-// is enough in nearly all.
+// mutationKinds are the types of mutation that an edit consists of, each with its actions.
+// Nearly all edits need only one.
 var mutationKinds = [...]struct {
 	mutation pb.MutationProto_MutationType
 	actions  []action
@@ -45,8 +45,8 @@ func (sl *slot) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Dur
 	}
 	c.cellsBuf = c.cells[:0]
 	c.asMutation(condition)
-	// A put or delete may be sent again, and an increment by itself has a nonce;
-	// a condition may have come true or untrue by the first sending itself.
+	// A put or delete may be sent again, and so may an increment alone, which has a nonce. A
+	// conditional edit may not: its first sending may have changed whether the condition holds.
 	c.once = e.once || condition != nil || c.mutate.n > 1 && c.mutate.types[c.mutate.n-1] == pb.MutationProto_INCREMENT
 }
 
@@ -61,8 +61,8 @@ func (e *edit) appendCell(dst []byte, o *op) []byte {
 	return appendCell(dst, e.row, o.family, e.qualifier(o), o, kind)
 }
 
-// apply sends an edit, and reports whether it was carried out: it is not if its
-// condition does not hold. Cells of increments are in the call's block then.
+// apply sends an edit. applied is false if the condition does not hold. After an increment the
+// slot's call has the new values (resultCells).
 func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 	d *pb.MutationProto_Durability,
 ) (applied bool, err error) {
@@ -119,9 +119,9 @@ func (sl *slot) dropLargeBuffer() {
 
 var errMulti = errors.New("HBase's answer to a change of one row lacks its result")
 
-// checkMulti reads the answer to several mutations. The region's exception is in the
-// answer, where gohbase does not see it. It is returned as refused if the region has
-// moved or is busy: then nothing was applied, and the change may be sent again.
+// checkMulti reads the answer to several mutations. gohbase does not see the exceptions in
+// this answer. checkMulti returns one as refused if the region has moved or is busy: then
+// nothing was applied, and the change may be sent again.
 func checkMulti(m *mutateCall) (refused *javaError, err error) {
 	results := m.several.GetRegionActionResult()
 	if len(results) != 1 {
@@ -148,8 +148,8 @@ func checkMulti(m *mutateCall) (refused *javaError, err error) {
 	return nil, fmt.Errorf("%w: %w", drivers.ErrUnknown, j)
 }
 
-// lookAgain gets the row of the slot's call: that makes gohbase find its region and wait
-// for it.
+// lookAgain sends a Get of the row of the slot's call. The Get makes gohbase find the row's
+// region again and wait until it is available.
 func (sl *slot) lookAgain(ctx context.Context) error {
 	table, key := sl.call.table, sl.call.key
 	c := sl.request("Get", table, key)

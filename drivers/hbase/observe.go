@@ -7,11 +7,11 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// loads is the sum of what the region servers last reported for our regions.
+// loads is the sum of what the region servers last reported for the regions of the schemas
+// applied to this store. servers counts all live region servers.
 type loads struct{ servers, regions, diskBytes int64 }
 
-// loads asks the master for the loads of the regions of this store's namespace.
-// Sizes are told in whole megabytes.
+// loads asks the master for the loads. HBase reports sizes in whole MiB.
 func (s *Store) loads(ctx context.Context) (l loads, err error) {
 	status, err := s.status(ctx)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *Store) loads(ctx context.Context) (l loads, err error) {
 	return l, nil
 }
 
-// Observe implements drivers.Observer. It does not report replication: HDFS
-// replicates, and HBase does not tell its clients about it.
+// Observe implements drivers.Observer. It does not report replication: HDFS replicates, and
+// HBase's clients cannot see it.
 func (s *Store) Observe() drivers.Observation {
 	o := drivers.Observation{
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,

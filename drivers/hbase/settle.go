@@ -18,10 +18,9 @@ import (
 // settleInterval is how often Settle asks how far compactions are.
 const settleInterval = 200 * time.Millisecond
 
-// Settle implements drivers.Settler. It flushes the regions of this store's
-// namespace. Then it waits until none of them has a compaction running or queued,
-// and until the master knows their sizes. It does not wait for other tables of the
-// cluster or for replicas.
+// Settle implements drivers.Settler. It flushes the regions of the schemas applied to this
+// store. Then it waits until none of them has a compaction running or queued, and until the
+// master knows their sizes. It does not wait for other tables of the cluster or for replicas.
 func (s *Store) Settle(ctx context.Context) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("settle: %w", err)
@@ -48,7 +47,7 @@ func (s *Store) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	// For a moment between two compactions none is queued, so two polls in a row
+	// Between two compactions there is a moment when none is queued, so two polls in a row
 	// must find none.
 	for quiet := 0; quiet < 2; quiet++ {
 		for _, server := range servers {
@@ -67,8 +66,8 @@ func (s *Store) settle(ctx context.Context) error {
 	return s.awaitReports(ctx)
 }
 
-// awaitReports waits until each region server has sent the master one more report.
-// They report every three seconds, and Observe returns what they reported.
+// awaitReports waits until each live region server has sent the master one more report.
+// Servers report every three seconds by default, and Observe returns what they reported.
 func (s *Store) awaitReports(ctx context.Context) error {
 	before, err := s.reportTimes(ctx)
 	if err != nil {
@@ -105,14 +104,15 @@ func (s *Store) reportTimes(ctx context.Context) (map[string]uint64, error) {
 	return at, nil
 }
 
-// server is a region server with our regions on it.
+// server is a region server that has some of our regions: those of the schemas applied to this
+// store.
 type server struct {
 	addr    string
-	regions [][]byte // their names
+	regions [][]byte // names of our regions
 }
 
-// servers returns the region servers with our regions, as they last reported them,
-// and whether the reports have regions of all our tables.
+// servers returns the region servers with our regions, as they last reported them. all is true
+// if the reports have regions of all our tables.
 func (s *Store) servers(ctx context.Context) (found []server, all bool, err error) {
 	status, err := s.status(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Store) servers(ctx context.Context) (found []server, all bool, err erro
 	return found, len(missing) == 0, nil
 }
 
-// tableNames returns the names of the HBase tables of this store's namespace.
+// tableNames returns the names of the HBase tables of the schemas applied to this store.
 func (s *Store) tableNames() map[string]bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -149,8 +149,8 @@ func (s *Store) tableNames() map[string]bool {
 	return names
 }
 
-// owner returns the table of a region, whose name begins with the table's, and
-// whether that is one of this store's namespace.
+// owner returns the table of a region. The region's name begins with that of the table. ours is
+// true if the table belongs to a schema applied to this store.
 func (s *Store) owner(region string) (table string, ours bool) {
 	table, _, _ = strings.Cut(region, ",")
 	s.mu.RLock()
@@ -163,10 +163,10 @@ func (s *Store) owner(region string) (table string, ours bool) {
 	return table, ours
 }
 
-// flush has the server write our regions' memory to files.
+// flush makes the server write our regions' memory to files.
 func (sv *server) flush(ctx context.Context, timeout time.Duration) error {
-	// gohbase's copy of the protocol lacks the messages of FlushRegion: a
-	// request that names a region is the same for both, and the answer is not read.
+	// gohbase's copy of the protocol lacks the messages of FlushRegion. A request that only
+	// names a region looks the same for CompactRegion, and flush does not read the answer.
 	return sv.each(ctx, timeout, "FlushRegion",
 		func(r *pb.RegionSpecifier) proto.Message { return &pb.CompactRegionRequest{Region: r} },
 		&pb.CompactRegionResponse{}, func() {})
@@ -183,7 +183,7 @@ func (sv *server) compacting(ctx context.Context, timeout time.Duration) (busy b
 	return busy, err
 }
 
-// adminService is what region servers offer beside reading and writing.
+// adminService is the service of region servers for flushes and compactions.
 const adminService = region.ClientType("AdminService")
 
 // each sends a request for each of our regions, over a connection of its own:

@@ -13,29 +13,29 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// step is one request of a batch whose parts may be applied one by one:
-// neighbours of one HBase row go together, as anybody would send them.
+// step is one request of a batch that is not atomic. Consecutive parts that write the same
+// HBase row share a step if they can share an edit.
 type step struct {
-	edit       int // its number
+	edit       int // index in the session's edits
 	conditions []*pb.Condition
 	class      class
 	bytes      int
 
-	search *statement // in place of an edit: a part that looks for what it deletes
+	search *statement // a part that must find what it deletes; nil if the step has an edit
 	args   []drivers.Value
 }
 
-// maxJoined is up to how many bytes of values neighbours are put into one request.
+// maxJoined is how many bytes of arguments the parts of one step have at most together.
 const maxJoined = 2 << 20
 
-// class is what kinds of write can share an edit.
+// class is a group of writes. Only writes of the same class can share an edit.
 type class uint8
 
 const (
 	writesCells class = iota
-	deletesRows       // HBase would delete with the row what is written in its place
+	deletesRows       // in one edit, HBase would also delete what other parts write to the row
 	addsToCells
-	dependsOnCells // on a condition, and on that alone
+	dependsOnCells // the write has a condition, so it shares its edit with no other
 )
 
 func (st *statement) class() class {
@@ -54,7 +54,7 @@ func (st *statement) class() class {
 // first is sent.
 func (s *session) plan(st *statement, parts []drivers.Call) ([]step, error) {
 	s.steps = s.steps[:0]
-	edits := 1 // the first is that of searches
+	edits := 1 // s.edits[0] is for deleteFound
 	for i := range parts {
 		part, args := st.parts[parts[i].Part], parts[i].Args
 		with, err := s.deletesWithHost(part, args)
@@ -97,8 +97,8 @@ func (s *session) plan(st *statement, parts []drivers.Call) ([]step, error) {
 	return s.steps, nil
 }
 
-// deletesWithHost reports whether the part deletes rows in a shared family, of which the
-// last step deletes the row of the other table: see deletedWith.
+// deletesWithHost reports whether the part deletes rows of a nested table in a shared family,
+// and the last step deletes the row that they are nested in (see deletedWith).
 func (s *session) deletesWithHost(part *statement, args []drivers.Value) (ok bool, err error) {
 	t := part.table
 	if t.host == nil || !part.deletesRow() || len(s.steps) == 0 || s.steps[len(s.steps)-1].search != nil {
@@ -111,7 +111,7 @@ func (s *session) deletesWithHost(part *statement, args []drivers.Value) (ok boo
 	return bytes.Equal(last.table, t.hbase) && bytes.Equal(last.row, s.key) && last.deletesRow(t), nil
 }
 
-// joinable returns the last step if the edit can go with it.
+// joinable returns the last step if the edit can join it, else nil.
 func (s *session) joinable(e *edit, next step) *step {
 	if len(s.steps) == 0 {
 		return nil
@@ -127,7 +127,7 @@ func (s *session) joinable(e *edit, next step) *step {
 	return last
 }
 
-// append puts another edit of the same row behind this one.
+// append appends the changes of another edit of the same row.
 func (e *edit) append(next *edit) {
 	at := len(e.arena)
 	e.arena = append(e.arena, next.arena...)
@@ -155,8 +155,8 @@ func (s *session) run(ctx context.Context, sl *slot, st *step) error {
 	return nil
 }
 
-// ordered reports whether the steps must be carried out one after another: some
-// are of one row, or must be run by the session itself.
+// ordered reports whether the steps must run one after another: two of them change the same
+// row, or one must find what it deletes, for which it needs the session's own buffers.
 func (s *session) ordered(steps []step) bool {
 	s.hashes = s.hashes[:0]
 	for i := range steps {

@@ -60,11 +60,11 @@ func (s *session) writeOne(ctx context.Context, st *statement, args []drivers.Va
 			return applied, s.returned(st, &applied)
 		}
 	}
-	// No condition held. A put of no column has then found its row, which is right.
+	// No condition held. For a put of no column that means that the row exists, as wanted.
 	return drivers.Result{Applied: st.Pattern().Kind != schemas.PutIf}, nil
 }
 
-// edit returns edit number i of the call, empty, for a row of the table.
+// edit returns s.edits[i], emptied for a row of the table.
 func (s *session) edit(i int, t *table) *edit {
 	for len(s.edits) <= i {
 		s.edits = append(s.edits, edit{})
@@ -109,8 +109,7 @@ func (s *session) added(st *statement, w operand) (n int64, err error) {
 	}
 }
 
-// put puts a write of one row into an edit of its HBase row, which must be the
-// one that the edit has already, if it has one.
+// put adds a write of one row to an edit. It appends the HBase row's key to e.row.
 func (st *statement) put(e *edit, args []drivers.Value) (err error) {
 	row := st.table.row
 	if st.Pattern().Static {
@@ -168,7 +167,7 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 // putElements adds the change of a collection to the edit.
 func (st *statement) putElements(e *edit, family string, c *schemas.Column, args []drivers.Value, arg int) error {
 	v, t := args[arg], c.Type
-	if st.Pattern().Kind != schemas.Append { // the collection's own cell ends what was there
+	if st.Pattern().Kind != schemas.Append { // the collection's own cell hides all older elements
 		e.putStamped(family, e.beginQualifier(c.Name), nextStamp(), drivers.Value{})
 	}
 	if v.IsNull() {
@@ -222,11 +221,11 @@ func kindOfElement(c *schemas.Column, t schemas.Type, v drivers.Value) error {
 	return nil
 }
 
-// putCell adds the write of a row that is a cell to the edit.
+// putCell adds to the edit the write of a row that is a cell.
 func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
 	t, p := st.table, st.Pattern()
 	if p.Kind == schemas.Delete && len(p.By) == len(t.row) {
-		e.deleteAll(t.family) // in a shared family only together with its other table: see deletedWith
+		e.deleteAll(t.family) // in a shared family only if the other table's row goes too: see deletedWith
 		return nil
 	}
 	at := e.beginQualifier(t.lead)
