@@ -8,7 +8,7 @@ import (
 )
 
 // bounds is a range of row keys, or of qualifiers in a row. It includes lower and
-// excludes upper; an empty upper is no end.
+// excludes upper. If upper is empty, the range has no end.
 type bounds struct {
 	lower, upper, prefix, scratch []byte
 	none                          bool // the range is empty
@@ -26,7 +26,7 @@ func (b *bounds) set(st *statement, lead string, parts []keyPart, fixed, args []
 	b.lower = append(b.lower[:0], b.prefix...)
 	b.upper = append(b.upper[:0], b.prefix...)
 	b.upper = keyAfter(b.upper, parts, n)
-	if n == 0 { // of a shared family, too: nothing sorts behind lead
+	if n == 0 { // also in a shared family: nothing sorts after the keys that begin with lead
 		b.upper = b.upper[:0]
 	}
 	p := st.Pattern()
@@ -49,13 +49,13 @@ func (b *bounds) set(st *statement, lead string, parts []keyPart, fixed, args []
 	return nil
 }
 
-// narrowTo narrows the range at its first end or at its last end to v. A closed end
-// keeps the keys with v itself.
+// narrowTo moves the first or the last end of the range to v, a value of column n. A closed
+// end keeps the keys with v itself.
 func (b *bounds) narrowTo(parts []keyPart, n int, v drivers.Value, first, open bool) (err error) {
 	if b.scratch, err = parts[n].append(append(b.scratch[:0], b.prefix...), v); err != nil {
 		return err
 	}
-	if first == open { // the bound lies behind the keys with v
+	if first == open { // the end is after the keys with v
 		b.scratch = keyAfter(b.scratch, parts, n+1)
 		if len(b.scratch) == 0 {
 			b.none = b.none || first
@@ -90,7 +90,8 @@ func (b *bounds) after(st *statement, parts []keyPart, n int, vs []drivers.Value
 	return nil
 }
 
-// allNull reports whether after is null, so that the read begins at the start.
+// allNull reports whether all values of after are null: then the read begins at the start.
+// It returns an error if only some of them are.
 func allNull(vs []drivers.Value) (bool, error) {
 	nulls := 0
 	for i := range vs {

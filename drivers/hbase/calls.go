@@ -20,13 +20,13 @@ import (
 type call struct {
 	ctx        context.Context
 	method     string // of HBase's service
-	table, key []byte // lead to the region
+	table, key []byte // gohbase finds the region by them
 	region     hrpc.RegionInfo
 	request    proto.Message
-	place      *pb.RegionSpecifier // within the request: filled in when the region is known
-	cells      []byte              // what follows the request, in HBase's own form of cells
+	place      *pb.RegionSpecifier // part of the request: filled in when the region is known
+	cells      []byte              // cells that follow the request, as HBase's KeyValueCodec writes them
 	response   proto.Message
-	block      []byte // what followed the response, likewise
+	block      []byte // cells that followed the response, in the same form
 	result     chan hrpc.RPCResult
 
 	// Requests and responses of the common methods, and room for cells.

@@ -18,19 +18,19 @@ const (
 // latest is the timestamp of a cell that the region server stamps (HConstants.LATEST_TIMESTAMP).
 const latest = 1<<63 - 1
 
-// cellOverhead is what a cell takes beside row, family, qualifier and value, in bytes.
+// cellOverhead is the size of a cell in bytes without row, family, qualifier and value.
 const cellOverhead = 4 + 4 + 4 + 2 + 1 + 8 + 1
 
-// cell is one cell in place, in a block of cells.
+// cell is one cell. Its fields share the bytes of a block of cells.
 type cell struct {
 	row, family, qualifier, value []byte
 }
 
 var errCells = errors.New("HBase sent a block of cells that cannot be read")
 
-// appendCell appends a cell in the form of HBase's KeyValueCodec: length of all
-// that follows, of the key and of the value; row, family, qualifier, timestamp
-// and type; value. The server takes it as it is, and stamps it.
+// appendCell appends a cell in the form of HBase's KeyValueCodec: the length of all that
+// follows, the length of the key, the length of the value; then the key, which is row,
+// family, qualifier, timestamp and type; then the value. The server sets the timestamp.
 func appendCell(dst, row []byte, family string, qualifier []byte, o *op, kind byte) []byte {
 	key, value := 2+len(row)+1+len(family)+len(qualifier)+8+1, o.valueLen()
 	dst = slices.Grow(dst, 12+key+value)

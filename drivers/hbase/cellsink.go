@@ -15,9 +15,10 @@ type cellSink struct {
 	rowArena []byte
 	last     cell // the last cell that was taken
 
-	// skip is the qualifier of the first cell that is wanted of the row skipRow.
+	// skip is the qualifier of the first cell to yield of the HBase row skipRow. If skip is
+	// empty, take skips the whole row.
 	skipRow, skip []byte
-	// buffered says that cells are kept in kept, and not yielded as they come.
+	// buffered is true if take keeps the cells in kept and does not yield them.
 	buffered bool
 	kept     []cell
 }
@@ -32,7 +33,7 @@ func (k *cellSink) take(c cell, _ uint64) (more bool, err error) {
 	switch {
 	case k.buffered:
 		k.kept = append(k.kept, c)
-		if n := int(k.reading.left); n > 0 && len(k.kept) >= 2*n+64 { // only the end of a range is wanted
+		if n := int(k.reading.left); n > 0 && len(k.kept) >= 2*n+64 { // a reverse read wants only the last n
 			k.kept = append(k.kept[:0], k.kept[len(k.kept)-n:]...)
 		}
 		return true, nil
@@ -50,7 +51,7 @@ func (k *cellSink) restartRow() {
 
 func (k *cellSink) rowLimit() uint32 { return 0 }
 
-// yieldCell yields the row that a cell is.
+// yieldCell yields one cell as a row.
 func (k *cellSink) yieldCell(c cell) (more bool, err error) {
 	t, rows := k.st.table, len(k.st.table.row)
 	if k.row == nil || !bytes.Equal(k.row, c.row) {
@@ -89,7 +90,8 @@ func (r *reading) emitBackward(kept []cell) error {
 	return nil
 }
 
-// getPrefixes keeps the cells of r.key below r.prefixes.
+// getPrefixes reads the cells of the HBase row r.key whose qualifiers begin with one of
+// r.prefixes into r.cells.kept. If whole, the prefixes are whole qualifiers.
 func (r *reading) getPrefixes(whole bool) error {
 	st := r.st
 	r.sorted = append(r.sorted[:0], r.prefixes...)
@@ -118,7 +120,7 @@ func (k *cellSink) keepCell(c cell, _ uint64) error {
 	return nil
 }
 
-// emitPrefix yields the kept cells below one prefix.
+// emitPrefix yields the kept cells whose qualifiers begin with one prefix.
 func (r *reading) emitPrefix(prefix []byte, whole bool) error {
 	kept := r.cells.kept
 	from := sort.Search(len(kept), func(i int) bool { return bytes.Compare(kept[i].qualifier, prefix) >= 0 })

@@ -11,15 +11,15 @@ import (
 // A collection is stored as a cell of its own and one cell for each element. With c
 // the column's name and e the element, or a map's key:
 //
-//	c              → stamp           the collection was put, or deleted, then
-//	c, 0, e        → stamp           of a set
-//	c, 0, e        → stamp, value    of a map
-//	c, 0, stamp    → value           of a list
+//	c              → stamp           when the collection was last put or deleted
+//	c, 0, e        → stamp           an element of a set
+//	c, 0, e        → stamp, value    an entry of a map
+//	c, 0, stamp    → value           an element of a list
 //
-// So neither an append nor a put that replaces the collection has to read: elements
-// older than the collection's own cell do not count. HBase's timestamp decides which
-// cell is older, and within one millisecond the stamp does. A stamp is in nanoseconds
-// of the client's clock; those of lists end with the client's processTag.
+// Elements older than the collection's own cell do not count. That is why neither an append
+// nor a put that replaces the collection has to read. HBase's timestamp decides which cell is
+// older; within one millisecond the stamp does. A stamp is nanoseconds of the client's clock.
+// In lists the client's processTag follows it.
 const elements = 0
 
 // rowDecoder makes columns of the cells of one HBase row.
@@ -27,21 +27,21 @@ type rowDecoder struct {
 	view *view
 	vals []drivers.Value
 
-	tolerant bool // what cannot be decoded is broken
+	tolerant bool // a value that cannot be decoded becomes a broken one
 
-	exists bool // the row is there
-	cells  bool // it has some cell
+	exists bool // the row exists
+	cells  bool // the HBase row has some cell
 
-	// The collection at hand.
+	// The collection whose cells take is reading.
 	at    *wanted
-	from  int // of its elements, in elems
-	stamp uint64
-	since uint64
+	from  int    // index of its first element in elems
+	stamp uint64 // HBase's timestamp of its own cell, in ms; 0 if it has none
+	since uint64 // stamp in its own cell; 0 if it has none
 	elems []drivers.Value
 	arena []byte
 }
 
-// begin starts a row. vals is where its columns go.
+// begin starts a row. The decoder writes its columns to vals.
 func (d *rowDecoder) begin(v *view, vals []drivers.Value) {
 	d.view, d.vals = v, vals
 	clear(vals)
@@ -95,7 +95,7 @@ func (d *rowDecoder) value(k schemas.Kind, stored []byte) (drivers.Value, error)
 	return v, err
 }
 
-// collection ends the collection at hand, and begins another one.
+// collection ends the current collection and begins the next one.
 func (d *rowDecoder) collection(w *wanted) {
 	if at := d.at; at != nil {
 		if elems := d.elems[d.from:]; len(elems) > 0 {
@@ -120,7 +120,7 @@ func (d *rowDecoder) finish() {
 
 var errElement = errors.New("an element of a collection that mailbench did not write")
 
-// element takes one element of the collection at hand.
+// element takes one element of the current collection.
 func (d *rowDecoder) element(key, value []byte, stamp uint64) error {
 	t := d.at.typ
 	stamped := value
@@ -161,7 +161,7 @@ func (d *rowDecoder) element(key, value []byte, stamp uint64) error {
 	return err
 }
 
-// elementPart is how the elements of a set, or keys of a map, end qualifiers.
+// elementPart returns how a qualifier ends with an element of a set or a key of a map.
 func elementPart(t schemas.Type) keyPart {
 	kind := t.Elem.Kind
 	if t.Kind == schemas.Map {
@@ -174,8 +174,8 @@ func elementPart(t schemas.Type) keyPart {
 type rowSink struct {
 	*reading
 	decoder rowDecoder
-	key     []byte // of the row at hand
-	static  bool   // rows are of static columns: their key is the partition's
+	key     []byte // row key of the current row; nil between rows
+	static  bool   // the rows are static columns: their key is the partition key
 }
 
 func (k *rowSink) take(c cell, stamp uint64) (bool, error) {
@@ -195,7 +195,7 @@ func (k *rowSink) rowLimit() uint32 {
 	return uint32(k.reading.left)
 }
 
-// end yields the row at hand, if it is one.
+// end yields the current row, if it exists.
 func (k *rowSink) end() (more bool, err error) {
 	if k.key == nil {
 		return true, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// HBase's filters, as far as they are used here. A filter is its class and its
-// own message.
+// The filters of HBase that the driver uses. A filter is the name of its class and a message
+// of that class.
 
 const filterPackage = "org.apache.hadoop.hbase.filter."
 
@@ -24,8 +24,8 @@ var (
 	binaryClass    = filterPackage + "BinaryComparator"
 )
 
-// newFilter returns a filter of a class. Its message is made of bytes and
-// numbers, and can always be written.
+// newFilter returns a filter of a class. Marshal cannot fail: the message has only bytes and
+// numbers.
 func newFilter(class *string, m proto.Message) *pb.Filter {
 	b, err := proto.Marshal(m)
 	if err != nil {
@@ -34,8 +34,7 @@ func newFilter(class *string, m proto.Message) *pb.Filter {
 	return &pb.Filter{Name: class, SerializedFilter: b}
 }
 
-// columnRange lets cells pass whose qualifier is from first on and before last;
-// either may be nil for none.
+// columnRange lets cells pass with first <= qualifier < last. A nil end means no bound.
 func columnRange(first, last []byte) *pb.Filter {
 	return newFilter(&rangeClass, &pb.ColumnRangeFilter{
 		MinColumn: first, MinColumnInclusive: yes, MaxColumn: last, MaxColumnInclusive: proto.Bool(false),
@@ -59,9 +58,9 @@ func wantedRanges(want []wanted, marker bool) *pb.Filter {
 	return anyOf(ranges)
 }
 
-// wantedNames lets the same cells pass as wantedRanges, in a scan that reads rows
-// backwards. There a list of range filters drops cells, since each remembers where to
-// go on, and rows go the other way.
+// wantedNames lets the same cells pass as wantedRanges. It is for scans that read rows
+// backwards: there a list of range filters drops cells, because each range filter remembers
+// where to continue and expects rows in ascending order.
 func wantedNames(want []wanted, marker bool) *pb.Filter {
 	var ranges []*pb.Filter
 	if marker {
@@ -79,7 +78,7 @@ func wantedNames(want []wanted, marker bool) *pb.Filter {
 	return anyOf(ranges)
 }
 
-// qualifierIs lets cells pass whose qualifier compares with bytes in a way.
+// qualifierIs lets cells pass whose qualifier compares with the given one as how says.
 func qualifierIs(how pb.CompareType, qualifier []byte) *pb.Filter {
 	return newFilter(&qualifierClass, &pb.QualifierFilter{CompareFilter: &pb.CompareFilter{
 		CompareOp: how.Enum(), Comparator: equalTo(qualifier),
@@ -116,7 +115,7 @@ func list(op pb.FilterList_Operator, fs []*pb.Filter) *pb.Filter {
 
 // columnIs lets rows pass whose column has the value, or none if it is null.
 func columnIs(family, column string, v drivers.Value) *pb.Filter {
-	value := []byte(escapeNever) // which no column has: those that have one do not pass
+	value := []byte(escapeNever) // no column has this value, so rows that have the column do not pass
 	if !v.IsNull() {
 		value = appendValue(nil, v)
 	}
@@ -142,7 +141,7 @@ func keysOnly() *pb.Filter {
 // firstOnly lets the first cell of each row pass.
 func firstOnly() *pb.Filter { return newFilter(&firstClass, &pb.FirstKeyOnlyFilter{}) }
 
-// equalTo compares with bytes.
+// equalTo returns a comparator for equality with the bytes.
 func equalTo(value []byte) *pb.Comparator {
 	b, err := proto.Marshal(&pb.BinaryComparator{Comparable: &pb.ByteArrayComparable{Value: value}})
 	if err != nil {

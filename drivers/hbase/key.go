@@ -17,21 +17,21 @@ const maxRow = 1<<15 - 1
 type keyPart struct {
 	kind schemas.Kind
 	desc bool
-	// raw: bytes as they are. The last part of a row key or qualifier needs no
-	// terminator; in descending order it does, or "a" would come before "ab".
+	// raw is true if the value's bytes are stored as they are, without a terminator. Only the
+	// last part of a row key or qualifier can be raw, and only in ascending order: in
+	// descending order "a" would come before "ab".
 	raw bool
-	// filled: a raw part that is a whole row key or qualifier. Row keys must not
-	// be empty, and of cells with an empty qualifier HBase does not see that
-	// their family was deleted, with NEW_VERSION_BEHAVIOR (2.6.4). A zero byte is
-	// put before an empty value and before one that begins with a zero byte; all
-	// others stand as they are.
+	// filled is true for a raw part that is a whole row key or qualifier, which must not be
+	// empty. HBase takes no empty row key, and with NEW_VERSION_BEHAVIOR (2.6.4) the deletion
+	// of a family misses a cell with an empty qualifier. So append writes a zero byte before
+	// an empty value and before one that begins with a zero byte.
 	filled bool
-	// unsigned: a bigint that is never negative, as 8 big-endian bytes without
-	// the flipped sign bit that would sort negative numbers first (hint unsigned).
+	// unsigned is true for a bigint that is never negative (hint unsigned). It is stored as 8
+	// big-endian bytes, without the flipped sign bit that sorts negative numbers first.
 	unsigned bool
 }
 
-// appendPart appends one column of a key.
+// append appends one column of a key.
 func (p keyPart) append(dst []byte, v drivers.Value) ([]byte, error) {
 	if v.Kind() != p.kind {
 		return dst, fmt.Errorf("a %s value was given for a %s key column", v.Kind(), p.kind)
@@ -56,8 +56,8 @@ func (p keyPart) append(dst []byte, v drivers.Value) ([]byte, error) {
 	return keys.Append(dst, v, p.desc)
 }
 
-// decode decodes the first column of a key. The value shares the key's bytes, or
-// those of buf, which is returned grown.
+// decode decodes the first column of a key. The value shares the bytes of the key or of buf,
+// which decode extends and returns.
 func (p keyPart) decode(src, buf []byte) (v drivers.Value, rest, grown []byte, err error) {
 	switch {
 	case p.raw:
@@ -107,7 +107,7 @@ func decodeKey(parts []keyPart, src []byte, vals []drivers.Value, buf []byte) ([
 // with it. It returns an empty key if there is none.
 func keyAfter(key []byte, parts []keyPart, n int) []byte {
 	if n > 0 && n == len(parts) && parts[n-1].raw {
-		return append(key, 0) // longer values begin with it and are others
+		return append(key, 0) // a longer value that begins with this one is another key
 	}
 	return keys.Successor(key)
 }

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	rowFamily    = "m" // of a root table's rows, unless a hint names another
-	staticFamily = "s" // of static columns, in a row of their partition alone
-	// sharedLead begins the qualifiers of a nested table in the family of the table that
-	// it is nested in. No column's name has it, and it sorts behind all of them.
+	rowFamily    = "m" // family of a root table's rows, unless a hint names another
+	staticFamily = "s" // family of the static columns; their row key is the partition key
+	// sharedLead begins the qualifiers of a nested table that shares the family of the table
+	// it is nested in. No column's name contains it, and it sorts after all of them.
 	sharedLead = "~"
 )
 
@@ -23,21 +23,21 @@ const (
 type table struct {
 	schema *schemas.Table
 	hbase  []byte // the HBase table: the root table's
-	family string // of its rows
+	family string // the family of its rows
 	key    []*schemas.Column
-	row    []keyPart // the first columns of key: the HBase row
-	rest   []keyPart // the others: the qualifier, if rows are cells
-	// flipped: the columns of rest are stored in the opposite order (hint order).
+	row    []keyPart // the first columns of key: the HBase row key
+	rest   []keyPart // the other columns of key: the qualifier; empty unless rows are cells
+	// flipped is true if the columns of rest are stored in the opposite order (hint order).
 	flipped bool
-	// columns are the plain ones, each by its position; of a wide table none or
-	// one. A row that is no cell exists if it has its marker cell, or one of
-	// those that an add makes (added).
+	// columns are the plain columns; a wide table has at most one. added are the positions of
+	// those that a pattern adds to. A row that is not a cell exists if it has its marker cell
+	// or a cell of an added column.
 	columns []*schemas.Column
 	added   []int
 	statics []*schemas.Column
 	static  []keyPart // row key of the static columns: the partition columns
 
-	descriptor familySettings // of family
+	descriptor familySettings // the settings of family
 
 	// host is the table that this one is nested in and whose family it shares; nil if it
 	// shares none. Qualifiers then begin with lead.
@@ -49,8 +49,8 @@ type table struct {
 // wide reports whether the table's rows are cells of a wide HBase row.
 func (t *table) wide() bool { return len(t.rest) > 0 }
 
-// alone reports whether the first n columns of the primary key are an HBase row
-// that holds all rows below them.
+// isWideRow reports whether the first n columns of the primary key are the row key of a wide
+// row. That HBase row then holds all of the table's rows that begin with them.
 func (t *table) isWideRow(n int) bool { return t.wide() && n == len(t.row) }
 
 // layout is the layout of a schema in HBase.
@@ -58,7 +58,7 @@ type layout struct {
 	schema *schemas.Schema
 	tables map[*schemas.Table]*table // without headers
 	roots  []*root
-	// unsigned are key columns that are never negative; nested tables share them.
+	// unsigned are the key columns that are never negative. Nested tables inherit them.
 	unsigned map[*schemas.Column]bool
 }
 
@@ -69,7 +69,7 @@ type root struct {
 	families map[string]familySettings
 }
 
-// newLayout lays a schema out under the prefix of its HBase tables' names.
+// newLayout lays out a schema. The names of its HBase tables begin with prefix.
 func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 	l := &layout{schema: s, tables: make(map[*schemas.Table]*table), unsigned: make(map[*schemas.Column]bool)}
 	byRoot := make(map[*schemas.Table]*root)
@@ -94,7 +94,7 @@ func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 	return l, l.countAdded()
 }
 
-// place lays out one table. The tables that it is nested in come first.
+// place lays out one table. The tables that it is nested in must be laid out before.
 func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 	h, err := parseHints(t)
 	if err != nil {
@@ -180,8 +180,8 @@ func (t *table) share(host *table, h hints) error {
 	return nil
 }
 
-// countAdded finds the columns that are counted up: Increment makes such a
-// cell, and with it a row, and can do nothing else.
+// countAdded finds the columns that patterns add to. An Increment writes only their cells and
+// no marker, so their cells must make the row exist.
 func (l *layout) countAdded() error {
 	for _, p := range l.schema.Patterns {
 		if p.Kind != schemas.Add {
@@ -201,8 +201,8 @@ func (l *layout) countAdded() error {
 	return nil
 }
 
-// parts describes the columns of a row key or of a qualifier, in their own
-// order or in the opposite one.
+// parts describes the columns of a row key or of a qualifier. If reversed, each is stored in
+// the order opposite to its own.
 func (l *layout) parts(cs []*schemas.Column, reversed bool) []keyPart {
 	ps := make([]keyPart, len(cs))
 	for i, c := range cs {

@@ -19,22 +19,22 @@ type statement struct {
 	table *table
 
 	out     []plan.Output // one for each of the pattern's columns
-	view    view          // what is read of its rows
-	statics view          // what is read of their partition
-	filters []int         // positions of the filtered columns in the view
-	conds   []int         // positions of a put-if's columns
-	// backward: HBase reads from the last to the first.
+	view    view          // the columns to read of each row
+	statics view          // the static columns to read of its partition
+	filters []int         // positions of the filtered columns in the family's columns
+	conds   []int         // positions of a put-if's columns in the family's columns
+	// backward is true if HBase reads from the last row or cell to the first.
 	backward bool
-	// from and to are the HBase rows that a part of a scan begins with and ends
-	// before; nil is no bound.
+	// from and to bound a part of a scan, as HBase row keys: from <= row < to. nil is no
+	// bound.
 	from, to []byte
 
 	write []operand // the columns of a write
-	lists []wanted  // those that elements of lists are removed from, with their arguments
+	lists []wanted  // the list columns of a remove; at is the position of the argument
 	parts []*statement
 }
 
-// operand is a column that a write touches and where its argument stands.
+// operand is a column that a write changes and the position of its argument.
 type operand struct {
 	column *schemas.Column
 	arg    int
@@ -74,7 +74,7 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	return st, st.compileWrite()
 }
 
-// family returns the family that the statement's rows lie in, with its columns.
+// family returns the family of the statement's rows and its columns.
 func (st *statement) family() (string, []*schemas.Column) {
 	if st.Pattern().Static {
 		return staticFamily, st.table.statics
@@ -173,14 +173,14 @@ func (st *statement) compileWrite() error {
 	return nil
 }
 
-// view is what is read of a family.
+// view says which columns of a family to read.
 type view struct {
 	family string
-	row    bool // a row exists only if it says so, by its marker or a column that is counted up
-	ask    []*pb.Column
-	filter *pb.Filter // leaves of the family what is wanted, where ask cannot
-	want   []wanted   // in the order of their qualifiers
-	n      int        // columns of the family
+	row    bool         // a row exists only if it has a marker cell or the cell of an added column
+	ask    []*pb.Column // the columns of the request
+	filter *pb.Filter   // drops cells that are not wanted, where ask cannot say so; nil is none
+	want   []wanted     // the columns to decode, in the order of their qualifiers
+	n      int          // number of columns in the family
 }
 
 // wanted is a column of a view.
@@ -188,12 +188,12 @@ type wanted struct {
 	name   string
 	at     int
 	typ    schemas.Type
-	exists bool // a cell of it says that the row is there
+	exists bool // a cell of this column makes the row exist
 }
 
-// newView returns a view of the columns at the positions need. With row,
-// added are the columns whose cells say, as the marker does, that a row is there.
-// With shared, cells of another table are in the family.
+// newView returns a view of the columns at the positions need. added are the positions of the
+// columns whose cells make a row exist, as its marker cell does. row says that rows have
+// markers; shared says that the family also has cells of another table.
 func newView(family string, columns []*schemas.Column, need, added []int, row, shared bool) view {
 	v := view{family: family, row: row, n: len(columns)}
 	collections := 0
@@ -217,7 +217,7 @@ func newView(family string, columns []*schemas.Column, need, added []int, row, s
 	v.ask = []*pb.Column{ask}
 	switch {
 	case len(v.want) == len(columns) && !shared:
-		// all of the family
+		// the request asks for the whole family
 	case collections > 0:
 		v.filter = wantedRanges(v.want, row)
 	default:
@@ -240,8 +240,8 @@ func wideView(t *table) view {
 	return v
 }
 
-// cells asks for all cells of the table's rows. Where the family is shared it names them,
-// so that the region server does not send those of the nested table.
+// cells asks for all cells of the table's rows. In a shared family it names the columns, so
+// that the region server does not send the cells of the nested table.
 func (t *table) cells() []*pb.Column {
 	ask := &pb.Column{Family: []byte(t.family)}
 	if t.shared {

@@ -76,8 +76,7 @@ func (r *reading) setRange(b *bounds) {
 	}
 }
 
-// filters returns what HBase itself sorts out: rows by their values, and cells
-// that are not wanted.
+// filters returns the filter that drops rows by their values and cells that are not wanted.
 func (r *reading) filters() *pb.Filter {
 	st := r.st
 	if len(st.filters) == 0 {
@@ -169,7 +168,7 @@ type getter struct {
 	done *call // the answered call
 }
 
-// maxGets is how many keys one request asks for.
+// maxGets is how many keys one request asks for at most.
 const maxGets = 256
 
 // getMany yields the rows of a list of keys, in its order.
@@ -201,7 +200,7 @@ func (r *reading) getMany(parts []keyPart) error {
 	return nil
 }
 
-// prepareGet encodes the key of get number i.
+// prepareGet encodes the key of r.gets[i].
 func (r *reading) prepareGet(i int, parts []keyPart, vals []drivers.Value) error {
 	if err := r.rowKey(parts, vals); err != nil {
 		return err

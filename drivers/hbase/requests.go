@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Field numbers of HBase's protocol that gohbase's copy of it does not know.
+// Field numbers of HBase's protocol that gohbase's copy of it lacks.
 const (
 	fieldLimitOfRows     = 11 // ScanRequest.limit_of_rows
 	fieldIncludeStartRow = 21 // Scan.include_start_row
@@ -16,7 +16,7 @@ const (
 	fieldConditionFilter = 7  // Condition.filter
 )
 
-// getCall is a Get: the cells of one row.
+// getCall holds the messages of a Get, which reads cells of one row.
 type getCall struct {
 	request  pb.GetRequest
 	get      pb.Get
@@ -25,7 +25,7 @@ type getCall struct {
 	limit    uint32
 }
 
-// asGet makes the call a Get of a row. No limit is 0.
+// asGet makes the call a Get of a row, of at most limit cells of each family; 0 is no limit.
 func (c *call) asGet(row []byte, columns []*pb.Column, filter *pb.Filter, limit uint32) {
 	g := &c.get
 	g.get.Row, g.get.Column, g.get.Filter, g.get.StoreLimit = row, columns, filter, nil
@@ -46,23 +46,23 @@ type scanCall struct {
 	scanner, size uint64
 	rows          uint32
 	reversed      bool
-	unknown       []byte // limit_of_rows
-	unknownScan   []byte // include_start_row, include_stop_row
+	unknown       []byte // encoded field of the request that gohbase lacks: limit_of_rows
+	unknownScan   []byte // encoded fields of the scan that gohbase lacks
 }
 
 // maxResultSize bounds what one step of a scan returns, in bytes: HBase's own
 // client asks for as much. A row that is larger comes in several steps.
 const maxResultSize = 2 << 20
 
-// scanRange is what a scanner is opened for: the rows from start to stop, or all
-// on that side where one is empty.
+// scanRange says what a scanner reads: the rows from start to stop. An empty end means no
+// bound.
 type scanRange struct {
 	start, stop []byte
 	skipStart   bool // start is not in the range
-	reversed    bool // from the last row to the first: only then is stop in the range
+	reversed    bool // HBase reads from the last row to the first; only then is stop in the range
 	columns     []*pb.Column
 	filter      *pb.Filter
-	limit       uint32 // rows after which HBase closes the scanner; 0 is none
+	limit       uint32 // number of rows after which HBase closes the scanner; 0 is no limit
 }
 
 // asScan makes the call open a scanner and fetch from it.
@@ -100,7 +100,7 @@ func (c *call) asClose(scanner uint64) {
 	c.scan.rows = 0
 }
 
-// maxFetch is how many rows one step fetches at most where there is no limit.
+// maxFetch is how many rows one step fetches at most if there is no limit.
 const maxFetch = 1<<31 - 1
 
 func (s *scanCall) step(limit uint32) {
@@ -139,15 +139,15 @@ type mutateCall struct {
 	several  pb.MultiResponse
 }
 
-// nonceGroup tells this process's nonces from those of others.
+// nonceGroup distinguishes this process's nonces from those of other processes.
 var nonceGroup = rand.Uint64()
 
 // begin starts a mutation of a row.
 func (m *mutateCall) begin() { m.n = 0 }
 
-// add adds a mutation whose cells follow those of the ones before. Increments
-// get a nonce, by which the server knows one that is sent again after its
-// connection was lost, and answers as it did before.
+// add adds a mutation. Its cells follow those of the mutations before it. An increment gets a
+// nonce: by it the server recognises an increment that is sent again after its connection was
+// lost, and answers as it did before.
 func (m *mutateCall) add(kind pb.MutationProto_MutationType, row []byte, cells int, d *pb.MutationProto_Durability) {
 	i := m.n
 	m.n++

@@ -8,8 +8,8 @@ import (
 
 // sink takes the cells that a read returns, HBase row by HBase row.
 type sink interface {
-	// take takes a cell; end follows the last cell of a row. With more false, or
-	// an error, the read is over.
+	// take takes a cell. end is called after the last cell of a row. If either returns false
+	// or an error, the read ends.
 	take(c cell, stamp uint64) (more bool, err error)
 	end() (more bool, err error)
 	// restartRow says that the current row will come again, from its first cell.
@@ -24,19 +24,19 @@ type scanner struct {
 	r    scanRange
 	sink sink
 
-	row  []byte // key of the current row, or of the last one
-	open bool   // more cells of the row may come
-	id   uint64 // the region server's scanner
-	held bool   // the region server has a scanner for us
-	rows uint32 // how many rows the scanner has returned
-	lost int    // scanners lost in a row without a cell between
+	row  []byte // key of the current HBase row, or of the last one
+	open bool   // more cells of row may come
+	id   uint64 // the number of the region server's scanner
+	held bool   // the region server's scanner is open
+	rows uint32 // number of rows that this scanner of the region server has returned
+	lost int    // number of scanners lost since the last cell
 }
 
-// maxLost is how many scanners may be lost one after another.
+// maxLost is how many scanners may be lost without a cell between before the read fails.
 const maxLost = 10
 
-// closeTimeout bounds the closing of a scanner; HBase itself closes those that
-// nobody asks for a minute.
+// closeTimeout bounds the closing of a scanner. HBase itself closes a scanner that nobody has
+// read from for a minute.
 const closeTimeout = 2 * time.Second
 
 // run scans until the range or the sink is at its end.
@@ -57,7 +57,7 @@ func (s *scanner) run(ctx context.Context, table []byte) error {
 	}
 }
 
-// resume goes on behind the last row that was read whole, with a new scanner.
+// resume sets the range for a new scanner: it begins after the last row that was read whole.
 func (s *scanner) resume() {
 	if s.open {
 		s.sink.restartRow()
@@ -68,7 +68,7 @@ func (s *scanner) resume() {
 	}
 }
 
-// region scans one region. done is true if nothing is left to scan behind it.
+// region scans one region. done is true if the scan ends there.
 func (s *scanner) region(ctx context.Context, table []byte) (done bool, err error) {
 	s.rows = 0
 	for step := 0; ; step++ {
@@ -113,7 +113,7 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 		if s.r.limit == 0 || s.rows == 0 {
 			return true, nil
 		}
-		s.resume() // the scanner stopped at the limit, but the sink did not count all rows
+		s.resume() // the scanner stopped at its limit, but the sink still wants rows
 		return false, nil
 	}
 }
@@ -203,5 +203,5 @@ func (s *scanner) close(ctx context.Context, table []byte) {
 	defer cancel()
 	s.held = false
 	s.slot.request("Scan", table, s.key()).asClose(s.id)
-	_ = s.slot.send(ctx) // without it, HBase closes the scanner later
+	_ = s.slot.send(ctx) // if this fails, HBase closes the scanner after a minute
 }

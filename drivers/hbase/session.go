@@ -10,8 +10,8 @@ import (
 	"github.com/mailbench/mailbench/drivers/plan"
 )
 
-// session runs statements for one worker. It keeps its buffers from call to call. It
-// has one slot, and more slots for what a pattern runs in parallel.
+// session runs statements for one worker. It keeps its buffers from call to call. It has one
+// slot, and further ones for calls that a pattern runs in parallel.
 type session struct {
 	store *Store
 	slot  *slot
@@ -22,11 +22,11 @@ type session struct {
 	rest   []byte // qualifier, or the beginning of one
 	bounds bounds
 
-	keyVals []drivers.Value // primary key of the row at hand
+	keyVals []drivers.Value // primary key of the current row
 	vals    []drivers.Value // its columns
 	statics []drivers.Value // the static columns of its partition
-	row     []drivers.Value // what is yielded
-	arena   []byte          // bytes of keys that were not raw
+	row     []drivers.Value // the row that yield gets
+	arena   []byte          // bytes of decoded key columns that are not raw
 
 	reading reading
 	rows    rowSink
@@ -35,20 +35,20 @@ type session struct {
 	fixed   []drivers.Value // the key columns that a read binds
 
 	staticOf   []byte // row key of the partition whose static columns are in statics
-	staticKey  []byte // of that of the row at hand
+	staticKey  []byte // row key of the current row's partition
 	element    pb.Column
 	elementAsk []*pb.Column
-	prefixes   [][]byte // of qualifiers, in the order of a list
-	sorted     [][]byte // the same, in that of HBase
+	prefixes   [][]byte // prefixes of qualifiers, in the order of the list that in binds
+	sorted     [][]byte // the same prefixes, sorted
 
-	edits []edit // of the call under way
-	steps []step
+	edits []edit // the edits of the current call
+	steps []step // the steps of the current batch
 
-	hashes []uint64 // of the rows of steps
+	hashes []uint64 // hashes of the HBase rows that steps change
 	gets   []*getter
 
 	closed bool
-	// tolerant: what cannot be decoded is yielded as broken.
+	// tolerant is true if a value that cannot be decoded is yielded as a broken one.
 	tolerant bool
 }
 
@@ -89,7 +89,7 @@ func (s *session) Tolerate(on bool) {
 	s.tolerant, s.rows.decoder.tolerant, s.static.tolerant = on, on, on
 }
 
-// breakAll makes all values broken, whose key was stored so.
+// breakAll makes all values of a key broken: the stored key cannot be decoded.
 func breakAll(vals []drivers.Value, key []byte) {
 	for i := range vals {
 		vals[i] = drivers.Broken(key)
@@ -106,8 +106,8 @@ func (s *session) Close() error {
 	return nil
 }
 
-// enter checks what every call must, and returns the compiled statement. If it returns
-// no error, the caller must end the call with the store's leave.
+// enter does the checks that all calls share, and returns the compiled statement. If it
+// returns no error, the caller must end the call with the store's leave.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
 	st, ok := stmt.(*statement)
 	if !ok || st.store != s.store {
@@ -128,7 +128,8 @@ func (s *session) prepareRow(st *statement) {
 	s.arena = s.arena[:0]
 }
 
-// rowKey encodes the first columns of a row key.
+// rowKey encodes the first columns of a row key into s.key. It checks the length of a whole
+// key.
 func (s *session) rowKey(parts []keyPart, vals []drivers.Value) (err error) {
 	if s.key, err = appendKey(s.key[:0], parts, vals); err == nil && len(vals) == len(parts) {
 		err = checkRow(s.key)
@@ -163,7 +164,7 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	return st.Named(err)
 }
 
-// reading is one Read under way.
+// reading is the state of one Read.
 type reading struct {
 	*session
 	ctx     context.Context
@@ -174,7 +175,7 @@ type reading struct {
 	yielded error // what yield returned
 }
 
-// emit yields the row at hand and reports whether more are wanted.
+// emit yields the current row and reports whether the read wants more.
 func (r *reading) emit() (more bool, err error) {
 	if len(r.st.statics.ask) > 0 {
 		if err := r.readStatics(); err != nil {
@@ -194,8 +195,8 @@ func (r *reading) emit() (more bool, err error) {
 	return true, r.ctx.Err()
 }
 
-// readStatics reads the static columns of the partition of the row at hand,
-// unless they are the ones at hand already.
+// readStatics reads the static columns of the current row's partition, unless r.statics has
+// them already.
 func (r *reading) readStatics() (err error) {
 	n := len(r.st.table.static)
 	if r.keyVals[0].Broken() {

@@ -15,7 +15,7 @@ type slot struct {
 	batched bool // gohbase may put the call into one request with other calls
 	timeout callTimeout
 	call    *call
-	tally   *tally // of a traced session, else nil
+	tally   *tally // counts the calls of a traced session; else nil
 }
 
 func newSlot(rpc gohbase.RPCClient, timeout time.Duration) *slot {

@@ -14,8 +14,8 @@ import (
 
 var _ drivers.Splitter = (*Store)(nil)
 
-// Split implements drivers.Splitter. It divides the row keys that are there. A part
-// may reach over several regions, and a region may have several parts. A wide row
+// Split implements drivers.Splitter. It divides the range between the table's first and last
+// row key. A part may cover several regions, and a region may have several parts. A wide row
 // is in one part with all its cells.
 func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
 	if err := s.enter(); err != nil {
@@ -70,8 +70,8 @@ type edge struct {
 	row []byte
 }
 
-// find returns the first row from a key on, or the last one before it; nil if there
-// is none. A nil key is the table's first row, or behind its last.
+// find returns the first row key >= key, or with before the last one < key; nil if there is
+// none. A nil key stands for the start of the table, or with before for its end.
 func (e *edge) find(ctx context.Context, key []byte, before bool) ([]byte, error) {
 	e.row = nil
 	e.r = scanRange{

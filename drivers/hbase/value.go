@@ -10,22 +10,20 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Values are written as HBase's own class Bytes does: numbers in 4 or 8
-// big-endian bytes, true as -1 and false as 0 in one byte, identifiers in 16,
-// text and blobs as they are.
+// Values are written as HBase's own class Bytes does: numbers in 4 or 8 big-endian bytes, true
+// as -1 and false as 0 in one byte, UUIDs in 16 bytes, text and blobs as they are.
 //
-// HBase takes an empty value for an absent one in conditions, so none is ever
-// empty: an empty text or blob is the five bytes escape and 'e', and a null,
-// where a cell stands for its row and must be there, escape and 'n'. A blob that
-// happens to begin with escape is escape, 'v' and itself; a text cannot, since
-// 0xFF never occurs in UTF-8.
+// In conditions HBase takes an empty value for an absent one, so no stored value is empty. An
+// empty text or blob is the five bytes of escapeEmpty. A null is escapeNull, where a cell is a
+// row and must exist. A blob that happens to begin with escape gets escapeValue before it. A
+// text cannot begin with escape, since 0xFF never occurs in UTF-8.
 const (
 	escape      = "\xff\x00mb"
 	escapeEmpty = escape + "e"
 	escapeNull  = escape + "n"
 	escapeValue = escape + "v"
-	// escapeNever is a value that nothing has: what is compared with it is
-	// either absent or different.
+	// escapeNever is a value that no cell has. A cell compared with it is either absent or
+	// different.
 	escapeNever = escape + "x"
 )
 
@@ -57,7 +55,7 @@ func appendValue(dst []byte, v drivers.Value) []byte {
 	}
 }
 
-// valueLen is the length of what appendValue appends.
+// valueLen returns how many bytes appendValue appends.
 func valueLen(v drivers.Value) int {
 	switch v.Kind() {
 	case schemas.Null:

@@ -6,8 +6,8 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// maxStoreLimit is the most cells of a row that one Get asks for. The driver scans
-// the row for more, piece by piece.
+// maxStoreLimit is the most cells of a row that one Get asks for. To read more, the driver
+// scans the row.
 const maxStoreLimit = 1000
 
 // readCells reads rows that are cells of wide HBase rows.
@@ -57,9 +57,9 @@ func (r *reading) wideSlice(fixed []drivers.Value) error {
 	return r.oneRow(len(fixed) == len(st.table.key))
 }
 
-// oneRow reads the cells of one row within the bounds: with a Get if they are few,
-// with a scan of the row if not. HBase cannot read a row's cells backwards, so a
-// reverse read reads the whole range and keeps its end.
+// oneRow reads the cells of one row within the bounds: with a Get if they are few, else with a
+// scan of the row. If exact, lower is the qualifier of the one cell to read. HBase cannot read
+// a row's cells backwards, so a reverse read reads the whole range and keeps its end.
 func (r *reading) oneRow(exact bool) error {
 	st := r.st
 	ask, filter := st.view.ask, r.valueFilter()
@@ -130,7 +130,8 @@ func (r *reading) takeAll(c *call) error {
 	}
 }
 
-// severalRows scans rows for cells: the row keys begin with the fixed columns.
+// severalRows scans the HBase rows whose keys begin with the fixed columns, and yields their
+// cells.
 func (r *reading) severalRows(fixed []drivers.Value) error {
 	st, rows := r.st, len(r.st.table.row)
 	if err := r.bounds.set(st, "", st.table.row, fixed, r.args); err != nil {
@@ -142,7 +143,7 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 	}
 	r.cells.buffered = false
 	if n := rows - len(fixed); len(st.Pattern().After) > n && !r.args[st.Layout.After].IsNull() {
-		// The first cells of the first row were read already.
+		// An earlier page has read the first cells of the first row.
 		after := r.args[st.Layout.After : st.Layout.After+len(st.Pattern().After)]
 		var err error
 		r.cells.skipRow = append(r.cells.skipRow, r.bounds.lower...)
@@ -159,9 +160,9 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 	return r.scan.run(r.ctx, st.table.hbase)
 }
 
-// wideMany reads the cells of one row below each element of a list, in the
-// list's order, by one Get for many: with the cells' names if they are whole,
-// else with a filter for what they begin with.
+// wideMany reads the cells of one row for each element of a list, in the list's order. One Get
+// reads up to maxGets elements: by the cells' qualifiers if the elements complete them, else
+// with a filter for their prefixes.
 func (r *reading) wideMany(list []drivers.Value) error {
 	st, rows := r.st, len(r.st.table.row)
 	if err := r.rowKey(st.table.row, r.fixed[:rows]); err != nil {
