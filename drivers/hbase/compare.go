@@ -40,14 +40,14 @@ func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 	}
 	c := &drivers.Comparison{Where: "HBase tables " + prefix + "*"}
 	c.Drifts = drivers.Drifts(slices.DeleteFunc(schemas.Diff(l.stored(), there.schema), func(d schemas.Difference) bool {
-		// The columns of a family that is missing are told, and not also its settings.
+		// If the family of static columns is missing, its columns are reported already.
 		return d.Have == "" && strings.HasPrefix(d.Part, engineName+"."+staticFamilyHint)
 	}))
 	m := &mender{layout: l, found: there, namespace: s.namespaceFor(sch.Name)}
 	for i := range c.Drifts {
 		d := &c.Drifts[i]
 		if d.Kind == schemas.DifferentSetting && slices.Contains(layoutSettings, d.Part) {
-			d.Harm = drivers.CallsFail // rows are looked for where they are not
+			d.Harm = drivers.CallsFail // calls would look for rows under other keys
 		}
 		if strings.HasSuffix(d.Part, "."+schemas.ExpirySetting) {
 			d.Harm = drivers.RowsWrong
@@ -79,7 +79,8 @@ func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 	return c, nil
 }
 
-// namespaceFor returns the namespace of marks where this store looks.
+// namespaceFor returns the namespace that the marks of the schema's tables name: that of the
+// keyspace, if the user named one of mailbench's, else the store's.
 func (s *Store) namespaceFor(schema string) string {
 	if own, ok := strings.CutPrefix(s.keyspace, drivers.Prefix); ok { // mailbench_NAMESPACE_SCHEMA
 		if before, ok := strings.CutSuffix(own, "_"+schema); ok {
@@ -89,7 +90,7 @@ func (s *Store) namespaceFor(schema string) string {
 	return s.namespace
 }
 
-// setting is a difference in a setting of a root table.
+// setting returns a difference in a setting of a root table.
 func setting(r *root, name, want, have string) schemas.Difference {
 	if !strings.HasPrefix(name, engineName+".") {
 		name = engineName + "." + name
@@ -97,10 +98,10 @@ func setting(r *root, name, want, have string) schemas.Difference {
 	return schemas.Difference{Kind: schemas.DifferentSetting, Table: r.schema.Name, Part: name, Want: want, Have: have}
 }
 
-// ownAttributes are those that HBase itself gives each table.
+// ownAttributes are the table attributes that HBase itself sets.
 var ownAttributes = []string{"IS_META", "hbase.store.file-tracker.impl"}
 
-// attributeHarms are table attributes that do more than to cost.
+// attributeHarms are the table attributes whose harm is worse than CostsMore.
 var attributeHarms = map[string]drivers.Harm{"READONLY": drivers.CallsFail, "DURABILITY": drivers.RowsWrong}
 
 // attributeDefaults and familyDefaults are HBase's defaults of what mailbench does not
@@ -119,8 +120,8 @@ var (
 	}
 )
 
-// descriptorDrifts compares what of a descriptor the schema does not set: attributes of
-// the table and further settings of its families.
+// descriptorDrifts compares those parts of a descriptor that the schema does not set: the
+// attributes of the table and further settings of its families.
 func (m *mender) descriptorDrifts(r *root, d TableDescription) (all []drivers.Drift) {
 	if strings.HasPrefix(r.name, drivers.Prefix) && slices.Contains(m.unmarked, r.name) {
 		lost := setting(r, attrMark, markVersion, d.Attributes[attrMark])
@@ -169,8 +170,8 @@ func (m *mender) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dr
 	return all
 }
 
-// stateOf returns the state of a table as hbase:meta has it, unless it is enabled. A
-// TableState is one field, an enum: 0 enabled, 1 disabled, 2 disabling, 3 enabling.
+// stateOf returns the state of a table from hbase:meta, or "" if it is enabled. The cell is
+// a TableState message with one field, an enum: 0 enabled, 1 disabled, 2 disabling, 3 enabling.
 func (s *Store) stateOf(ctx context.Context, table string) (string, error) {
 	get, err := hrpc.NewGetStr(ctx, "hbase:meta", table, hrpc.Families(map[string][]string{"table": {"state"}}))
 	if err != nil {

@@ -133,7 +133,7 @@ func (s *Store) await(ctx context.Context, name string) error {
 	}
 }
 
-// createTable makes one table, whose regions but the first begin at splits.
+// createTable creates one table. Its second and later regions begin at splits.
 func (s *Store) createTable(ctx context.Context, l *layout, r *root, splits [][]byte) error {
 	var answer pb.CreateTableResponse
 	request := &pb.CreateTableRequest{TableSchema: l.descriptor(r, s.namespace).message(), SplitKeys: splits}
@@ -147,7 +147,7 @@ func (s *Store) createTable(ctx context.Context, l *layout, r *root, splits [][]
 	return nil
 }
 
-// message returns the descriptor as HBase's master takes it.
+// message returns the descriptor as a message to HBase's master.
 func (d TableDescription) message() *pb.TableSchema {
 	t := &pb.TableSchema{TableName: tableName(d.Name)}
 	for name, value := range d.Attributes {
@@ -168,7 +168,7 @@ func (d TableDescription) message() *pb.TableSchema {
 func splitKeys(kind schemas.Kind, regions int) [][]byte {
 	first, last := 0, 1<<16
 	switch kind {
-	case schemas.Text: // of letters and digits
+	case schemas.Text: // keys are assumed to begin with a letter or digit
 		first, last = '0'<<8, ('z'+1)<<8
 	case schemas.Blob, schemas.UUID:
 	default:
@@ -225,7 +225,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// tableName splits a table's name. One without a namespace is in the default one.
+// tableName splits a table's name at its colon. A name without one is in the default namespace.
 func tableName(name string) *pb.TableName {
 	namespace, qualifier, ok := strings.Cut(name, ":")
 	if !ok {

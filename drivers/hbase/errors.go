@@ -13,9 +13,9 @@ import (
 
 var errTimeout = errors.New("HBase has not answered within the timeout")
 
-// refusals are the exceptions that prove that HBase has not applied a mutation.
-// After any other exception it may have: after a failed sync of the log, for
-// instance, the write may still survive.
+// refusals are the exceptions that prove that HBase has not applied a mutation. After any
+// other exception HBase may have applied it: for instance, a write may survive although the
+// sync of the log failed.
 var refusals = []string{
 	"org.apache.hadoop.hbase.DoNotRetryIOException",
 	"org.apache.hadoop.hbase.NotServingRegionException",

@@ -67,8 +67,8 @@ func (st *statement) Explain() ([]string, error) {
 	return lines, nil
 }
 
-// explainKeys writes the row key or the range of row keys; of a wide row also the
-// qualifiers. Whole reports whether it is one row.
+// explainKeys writes the row key or the range of row keys, and for a wide row also the
+// qualifiers. whole is true if it is one HBase row.
 func (st *statement) explainKeys(fixed, args []drivers.Value) (keys string, whole bool, err error) {
 	parts := st.table.row
 	if st.Pattern().Static {
@@ -92,7 +92,7 @@ func (st *statement) explainKeys(fixed, args []drivers.Value) (keys string, whol
 	return keys, true, nil
 }
 
-// span writes a range of keys; an empty end is none.
+// span writes a range of keys. An empty end means no bound.
 func span(b *bounds) string {
 	switch {
 	case len(b.lower)+len(b.upper) == 0:

@@ -26,7 +26,7 @@ const (
 	sequenceBytes = 3
 	// headerBytes is the header of a block; its checksums take 4 bytes for 16 KiB.
 	headerBytes = 33
-	// stampBytes is what the driver puts before the value of an element and of a
+	// stampBytes is the length of the stamp before the value of an element and in a
 	// collection's own cell.
 	stampBytes = 8
 )
@@ -72,8 +72,8 @@ func (e forecastEngine) columns(s *forecast.Size, row float64, family string, ce
 			s.Bytes += cellBytes(row, family, name, valueBytes(c.Bytes))
 			continue
 		}
-		// The collection's own cell, and one for each element: the mark of elements
-		// and the element, or a list's number, are in the qualifier.
+		// A collection has a cell of its own and one for each element. An element's qualifier
+		// ends with the byte elements and the element, or in a list with its stamp.
 		s.Cells++
 		s.Bytes += cellBytes(row, family, name, stampBytes)
 		if c.Count == 0 {
@@ -87,7 +87,7 @@ func (e forecastEngine) columns(s *forecast.Size, row float64, family string, ce
 	}
 }
 
-// valueBytes sizes a value: none is empty.
+// valueBytes sizes a value of n bytes. The driver writes an empty value as escapeEmpty.
 func valueBytes(n float64) float64 {
 	if n == 0 {
 		return float64(len(escapeEmpty))
@@ -109,8 +109,8 @@ func keyBytes(parts []keyPart, sizes []float64) (n float64) {
 // bloomBytes is what an HBase row takes in the Bloom filter at an error rate of 0.01.
 const bloomBytes = 1.2
 
-// blocks adds what the blocks that hold a row take: header, checksums, and an entry of
-// the block index, which has a key.
+// blocks adds the row's share of its blocks' overhead: header, checksums, and an entry in the
+// block index with a key of 60 bytes.
 func (forecastEngine) blocks(s forecast.Size) forecast.Size {
 	const block = 64 << 10
 	key := 60.0
@@ -119,11 +119,12 @@ func (forecastEngine) blocks(s forecast.Size) forecast.Size {
 	return s
 }
 
-// Partition implements forecast.Engine. A wide row has one entry in the filter.
+// Partition implements forecast.Engine. It counts nothing: a wide row has only one entry in
+// the Bloom filter.
 func (forecastEngine) Partition(*forecast.Partition) float64 { return 0 }
 
-// fileBytes is what a file takes without cells: a trailer of 4 KiB, file info, and
-// the roots of indexes and filters.
+// fileBytes is the size of a file without cells: a trailer of 4 KiB, and about 1,000 bytes of
+// file info and roots of indexes and filters.
 const fileBytes = 4096 + 1000
 
 // Table implements forecast.Engine.
@@ -137,7 +138,7 @@ func (e forecastEngine) Table(t *schemas.Table, _ forecast.Size) float64 {
 	return fileBytes
 }
 
-// Unit implements forecast.Engine: an HBase row.
+// Unit implements forecast.Engine. The unit is an HBase row.
 func (e forecastEngine) Unit(t *schemas.Table) int { return len(e.tables[t].row) }
 
 // Limits implements forecast.Engine.

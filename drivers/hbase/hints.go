@@ -15,10 +15,9 @@ const engineName = "hbase"
 // familySettings are a family's settings as HBase's table descriptors hold them.
 type familySettings = map[string]string
 
-// defaults are what every family is made with; hints override them. They are
-// HBase's own, but for NEW_VERSION_BEHAVIOR: with it a delete hides what was
-// written before it, and not also what is written after it in the same
-// millisecond (docs/decisions/0005-hbase-timestamps.md).
+// defaults are the settings of every new family; hints override them. They are HBase's own
+// except NEW_VERSION_BEHAVIOR. Without that setting a delete also hides what is written after
+// it in the same millisecond (docs/decisions/0005-hbase-timestamps.md).
 var defaults = familySettings{
 	"NEW_VERSION_BEHAVIOR": "true",
 	"VERSIONS":             "1",
@@ -34,8 +33,8 @@ var defaults = familySettings{
 	"REPLICATION_SCOPE":    "0",
 }
 
-// familyHints are the hints that set a family, with the words they take; no
-// words is a number of at least 1.
+// familyHints are the hints that set a setting of a family, with the words that they take. A
+// hint without words takes a number of at least 1.
 var familyHints = map[string]struct {
 	setting string
 	words   []string
@@ -54,14 +53,14 @@ var familyHints = map[string]struct {
 
 // hints are the hints of one table.
 type hints struct {
-	name     string            // family: its name
-	family   familySettings    // its settings
-	unsigned []*schemas.Column // unsigned: its own key columns that are never negative
-	reversed bool              // order: reversed
+	name     string            // hint family: the name of the table's family
+	family   familySettings    // the settings of that family
+	unsigned []*schemas.Column // hint unsigned: the table's own key columns that are never negative
+	reversed bool              // hint order: reversed
 }
 
-// parseHints reads the hints of a table for this engine. Unknown ones are
-// errors: a hint that does nothing would be believed to do something.
+// parseHints reads the hints of a table for this engine. An unknown hint is an error, or a
+// misspelt one would silently do nothing.
 func parseHints(t *schemas.Table) (hints, error) {
 	h := hints{family: maps.Clone(defaults)}
 	for name, value := range t.Hints[engineName] {

@@ -15,13 +15,13 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Attributes of a table's descriptor that mailbench sets. HBase knows neither
-// types nor nesting, nor which of its bytes are a key: the last one tells.
+// Attributes of a table's descriptor that mailbench sets. HBase knows neither types nor
+// nesting, nor which of its bytes are a key: attrTables holds these.
 const (
-	attrMark      = "mailbench" // the mark: which version of these attributes
+	attrMark      = "mailbench" // the mark; its value is the version of these attributes
 	attrNamespace = "mailbench.namespace"
 	attrSchema    = "mailbench.schema"
-	attrTables    = "mailbench.tables" // as a schema file would have them
+	attrTables    = "mailbench.tables" // the tables in the schema language
 
 	markVersion = "1"
 )
@@ -30,7 +30,7 @@ const (
 type TableDescription struct {
 	Name       string
 	Attributes map[string]string
-	Families   map[string]familySettings // name → setting → value, all that HBase tells
+	Families   map[string]familySettings // name → setting → value, all that HBase returns
 }
 
 // foreign reports a table that mailbench did not make.
@@ -149,24 +149,23 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	return s.read(name, prefix, there)
 }
 
-// found are the HBase tables where the store was told to look.
+// found are the HBase tables whose names begin with the store's prefix for a schema.
 type found struct {
-	schema   *schemas.Schema             // in canonical form
-	tables   map[string]TableDescription // those in schema, by their names in HBase
-	others   []string                    // the names in HBase of those of which only the name is known
-	unmarked []string                    // those in schema that have no mark
+	schema   *schemas.Schema             // all of them, in canonical form
+	tables   map[string]TableDescription // those whose columns are known, by their names in HBase
+	others   []string                    // names in HBase of the tables of which only the name is known
+	unmarked []string                    // names in HBase of the schema's tables that lack mailbench's mark
 }
 
-// find returns the tables of a schema as they are where the store was told to look.
-// Tables without a mark are taken to be laid out as the schema says, of which HBase
-// itself knows only the families.
+// find returns the tables of a schema as they are in HBase. HBase itself knows only a table's
+// families, so find assumes that a table without a mark is laid out as the schema says.
 func (s *Store) find(ctx context.Context, l *layout) (*found, error) {
 	prefix := s.prefix(l.schema.Name)
 	there, err := s.describe(ctx, prefix)
 	if err != nil && !isClass(err, "NamespaceNotFoundException") { // without a namespace there are no tables
 		return nil, err
 	}
-	if prefix == "" { // the namespace default: mailbench's own tables there are of other schemas
+	if prefix == "" { // in the namespace default, mailbench's own tables belong to other schemas
 		maps.DeleteFunc(there, func(table string, _ TableDescription) bool {
 			return strings.HasPrefix(table, drivers.Prefix)
 		})
@@ -196,8 +195,8 @@ func (s *Store) find(ctx context.Context, l *layout) (*found, error) {
 	return f, nil
 }
 
-// marks reports whether the mark is that of the root table of that name. A clone of a
-// table has the mark of the original.
+// marks reports whether the mark belongs to the root table of that name. If somebody cloned
+// the table, its mark is that of the original.
 func (d TableDescription) marks(name string) bool {
 	sch, err := schemas.Parse(d.Name, []byte("schema: 1\nname: x"+tablesKey+d.Attributes[attrTables]))
 	return err == nil && sch.Tables[0].Root().Name == name

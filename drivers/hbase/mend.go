@@ -7,15 +7,15 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// mender knows what would mend a difference, in commands of the HBase shell.
+// mender knows the commands of the HBase shell that mend a difference.
 type mender struct {
 	*layout
 	*found
-	namespace string // of marks
+	namespace string // the namespace in marks
 }
 
-// mend returns the commands that would mend a difference. One that would remove data
-// is a comment.
+// mend returns the commands that would mend a difference. A command that would remove data is
+// written as a comment.
 func (m *mender) mend(f schemas.Difference) []string {
 	t := m.layout.schema.Table(f.Table)
 	if t == nil {
@@ -56,7 +56,8 @@ func (l *layout) rootOf(t *schemas.Table) *root {
 	return nil
 }
 
-// remove removes what only is there: a table, or a family, "table:family".
+// remove returns the commands that remove what HBase has and the schema does not: a table, or
+// a family if the name is "table:family".
 func (m *mender) remove(name string) []string {
 	table, family, isFamily := strings.Cut(name, ":")
 	for _, r := range m.roots {
@@ -76,7 +77,7 @@ func (m *mender) remove(name string) []string {
 	}
 }
 
-// set sets a setting of a family.
+// set returns the commands that set a setting of a family.
 func (m *mender) set(r *root, tb *table, name string) []string {
 	family := tb.family
 	if own, ok := strings.CutPrefix(name, staticFamilyHint); ok {
@@ -96,7 +97,7 @@ func (m *mender) set(r *root, tb *table, name string) []string {
 	return commands
 }
 
-// again says how a table is made anew.
+// again returns, as comments, the commands that drop a table and create it again.
 func (m *mender) again(r *root, why string) []string {
 	return []string{
 		"# " + why + ": write the rows again into a new table",

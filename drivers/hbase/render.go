@@ -11,8 +11,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// renderShell writes the commands of the HBase shell that create what Apply creates:
-// both begin with the same descriptors.
+// renderShell writes the commands of the HBase shell that create what Apply creates. Both use
+// the same descriptors.
 func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 	set, err := newSettings(o)
 	if err == nil {
@@ -41,7 +41,7 @@ func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 	return t.String(), nil
 }
 
-// comments say where the rows of a table lie, and what of it HBase does not keep.
+// comments writes where the rows of a table are stored, and which indexes HBase does not keep.
 func (l *layout) comments(t *render.Text, of *schemas.Table) {
 	tb := l.tables[of]
 	if tb == nil {
@@ -61,8 +61,8 @@ func (l *layout) comments(t *render.Text, of *schemas.Table) {
 	}
 }
 
-// partNames writes the columns of a row key or qualifier: "raw" are bytes as they are,
-// without a terminator.
+// partNames writes the columns of a row key or qualifier. "raw" marks bytes without a
+// terminator.
 func partNames(ps []keyPart, cs []*schemas.Column) string {
 	var words []string
 	for i, p := range ps {
@@ -81,7 +81,7 @@ func partNames(ps []keyPart, cs []*schemas.Column) string {
 	return strings.Join(words, " ‖ ")
 }
 
-// qualifierNames writes what the qualifiers of a table whose rows are cells are made of.
+// qualifierNames writes the parts of the qualifiers of a table whose rows are cells.
 func qualifierNames(t *table) string {
 	names := partNames(t.rest, t.key[len(t.row):])
 	if t.lead != "" {
@@ -105,8 +105,8 @@ func columnNames(t *table) string {
 	return b.String()
 }
 
-// create returns the command that creates a table. The shell takes every setting as
-// text, as its own describe writes them. Its split keys are Bytes.toBytesBinary's.
+// create returns the command that creates a table. The shell takes every setting as text, as
+// its own command describe writes them, and split keys as Bytes.toBytesBinary reads them.
 func create(d TableDescription, splits [][]byte) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "create %s", ruby(d.Name))
@@ -142,8 +142,8 @@ func familyHash(name string, settings familySettings) string {
 	return "{" + strings.Join(words, ", ") + "}"
 }
 
-// ruby writes a text as Ruby does in single quotes, where only quotes and backslashes
-// are escaped. Text of several lines stays so.
+// ruby writes a text as a Ruby string in single quotes: only quotes and backslashes are
+// escaped, and line breaks stay.
 func ruby(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }

@@ -24,7 +24,7 @@ var settingList = []drivers.Setting{
 	{Name: "zk_root", Default: "/hbase", Doc: "HBase's node in ZooKeeper"},
 }
 
-// settings are the effective ones.
+// settings are the parsed driver settings.
 type settings struct {
 	contact        []string // host:port of ZooKeeper's nodes
 	zkRoot         string
@@ -37,9 +37,9 @@ type settings struct {
 	wal            pb.MutationProto_Durability
 }
 
-// durabilities says what an acknowledged write asks of the log of HBase's
-// region servers: nothing, that it reached the operating systems of the log's
-// nodes (hflush), or their disks (hsync).
+// durabilities says where the region server's log must have a write before it is
+// acknowledged: nowhere, in the operating systems of the log's nodes (hflush), or on their
+// disks (hsync).
 var durabilities = map[drivers.Durability]pb.MutationProto_Durability{
 	drivers.Memory:  pb.MutationProto_SKIP_WAL,
 	drivers.Process: pb.MutationProto_SYNC_WAL,
@@ -115,7 +115,7 @@ func duration(name, value string) (time.Duration, error) {
 	return d, nil
 }
 
-// effective returns the settings as they are shown beside results.
+// effective returns the settings in force, as results show them.
 func (s *settings) effective() map[string]string {
 	batching := "off"
 	if s.batch > 1 {
@@ -128,7 +128,7 @@ func (s *settings) effective() map[string]string {
 	}
 }
 
-// checkNamespace reports a namespace that cannot be part of a name.
+// checkNamespace returns an error if the namespace cannot be part of a table's name.
 func checkNamespace(name string) error {
 	if len(name) > 16 || strings.ContainsFunc(name,
 		func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {

@@ -26,18 +26,18 @@ type Store struct {
 	*settings
 	namespace string
 	readOnly  bool
-	keyspace  string // where all tables are, if it was named in full; else ""
+	keyspace  string // Options.Keyspace: where the tables of every schema are; "" if not given
 	version   string
 	client    gohbase.Client
-	regions   gohbase.RPCClient // client, to which our own calls are given
+	regions   gohbase.RPCClient // client, as the interface that sends our own calls
 	master    gohbase.RPCClient
 
-	mu      sync.RWMutex // guards layouts
-	layouts map[string]*layout
+	mu      sync.RWMutex       // guards layouts
+	layouts map[string]*layout // by the name of the applied schema
 	tables  plan.Tables[table]
 
-	calls      plan.Calls // calls under way
-	masterConn atomic.Pointer[hrpc.RegionClient]
+	calls      plan.Calls                        // calls under way
+	masterConn atomic.Pointer[hrpc.RegionClient] // the last connection to the master
 }
 
 var (
@@ -74,7 +74,7 @@ func open(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 	return s, nil
 }
 
-// quiet discards gohbase's log. The errors of calls say what matters.
+// quiet discards gohbase's log. Failures are returned as errors.
 var quiet = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
 
 func openStore(ctx context.Context, o drivers.Options) (*Store, error) {
@@ -145,9 +145,9 @@ func (s *Store) enter() error {
 
 func (s *Store) leave() { s.calls.Leave() }
 
-// Close implements drivers.Store. It waits for the calls under way, which all end within
-// the timeout of a call. A call made from within a yield is refused. gohbase has no way to close its client of the
-// master, so the connection itself is closed.
+// Close implements drivers.Store. It waits for the calls under way, which all end within the
+// timeout of a call. A call made from within a yield is refused. gohbase cannot close its
+// client of the master, so Close closes that client's connection.
 func (s *Store) Close() error {
 	if !s.calls.Close() {
 		return nil

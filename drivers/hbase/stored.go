@@ -9,11 +9,11 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// tablesKey is the line of a schema file that its tables follow.
+// tablesKey is the line of a schema file that begins the list of its tables.
 const tablesKey = "\ntables:\n"
 
-// tablesText writes a root table and what is nested in it as a schema file
-// would have them, without what is not HBase's business.
+// tablesText writes a root table and the tables nested in it in the schema language, without
+// indexes and the hints for other engines.
 func (l *layout) tablesText(r *root) string {
 	own := schemas.Canonical(l.schema)
 	own.Tables = slices.DeleteFunc(own.Tables, func(t *schemas.Table) bool { return t.Root().Name != r.schema.Name })
@@ -45,9 +45,9 @@ func (l *layout) stored() *schemas.Schema {
 	return l.withFamilies(families)
 }
 
-// with returns, in canonical form, what of the layout's schema is there: HBase
-// tables with their families. A family that is not the schema's is a table
-// called "root:family", of which nothing but the key is known.
+// withFamilies returns, in canonical form, those tables of the layout's schema whose families
+// exist (HBase table → family → settings). A family that the schema does not have becomes a
+// table called "root:family", of which only the key is known.
 func (l *layout) withFamilies(families map[string]map[string]familySettings) *schemas.Schema {
 	own := schemas.Canonical(l.schema)
 	there := &schemas.Schema{Name: own.Name, File: own.File}
@@ -55,7 +55,7 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 	for _, t := range own.Tables {
 		tb := l.tables[l.schema.Table(t.Name)]
 		t.Indexes, t.Hints = nil, nil
-		if tb == nil { // a row header is there with what is nested in it
+		if tb == nil { // a row header stores nothing: it exists if a nested table does
 			continue
 		}
 		live := families[string(tb.hbase)]
@@ -65,7 +65,7 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 			continue
 		}
 		settings := l.settings(tb)
-		if tb.host == nil { // the settings of a shared family are those of its first table
+		if tb.host == nil { // the settings of a shared family belong to its host
 			addSettings(settings, "", live[tb.family])
 		}
 		if len(t.Static) > 0 {
@@ -94,10 +94,12 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 // staticFamilyHint begins the settings of the family of static columns.
 const staticFamilyHint = "static."
 
-// layoutSettings are the settings that settings returns: they say where rows lie.
+// layoutSettings are the settings that layout.settings returns: they decide under which keys
+// rows are stored.
 var layoutSettings = []string{"hbase.family", "hbase.order", "hbase.unsigned"}
 
-// settings are what a table's keys look like in HBase, as its hints say.
+// settings returns a table's layout settings: the values of its hints family, order and
+// unsigned.
 func (l *layout) settings(tb *table) map[string]string {
 	var unsigned []string
 	for _, c := range ownKey(tb.schema) {
@@ -112,7 +114,7 @@ func (l *layout) settings(tb *table) map[string]string {
 	return map[string]string{"family": tb.family, "order": order, "unsigned": strings.Join(unsigned, " ")}
 }
 
-// addSettings adds those of a family, by the names that hints have for them.
+// addSettings adds the settings of a family under the names of their hints.
 func addSettings(settings map[string]string, prefix string, family familySettings) {
 	names := map[string]string{"TTL": schemas.ExpirySetting}
 	for hint, f := range familyHints {

@@ -14,7 +14,7 @@ var (
 	_ drivers.TracedSession = (*tracedSession)(nil)
 )
 
-// tracedSession is a session that keeps account of its calls.
+// tracedSession is a session that counts what its calls did.
 type tracedSession struct {
 	*session
 }
@@ -30,12 +30,12 @@ func (s *Store) Traced() (drivers.TracedSession, error) {
 	return t, nil
 }
 
-// tally is what the calls of a traced session did. Region servers tell of scans which
-// rows and blocks they read. Of other calls there is only the answer.
+// tally counts what the calls of a traced session did. For a scan, region servers return how
+// many rows and bytes of blocks they read. For other calls, tally counts only the answer.
 type tally struct {
 	mu      sync.Mutex // calls may run in parallel
 	all     []drivers.Work
-	regions map[string]bool // of the current piece of work
+	regions map[string]bool // names of the regions in the current piece of work
 }
 
 // Begin implements drivers.TracedSession.
@@ -53,7 +53,8 @@ func (t *tracedSession) Work(context.Context) ([]drivers.Work, error) {
 	return all, nil
 }
 
-// Names of scan metrics (ServerSideScanMetrics.java). The blocks are told since HBase 2.6.
+// Names of scan metrics (ServerSideScanMetrics.java). HBase returns metricBlocks, in bytes,
+// since 2.6.
 const (
 	metricRows   = "ROWS_SCANNED"
 	metricBlocks = "BLOCK_BYTES_SCANNED"
@@ -82,7 +83,8 @@ func (t *tally) countBatch(calls []*call) {
 	}
 }
 
-// answered counts what is in an answer. It returns nil before the first Begin.
+// answered counts the rows, cells and bytes of an answer, and returns the current piece of
+// work. It returns nil before the first Begin.
 func (t *tally) answered(c *call) *drivers.Work {
 	if len(t.all) == 0 {
 		return nil
@@ -92,7 +94,7 @@ func (t *tally) answered(c *call) *drivers.Work {
 		t.regions[string(c.region.Name())] = true
 		w.Nodes = int64(len(t.regions))
 	}
-	// Errors of these cells are those of their reader.
+	// The read itself returns the error of a cell that cannot be decoded.
 	if c.method != "Scan" {
 		before := w.Cells
 		_ = c.eachCell(func(cl cell, _ uint64) error {
