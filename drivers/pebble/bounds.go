@@ -13,8 +13,8 @@ type bounds struct{ lower, upper, prefix, scratch []byte }
 
 func (b *bounds) empty() bool { return bytes.Compare(b.lower, b.upper) >= 0 }
 
-// set finds the range of a slice or delete; element is the one bound by
-// in, if the pattern has that.
+// set sets the range of a slice or delete. element is the element of the list that in binds,
+// or nil if the pattern has no in.
 func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value) error {
 	p, cols := st.Pattern(), st.path.cols
 	prefix, err := appendSpace(b.prefix[:0], st.path.space), error(nil)
@@ -49,23 +49,23 @@ func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value
 	return nil
 }
 
-// end narrows the range at its first end, or its last, to rows from v on: a
-// closed end keeps the rows with v itself.
+// end moves the first or the last end of the range to v, a value of col. A closed end keeps
+// the rows with v itself.
 func (b *bounds) end(prefix []byte, col keyColumn, v drivers.Value, first, open bool) error {
 	key, err := col.append(append(b.scratch[:0], prefix...), v)
 	b.scratch = key
 	if err != nil {
 		return err
 	}
-	if first == open { // the bound lies behind the rows with v
+	if first == open { // the end is after the rows with v
 		key = keys.Successor(key)
 	}
 	b.narrow(key, first)
 	return nil
 }
 
-// after narrows the range to rows strictly behind the ones that begin with the
-// values, in reading order.
+// after narrows the range to the rows that follow, in reading order, all rows whose keys begin
+// with the values.
 func (b *bounds) after(st *statement, prefix []byte, cols []keyColumn, vs []drivers.Value) error {
 	nulls := 0
 	for i := range vs {

@@ -19,10 +19,10 @@ import (
 //	list   row key, column, ascending number   → element
 //	map    row key, column, key                → value
 //
-// so that an append is a Set of new keys, and a row's elements lie together,
-// sets and maps in the order of their elements, lists in that of appending.
+// So an append is a Set of new keys. The elements of a row are neighbours: those of sets and
+// maps in their own order, those of lists in the order of appending.
 
-// maxColumns is how many columns a family can have: cells name theirs in a byte.
+// maxColumns is how many columns a family can have: a cell's key has the column in one byte.
 const maxColumns = math.MaxUint8 + 1
 
 var (
@@ -35,8 +35,8 @@ func (f *family) cellsOf(dst, row []byte, col int) []byte {
 	return append(inSpace(append(dst, row...), f.cells), byte(col))
 }
 
-// readCells sets vals[at], for each at of cols (ascending), to the row's
-// collections; one without elements is null.
+// readCells sets vals[at], for each at in cols, to the row's collection in that column. A
+// collection without elements is null. cols must ascend.
 func (s *session) readCells(f *family, row []byte, cols []int, vals []drivers.Value) (err error) {
 	for _, at := range cols {
 		vals[at] = drivers.Value{}
@@ -60,7 +60,7 @@ func (s *session) readCells(f *family, row []byte, cols []int, vals []drivers.Va
 			next++
 		}
 		if cols[next] != col {
-			continue // a collection that was not asked for lies between
+			continue // another collection, which is not in cols
 		}
 		if err := s.readElement(f.columns[col].Type, it, len(row)+1); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (s *session) readCells(f *family, row []byte, cols []int, vals []drivers.Va
 	return it.Error()
 }
 
-// collection returns a column's value over its elements.
+// collection returns a column's value, which shares elems.
 func collection(c *schemas.Column, elems []drivers.Value) drivers.Value {
 	switch {
 	case len(elems) == 0:
@@ -84,8 +84,8 @@ func collection(c *schemas.Column, elems []drivers.Value) drivers.Value {
 	}
 }
 
-// readElement appends the element that the iterator is at to s.elems, with
-// its bytes in the arena. Its own part of the key begins at tail.
+// readElement appends the element at the iterator to s.elems. Its bytes are copied to the
+// arena. The element's own part of the key begins at tail.
 func (s *session) readElement(t schemas.Type, it *pebble.Iterator, tail int) error {
 	if t.Kind != schemas.List {
 		kind := t.Elem.Kind
@@ -181,7 +181,7 @@ func (s *session) appendCells(f *family, row []byte, col int, v drivers.Value) e
 	return nil
 }
 
-// setCell writes the cell at s.cellKey; a set's has no value.
+// setCell writes the cell with the key s.cellKey. value is nil for an element of a set.
 func (s *session) setCell(t schemas.Type, value *drivers.Value) error {
 	if value == nil {
 		return s.batch.Set(s.cellKey, nil, nil)

@@ -81,8 +81,8 @@ func (s *session) begin() {
 	s.over = s.db
 }
 
-// makeRoom makes the batch hold so many bytes of values. Pebble doubles a batch that is
-// too small: it would take 32 MB for 17 MB, and keep them until they are flushed.
+// makeRoom gives the batch a buffer for size bytes of values, if they are many. Pebble doubles
+// a buffer that is too small: for 17 MB it would take 32 MB, and keep them until the flush.
 func (s *session) makeRoom(size int) error {
 	if size > keepBatch {
 		s.roomy = true
@@ -105,8 +105,8 @@ const keepBatch = 256 << 10
 // discard empties the batch.
 func (s *session) discard() { s.batch.Reset() }
 
-// hold notes the lock of the row that is written. A delete of many rows takes all
-// locks.
+// hold adds to s.held the number of the lock of the row that is written, for lock to take. A
+// delete of many rows takes all locks.
 func (s *session) hold(st *statement, args []drivers.Value) (err error) {
 	if st.Pattern().Kind == schemas.Delete && len(st.Pattern().By) < len(st.fam.path.cols) {
 		s.held = s.held[:0]
@@ -122,7 +122,8 @@ func (s *session) hold(st *statement, args []drivers.Value) (err error) {
 	return nil
 }
 
-// lock takes the noted locks, in an order that all sessions share.
+// lock takes the locks in s.held. All sessions take locks in the same order, so none can wait
+// for each other.
 func (s *session) lock() {
 	slices.Sort(s.held)
 	s.held = slices.Compact(s.held)

@@ -8,10 +8,10 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// maxPointDeletes is the number of keys of a range that are deleted one by one;
-// the rest goes by a range tombstone. A range tombstone is one small write, but
-// the first read after each sorts all those of the memtable anew. With thousands
-// of them, as deleting single messages leaves, every read pays milliseconds.
+// maxPointDeletes is how many keys of a range are deleted one by one; a range tombstone deletes
+// the rest. A range tombstone is one small write, but the first read after it sorts all range
+// tombstones of the memtable again. Deletes of single messages would leave thousands of them,
+// and every read would take milliseconds.
 const maxPointDeletes = 1024
 
 // delete puts a delete into the batch.
@@ -63,15 +63,15 @@ func (s *session) deleteRange(st *statement, args []drivers.Value) error {
 	if t.rows.collections == 0 {
 		return nil
 	}
-	// The cells of a range of rows lie in the same range of their own space,
-	// save for its ends: they must not have run over into the next space.
+	// The cells of a range of rows are the same range of keys in the cells' own space. If upper
+	// is in the space after that of rows, as Successor may make it, the cells' upper is too.
 	s.cells.lower = inSpace(append(s.cells.lower[:0], b.lower...), t.rows.cells)
 	s.cells.upper = inSpace(append(s.cells.upper[:0], b.upper...), t.rows.cells+uint16(b.upper[1]-b.lower[1]))
 	return s.clear(&s.cells, nil)
 }
 
-// clear deletes the keys of a range. With t they are rows, whose index entries
-// go with them.
+// clear deletes the keys of a range. If t is not nil, the keys are rows of t, and clear also
+// deletes their index entries.
 func (s *session) clear(b *bounds, t *table) error {
 	it, err := s.iterate(b, s.over, &s.cellOpts)
 	if it == nil || err != nil {

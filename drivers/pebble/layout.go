@@ -32,7 +32,7 @@ type family struct {
 	path
 	cells       uint16 // the key space of the elements of its collections
 	columns     []*schemas.Column
-	collections int // how many of columns are
+	collections int // number of columns that are collections
 }
 
 // table is a table's layout.
@@ -41,14 +41,15 @@ type table struct {
 	key     []*schemas.Column
 	rows    family
 	statics family
-	indexes []path // over key columns; the engine keeps no others
+	indexes []path // the indexes over key columns; the engine keeps no others
 	byIndex map[*schemas.Index]*path
 	// guarded is true if some writes to the table read first. Then every write to a
 	// row takes its lock.
 	guarded *atomic.Bool
 }
 
-// spacesOf is how many key spaces a table takes.
+// spacesOf returns how many key spaces a table takes: rows, statics, the cells of each, and
+// one for each index.
 func spacesOf(t *schemas.Table) int { return 4 + len(t.Indexes) }
 
 // newTable lays out a table over the spaces from first on. Columns and indexes have the
@@ -73,7 +74,7 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 		}
 		i := slices.IndexFunc(created.Indexes, func(c *schemas.Index) bool { return c.Name == x.Name })
 		if i < 0 {
-			continue // a store that is only read may lack it
+			continue // a store opened read-only may lack it
 		}
 		p := path{space: first + 4 + uint16(i)}
 		for _, c := range x.Columns {
@@ -90,8 +91,8 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 	return tb, nil
 }
 
-// inOrder returns the table's columns in the order in which others have their names,
-// and those others that it lacks.
+// inOrder returns the table's columns in the order of others. It returns a column of others
+// itself if the table has none of that name.
 func inOrder(t *schemas.Table, others []*schemas.Column) []*schemas.Column {
 	cs := make([]*schemas.Column, len(others))
 	for i, c := range others {

@@ -9,11 +9,11 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// mergerName is stored by Pebble, which opens a store with no other merger.
+// mergerName is the name that Pebble stores. It refuses to open the store with another merger.
 const mergerName = "mailbench.columns.v1"
 
-// Merger folds partial puts and adds into rows, so that none of them reads the
-// row it changes.
+// Merger returns the merger that folds partial puts and adds into rows. With it, none of them
+// reads the row that it changes.
 func Merger() *pebble.Merger {
 	return &pebble.Merger{
 		Name: mergerName,
@@ -25,14 +25,14 @@ func Merger() *pebble.Merger {
 	}
 }
 
-// folds keeps merges' buffers: a page of rows with one merge each would
-// otherwise allocate for every row.
+// folds keeps the buffers of merges. Without it, reading a page of merged rows would allocate
+// for every row.
 var folds = sync.Pool{New: func() any { return new(fold) }}
 
 // maxKept is the largest buffer in bytes that waits in folds for its next use.
 const maxKept = 1 << 20
 
-// fold is one merge under way: row is the operands so far, folded.
+// fold is one merge. row is the result of the operands so far.
 type fold struct{ row, spare []byte }
 
 var (
@@ -55,8 +55,8 @@ func (f *fold) merge(older, newer []byte) error {
 	return nil
 }
 
-// Finish implements pebble.ValueMerger. Once nothing older can come, what is
-// left is a row as a Set would have written it.
+// Finish implements pebble.ValueMerger. If includesBase, nothing older can follow, and Finish
+// returns a row as a Set would have written it. Otherwise it returns an operand.
 func (f *fold) Finish(includesBase bool) ([]byte, io.Closer, error) {
 	if len(f.row) == 0 {
 		return nil, f, errRow
@@ -72,8 +72,8 @@ func (f *fold) Finish(includesBase bool) ([]byte, io.Closer, error) {
 	return f.row, f, nil
 }
 
-// appendRow appends what an operand comes to with nothing older below it: a
-// row as a Set would have written it.
+// appendRow appends the row that an operand makes if there is nothing older, as a Set would
+// have written it.
 func appendRow(dst, operand []byte) ([]byte, error) {
 	dst = append(dst, operand[0])
 	for rest := operand[1:]; len(rest) > 0; {
@@ -96,7 +96,7 @@ func (f *fold) Close() error {
 	return nil
 }
 
-// foldOperands appends to dst what two operands, one after the other, come to.
+// foldOperands appends to dst one operand that does what older and then newer do.
 func foldOperands(dst, older, newer []byte) ([]byte, error) {
 	if len(older) == 0 || len(newer) == 0 {
 		return dst, errRow
@@ -127,7 +127,7 @@ func foldOperands(dst, older, newer []byte) ([]byte, error) {
 	return append(append(dst, older...), newer...), nil
 }
 
-// foldEntries appends what two entries of one column come to.
+// foldEntries appends one entry that does what a and then b do to their column.
 func foldEntries(dst []byte, a, b entry) ([]byte, error) {
 	if b.op() != opAdd {
 		return appendEntry(dst, b.tag, b.payload), nil

@@ -15,27 +15,27 @@ type statement struct {
 	plan.Plan
 	store *Store
 	table *table
-	fam   *family // what it reads or writes
-	path  *path   // the order it reads in: the family's own, or an index
+	fam   *family // the columns that it reads or writes
+	path  *path   // the keys that it reads in order: the family's own, or those of an index
 
 	out       []plan.Output // one for each of the pattern's columns
 	filters   []int         // positions of the filtered columns in fam
 	conds     []int         // positions of a put-if's columns in fam
-	needRow   bool          // some output or filter lies in the row's value
+	needRow   bool          // some output or filter is in the row's value
 	needCells []int         // collections to read, by ascending position in fam
 	statics   bool          // some output is a static column
 	staticSet []int         // static collections to read, by ascending position
-	mapColumn int           // whose element a get reads
+	mapColumn int           // position in fam of the map of which a get reads one element
 
 	write    []operand // the scalar columns of a write, in ascending position
 	replaces bool      // a put of all scalar columns of fam: a Set of the row
 	cells    []operand // the collections of a write
 	locks    bool      // it reads before it writes
 
-	from, to []byte // of a part of a scan: the keys that it begins with and ends before; nil is no bound
+	from, to []byte // bounds of a part of a scan: from <= key < to; nil is no bound
 
-	parts   []*statement // of a batch
-	indexed bool         // later parts read what earlier ones wrote
+	parts   []*statement // the parts of a batch
+	indexed bool         // parts of the batch must see what earlier parts wrote
 }
 
 // operand is a column that a write changes and the position of its argument.
@@ -166,8 +166,8 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 		}
 	}
 	st := &statement{store: s, Plan: plan.Of(p), parts: parts}
-	// A part that looks for what it has to delete must see what parts before
-	// it, in this batch, have written to its table.
+	// A part that searches for the keys it deletes must see what earlier parts of the batch
+	// have written to its table.
 	for _, a := range st.parts {
 		for _, b := range st.parts {
 			st.indexed = st.indexed || a.searches() && a.table == b.table && (a != b || a.puts())
@@ -176,7 +176,7 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 	return st, nil
 }
 
-// searches reports whether the write looks for keys that it deletes.
+// searches reports whether the write must find the keys that it deletes.
 func (st *statement) searches() bool {
 	switch st.Pattern().Kind {
 	case schemas.Put, schemas.PutIf:
@@ -189,7 +189,7 @@ func (st *statement) searches() bool {
 	return false
 }
 
-// puts reports whether the write makes keys that a later one could have to find.
+// puts reports whether the write makes keys that a later part of a batch may have to find.
 func (st *statement) puts() bool {
 	return st.Pattern().Kind == schemas.Put || st.Pattern().Kind == schemas.Append
 }

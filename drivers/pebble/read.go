@@ -16,7 +16,7 @@ import (
 // yieldFunc takes the rows of a read.
 type yieldFunc = func(row []drivers.Value) error
 
-// checkEvery is after how many rows a long read looks at its context.
+// checkEvery is the number of rows after which a long read checks its context.
 const checkEvery = 256
 
 // Read implements drivers.Session.
@@ -41,9 +41,8 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	return err
 }
 
-// lookup finds the value of one key. The iterator that is at it serves the
-// whole call. A single key is sought with the bloom filters (the prefix that
-// Pebble speaks of is the whole key).
+// lookup finds the value of one key. It uses the call's iterator. SeekPrefixGE checks the Bloom
+// filters (what Pebble calls the prefix is the whole key here).
 func (s *session) lookup(key []byte) (data []byte, found bool, err error) {
 	if err := s.openRows(); err != nil {
 		return nil, false, err
@@ -58,10 +57,9 @@ func (s *session) lookup(key []byte) (data []byte, found bool, err error) {
 	return data, err == nil, err
 }
 
-// lookupNear is lookup for one of many keys of a call, whose rows often lie
-// side by side: it looks beside the row before, and seeks if the key is not
-// there. Once that was in vain it only seeks. (25 Gets took 14 times as long as
-// 25 steps, 25 seeks 1.5 to 4 times.)
+// lookupNear is lookup for one of many keys of a call, whose rows are often neighbours. It looks
+// at the neighbour of the last row, and seeks if the key is not there. After one such miss it
+// only seeks. (25 Gets took 14 times as long as 25 steps, 25 seeks 1.5 to 4 times.)
 func (s *session) lookupNear(key []byte) (data []byte, found bool, err error) {
 	if err := s.openRows(); err != nil {
 		return nil, false, err
@@ -86,7 +84,7 @@ func (s *session) lookupNear(key []byte) (data []byte, found bool, err error) {
 	return data, err == nil, err
 }
 
-// stepTo moves the iterator to the row before or behind if that has the key.
+// stepTo moves the iterator one step towards the key, and reports whether it is there.
 func stepTo(it *pebble.Iterator, key []byte) bool {
 	switch c := bytes.Compare(key, it.Key()); {
 	case c > 0:
@@ -105,7 +103,7 @@ func (s *session) openRows() (err error) {
 	return err
 }
 
-// closeIters ends the reading of a call.
+// closeIters closes the iterators of a call.
 func (s *session) closeIters() (err error) {
 	if s.rowIter != nil {
 		if s.work != nil {
@@ -120,10 +118,9 @@ func (s *session) closeIters() (err error) {
 	return err
 }
 
-// get reads one row, or one for each element of a list. Lists are read one
-// after another, also where the pattern allows calls in parallel: a point read
-// in this process takes a few microseconds, less than handing it to another
-// goroutine and back, and the worker's core is all it has.
+// get reads one row, or one for each element of a list. It reads them one after another, even
+// if the pattern allows parallel calls: a point read in this process takes a few microseconds,
+// which is less than handing it to another goroutine and back.
 func (s *session) get(ctx context.Context, st *statement, args []drivers.Value, yield yieldFunc) error {
 	n := len(st.Pattern().By)
 	copy(s.keyVals, args[:n])
@@ -167,8 +164,8 @@ func (s *session) getOne(st *statement, args []drivers.Value, yield yieldFunc) e
 	return err
 }
 
-// endIter is closeAfter for an iterator of a call that went through a range, or through
-// one after another.
+// endIter is closeAfter for an iterator over one or several ranges. In a traced session it
+// counts what the iterator read.
 func (s *session) endIter(it *pebble.Iterator, err error) error {
 	if s.work != nil {
 		s.work.ended(it)
@@ -184,8 +181,8 @@ func closeAfter(c io.Closer, err error) error {
 	return err
 }
 
-// emit yields the row at hand (key in s.keyVals and s.key, value in data)
-// unless the filter drops it.
+// emit yields the row with the key in s.keyVals and s.key and the value in data, unless the
+// filter drops it.
 func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield yieldFunc) (yielded bool, err error) {
 	if st.needRow {
 		if err := st.fam.decodeRow(data, s.vals, s.tolerant); err != nil {
@@ -210,7 +207,7 @@ func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield y
 	return true, yield(s.row)
 }
 
-// slice yields the rows of one range, or of one for each element of a list.
+// slice yields the rows of one range, or of one range for each element of a list.
 func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value, yield yieldFunc) error {
 	left := st.Limit(args)
 	if st.Layout.In < 0 {
@@ -280,7 +277,7 @@ func (s *session) sliceOne(
 	return n, s.endIter(it, err)
 }
 
-// sliceRow yields the row that the iterator is at.
+// sliceRow yields the row at the iterator.
 func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value, yield yieldFunc) (bool, error) {
 	arena, err := st.path.decode(it.Key(), s.keyVals, s.arena[:0])
 	s.arena = arena
@@ -309,7 +306,7 @@ func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Va
 		return s.emit(st, nil, args, yield)
 	}
 	data, found, err := s.lookupNear(s.key)
-	if !found || err != nil { // not found: deleted since the index was read
+	if !found || err != nil { // not found: somebody has deleted the row since
 		return false, st.Named(err)
 	}
 	return s.emit(st, data, args, yield)

@@ -8,15 +8,15 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// A row's value, and likewise each operand that is merged into it, is
+// A row's value has this form, and so has each operand that is merged into it:
 //
-//	1 byte     1: a row without values is not an empty value
+//	1 byte     rowByte, so that the value is not empty if all columns are null
 //	entries    in ascending order of column:
 //	  uvarint  position of the column in its family << 2 | op
 //	  uvarint  length of the payload
 //	  payload  as appendScalar writes it
 //
-// A value that was Set holds nothing but opSet entries: a null is absent.
+// A value that was Set holds only opSet entries, and none for a null.
 const (
 	opSet    = 0
 	opAdd    = 1 // payload is the delta
@@ -30,7 +30,7 @@ const (
 
 var errRow = errors.New("corrupt row")
 
-// entry is one entry of an operand, in place.
+// entry is one entry of an operand. It shares the operand's bytes.
 type entry struct {
 	tag     uint64
 	payload []byte
@@ -60,7 +60,7 @@ func appendEntry(dst []byte, tag uint64, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// entryLen is the length of an entry with the value, or nothing, as its payload.
+// entryLen returns the length of an entry with the payload v. A nil v is an empty payload.
 func entryLen(tag uint64, v *drivers.Value) int {
 	n := 0
 	if v != nil {
@@ -69,7 +69,7 @@ func entryLen(tag uint64, v *drivers.Value) int {
 	return uvarintLen(tag) + uvarintLen(uint64(n)) + n
 }
 
-// appendEntryOf appends an entry with the value, or nothing, as its payload.
+// appendEntryOf appends an entry with the payload v. A nil v is an empty payload.
 func appendEntryOf(dst []byte, tag uint64, v *drivers.Value) []byte {
 	if v == nil {
 		return appendEntry(dst, tag, nil)
@@ -87,7 +87,7 @@ func uvarintLen(n uint64) int {
 	return l
 }
 
-// scalarLen is the length of what appendScalar appends.
+// scalarLen returns how many bytes appendScalar appends.
 func scalarLen(v *drivers.Value) int {
 	switch v.Kind() {
 	case schemas.Text, schemas.Blob:
@@ -133,9 +133,9 @@ func decodeScalar(kind schemas.Kind, src []byte) (drivers.Value, error) {
 	}
 }
 
-// decodeRow sets vals, one for each column of the family, from a row's value;
-// nil stands for an absent row. Values share data's bytes. If tolerant, a value that
-// cannot be decoded is broken, and so are all values of a row that cannot be read.
+// decodeRow sets vals, one for each column of the family, from a row's value. nil data is an
+// absent row. Values share data's bytes. If tolerant, a value that cannot be decoded becomes a
+// broken one, and so do all values of a row that cannot be read.
 func (f *family) decodeRow(data []byte, vals []drivers.Value, tolerant bool) error {
 	clear(vals)
 	if len(data) == 0 {

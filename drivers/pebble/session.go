@@ -10,44 +10,44 @@ import (
 	"github.com/mailbench/mailbench/drivers/plan"
 )
 
-// session runs statements for one worker. All buffers are kept from call to
-// call, so that a call allocates nothing of its own.
+// session runs statements for one worker. It keeps its buffers from call to call, so that a
+// call allocates nothing of its own.
 type session struct {
 	store *Store
 	db    *pebble.DB
 	batch *pebble.Batch // reused by every write
-	over  pebble.Reader // what writes look for keys in: db, or an indexed batch
-	bulk  bool
-	roomy bool // the batch has room for large values
-	// tolerant: what cannot be decoded is yielded as broken.
+	over  pebble.Reader // where writes find the keys that they delete: db or an indexed batch
+	bulk  bool          // writes are not synced
+	roomy bool          // makeRoom gave the batch a large buffer
+	// tolerant is true if a value that cannot be decoded is yielded as a broken one.
 	tolerant bool
-	work     *work // what calls did, of a traced session; else nil
+	work     *work // counts what the calls of a traced session did; else nil
 
 	bounds  bounds
-	cells   bounds // of the cells beside bounds
-	key     []byte // of the row at hand
+	cells   bounds // bounds of the elements of collections
+	key     []byte // key of the current row
 	cellKey []byte
 	index   []byte
-	static  []byte // key of the partition whose static columns are in statics
-	old     []byte // copy of a row's value that outlives its reading
-	prior   []byte // old, if the row that is being written was read and is there
-	operand []byte // what is merged into prior here, and the row it makes
-	whole   []byte
-	oldStat []byte
-	arena   []byte // bytes of the row at hand that lie nowhere else
-	limit   []byte
-	held    []uint8
+	static  []byte  // key of the partition whose static columns are in statics
+	old     []byte  // buffer for the value of the row that a write reads first
+	prior   []byte  // old if that row exists, else nil
+	operand []byte  // buffer of rewriteRow: what the write merges into prior, then the new row
+	whole   []byte  // buffer of rewriteRow: prior merged with operand
+	oldStat []byte  // value of the static columns in statics
+	arena   []byte  // copied or decoded bytes that the current row's values share
+	limit   []byte  // buffer of lookupNear
+	held    []uint8 // numbers of the row locks that the current write takes
 
-	keyVals []drivers.Value // primary key of the row at hand
+	keyVals []drivers.Value // primary key of the current row
 	vals    []drivers.Value // its columns
 	statics []drivers.Value // the static columns of its partition
 	elems   []drivers.Value // elements of its collections
-	row     []drivers.Value // what is yielded
+	row     []drivers.Value // the row that yield gets
 
 	iterOpts, rowOpts, cellOpts pebble.IterOptions
 
-	rowIter, cellIter *pebble.Iterator // of the call under way, or nil
-	near              bool             // the next key may lie beside rowIter's
+	rowIter, cellIter *pebble.Iterator // the iterators of the current call, or nil
+	near              bool             // lookupNear looks at rowIter's neighbours first
 }
 
 var (
@@ -82,8 +82,8 @@ func (s *session) Close() error {
 	return err
 }
 
-// enter checks what every call must, and returns the compiled statement. If it returns
-// no error, the caller must end the call with leave.
+// enter does the checks that all calls share, and returns the compiled statement. If it
+// returns no error, the caller must end the call with leave.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
 	st, ok := stmt.(*statement)
 	if !ok || st.store != s.store {
@@ -112,7 +112,7 @@ func (s *session) leave() {
 	s.store.calls.Leave()
 }
 
-// forget drops what refers to a large row.
+// forget drops the references to the bytes of a large row.
 func (s *session) forget() {
 	s.prior = nil
 	for _, vs := range [...][]drivers.Value{s.vals, s.statics, s.elems, s.row} {
@@ -129,7 +129,7 @@ func (s *session) prepareRow(st *statement) {
 	s.static = s.static[:0]
 }
 
-// keep reports whether the row at hand passes the pattern's filter.
+// keep reports whether the current row passes the pattern's filter.
 func (s *session) keep(st *statement, args []drivers.Value) bool {
 	for i, at := range st.filters {
 		if !s.vals[at].Equal(args[st.Layout.Filter+i]) {
@@ -139,7 +139,7 @@ func (s *session) keep(st *statement, args []drivers.Value) bool {
 	return true
 }
 
-// find reads the value of one key into buf; absent is nil.
+// find reads the value of one key into buf. It returns nil if the key is absent.
 func find(r pebble.Reader, key, buf []byte) ([]byte, error) {
 	data, closer, err := r.Get(key)
 	switch err {
@@ -161,8 +161,8 @@ func (s *session) find(key, buf []byte) ([]byte, error) {
 	return data, err
 }
 
-// readStatics reads the static columns of the partition of the row at hand,
-// unless they are the ones at hand already.
+// readStatics reads the static columns of the current row's partition, unless s.statics has
+// them already.
 func (s *session) readStatics(st *statement) error {
 	f := &st.table.statics
 	key, err := f.append(s.cellKey[:0], s.keyVals)

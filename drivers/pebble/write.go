@@ -40,8 +40,8 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	return res, st.Named(s.commit())
 }
 
-// writeHeld puts one write into the batch. What it reads before is safe from
-// other writers: the row's lock is held.
+// writeHeld puts one write into the batch. If it reads the row first, the caller has the row's
+// lock, so no other session changes the row in between.
 func (s *session) writeHeld(st *statement, args []drivers.Value) (drivers.Result, error) {
 	res := drivers.Result{Applied: true}
 	if st.locks {
@@ -78,7 +78,7 @@ func (s *session) readOld(st *statement, args []drivers.Value) (present bool, er
 	return data != nil, st.fam.decodeRow(data, s.vals, false)
 }
 
-// holds reports whether a put-if's condition is met by the row in s.vals.
+// holds reports whether the row in s.vals meets a put-if's condition.
 func (s *session) holds(st *statement, present bool, want []drivers.Value) bool {
 	if st.Pattern().Absent && present {
 		return false
@@ -91,7 +91,8 @@ func (s *session) holds(st *statement, present bool, want []drivers.Value) bool 
 	return true
 }
 
-// refused is the result of a put-if whose condition does not hold.
+// refused returns the result of a put-if whose condition does not hold: the present values of
+// the compared columns, if the row exists.
 func (s *session) refused(st *statement, present bool) drivers.Result {
 	if !present || len(st.conds) == 0 {
 		return drivers.Result{}
@@ -103,7 +104,7 @@ func (s *session) refused(st *statement, present bool) drivers.Result {
 	return drivers.Result{Row: s.row}
 }
 
-// advance adds what an add adds to the old columns in s.vals.
+// advance adds the arguments of an add to the old values in s.vals.
 func (s *session) advance(st *statement, args []drivers.Value) {
 	for _, op := range st.write {
 		s.vals[op.col] = drivers.Number(st.fam.columns[op.col].Type.Kind, s.vals[op.col].Int64()+args[op.arg].Int64())
@@ -172,8 +173,8 @@ func (s *session) replaceCells(st *statement) error {
 	return nil
 }
 
-// writeRow puts the scalar columns of a write into the batch: as the row, if
-// they are all it has, else as an operand to merge into it.
+// writeRow puts the scalar columns of a write into the batch: as a Set of the row if the write
+// has all of them, else as an operand that Pebble merges into the row.
 func (s *session) writeRow(st *statement, args []drivers.Value, op uint64) error {
 	size := 1
 	for _, w := range st.write {
@@ -214,15 +215,14 @@ func tooLarge(what string, size int) error {
 	return fmt.Errorf("a %s of %d bytes, at most %d fit: %w", what, size, maxRow, drivers.ErrTooLarge)
 }
 
-// rewriteBelow is the size in bytes of a row up to which a write that has read
-// it writes all of it, and not an operand. A row that is read and written again
-// and again, such as one that numbers things, would else be an ever longer
-// chain of operands, which each reading folds from end to end. Above it, what
-// is written would outweigh that: a flag in a row that holds a message.
+// rewriteBelow is the size in bytes up to which a write that has read its row writes the whole
+// row, and not an operand. Otherwise a row that is read and written again and again, such as a
+// UID counter, would become an ever longer chain of operands, which each read folds from end to
+// end. For a larger row, such as a message with flags, writing all of it would cost more.
 const rewriteBelow = 1 << 10
 
-// rewriteRow sets the row in s.prior to what the write makes of it. The row's
-// lock is held, so nothing has been merged into it since it was read.
+// rewriteRow applies the write to the row in s.prior and puts the whole row into the batch. The
+// session has the row's lock, so nobody has changed the row since it was read.
 func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64) error {
 	operand := append(s.operand[:0], rowByte)
 	for _, w := range st.write {
@@ -244,8 +244,8 @@ func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64) err
 	return s.batch.Set(s.key, s.operand, nil)
 }
 
-// entry returns what a write does to one column: the entry's tag, and its
-// value or nil.
+// entry returns the tag and the value of a write's entry for one column. The value is nil if
+// the entry deletes the column.
 func (st *statement) entry(w operand, args []drivers.Value, op uint64) (tag uint64, v *drivers.Value, err error) {
 	tag = uint64(w.col) << opBits
 	v = &args[w.arg]
