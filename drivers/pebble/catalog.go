@@ -15,16 +15,17 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// The catalog is space 0. "schema/NAME" holds a schema's first key space (two
-// bytes), the first after it (two bytes), and its tables in the schema language;
-// "opened" how often the store was opened (eight bytes).
+// The catalog is key space 0. "schema/NAME" holds a schema's first key space (two bytes), the
+// first key space after it (two bytes), and its tables in the schema language. "opened" holds
+// how often the store was opened (eight bytes).
 const (
 	schemaKey = "\x00\x00schema/"
 	openedKey = "\x00\x00opened"
 )
 
-// elementBits is how many low bits of an element's number count appends. The high bits
-// count how often the store was opened, so numbers ascend and need not be stored.
+// elementBits is the number of low bits of a list element's number; they count appends since
+// the store was opened. The high bits count how often it was opened. So numbers ascend without
+// a stored counter of appends.
 const elementBits = 40
 
 // nextElement returns the number of the next element of a list.
@@ -112,7 +113,8 @@ func (s *Store) apply(sch *schemas.Schema) error {
 	return nil
 }
 
-// guard returns the table's guarded, which its layouts for several schemas share.
+// guard returns the value of the table's field guarded. All layouts of the same stored table
+// share it.
 func (s *Store) guard(t *table) *atomic.Bool {
 	g := s.guarded[t.rows.space]
 	if g == nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Compare implements drivers.Comparer. The catalog says all that there is of a table.
+// Compare implements drivers.Comparer. It compares only the catalog, which says all about a
+// table.
 func (s *Store) Compare(_ context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

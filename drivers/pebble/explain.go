@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// compiler compiles the patterns of a schema that is the first in its folder.
+// compiler compiles the patterns of a schema as if it were the first in its data folder.
 func compiler(s *schemas.Schema, _ drivers.Options) (drivers.Compiler, error) {
 	store := &Store{guarded: make(map[uint16]*atomic.Bool)}
 	laid, space := make(map[*schemas.Table]*table), uint16(1)
@@ -33,7 +33,7 @@ func compiler(s *schemas.Schema, _ drivers.Options) (drivers.Compiler, error) {
 	}, nil
 }
 
-// Explain implements drivers.Explainer: the keys that example arguments lead to.
+// Explain implements drivers.Explainer. It returns the keys for example arguments.
 func (st *statement) Explain() ([]string, error) {
 	p := st.Pattern()
 	if p.Kind == schemas.Batch {

@@ -9,18 +9,18 @@ import (
 	"github.com/mailbench/mailbench/schemas/forecast"
 )
 
-// forecastEngine sizes rows as Pebble writes them in its newest format: blocks of
-// columns, in which 16 keys share their common beginning; values from minSeparate
-// bytes on in blob files.
+// forecastEngine sizes rows as Pebble writes them in its newest format. A block has columns of
+// keys and of values, and each 16 keys store their common prefix once. Values of minSeparate
+// bytes or more are in blob files.
 type forecastEngine struct{}
 
 func forecastOf(*schemas.Schema) (forecast.Engine, error) { return forecastEngine{}, nil }
 
-// bundle is how many keys share a beginning (the default key schema's bundle size).
+// bundle is how many keys store their common prefix once (bundle size of the default key schema).
 const bundle = 16
 
-// entryBytes is what a pair takes beside the rest of its key and its value: offsets of
-// both, and its share of trailer, bitmaps and block index.
+// entryBytes is the overhead of a key-value pair in bytes: the offsets of key and value, and
+// the pair's share of trailer, bitmaps and block index.
 const entryBytes = 5.5
 
 // Row implements forecast.Engine.
@@ -44,9 +44,9 @@ func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 			shared += n
 		}
 	}
-	// A bundle of keys in one partition stores once what they share. One that goes on
-	// into another partition of the user stores the beginning once; one that goes on
-	// further, the space alone.
+	// A bundle within one partition stores once what its keys share. A bundle that spans
+	// partitions of one user stores once the beginning of the partition key. Any other bundle
+	// shares only the number of the key space.
 	inside, near := within(r.Beside), within(r.Around)
 	if r.Static {
 		inside, near = 0, 0
@@ -79,15 +79,15 @@ func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 	return s
 }
 
-// begins is which share of a text partition key a user's partitions have in common: the
-// address, and not the label.
+// begins is the share of a text partition key that is equal in all partitions of a user: the
+// address without the label.
 const begins = 0.8
 
-// within returns which share of bundles lies inside a run of so many rows.
+// within returns the share of bundles that lie within a run of so many rows.
 func within(rows float64) float64 { return max(0, 1-(bundle-1)/max(1, rows)) }
 
-// alike is how many bytes of a clustering column keys in a row share: the high ones of
-// times and of numbers.
+// alike returns how many bytes of a clustering column are equal in neighbouring keys: the high
+// bytes of times and numbers.
 func alike(k schemas.Kind) float64 {
 	switch k {
 	case schemas.TimeUUID, schemas.Timestamp:
@@ -109,8 +109,8 @@ func pair(key, value float64) float64 {
 	return n
 }
 
-// blobHandle is what refers to a value in a blob file, and what the value takes there
-// beside its bytes.
+// blobHandle is the size in bytes of a reference to a value in a blob file, with the value's
+// overhead there.
 const blobHandle = 6
 
 func keyBytes(k schemas.Kind, n float64) float64 {

@@ -30,12 +30,12 @@ import (
 type guardFS struct {
 	vfs.FS
 	unsyncedLog bool
-	armed       atomic.Bool // while Pebble opens, errors go to it as they are
-	written     atomic.Int64
+	armed       atomic.Bool  // false while Pebble opens: then Pebble gets the errors itself
+	written     atomic.Int64 // bytes
 	failure     atomic.Pointer[error]
 }
 
-// fault returns what made the store stop, or nil.
+// fault returns the error that stopped the store, or nil.
 func (g *guardFS) fault() error {
 	if p := g.failure.Load(); p != nil {
 		return *p
@@ -49,7 +49,8 @@ func (g *guardFS) fail(err error) {
 	g.failure.CompareAndSwap(nil, &err)
 }
 
-// try runs a change to the disk, if none has failed before.
+// try runs a change to the disk, unless one has failed before. It returns an error only while
+// Pebble opens.
 func (g *guardFS) try(change func() error) error {
 	if g.fault() != nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// renderKeys writes where the rows of a schema lie. There are no statements: Pebble
-// is an ordered map of bytes, and the layout is the driver's.
+// renderKeys writes the keys under which the rows of a schema are stored. Pebble has no
+// statements that create tables: it is an ordered map of bytes, and the layout is the driver's.
 func renderKeys(s *schemas.Schema, _ drivers.Options) (string, error) {
 	own := stored(s)
 	t := render.New("#")
@@ -70,7 +70,7 @@ func (tb *table) render(t *render.Text, indexes []*schemas.Index) {
 	}
 }
 
-// names returns the names of the columns that are collections, or that are none.
+// names returns the names of the columns that are collections, or of the others.
 func (f family) names(collections bool) string {
 	var names []string
 	for _, c := range f.columns {

@@ -14,11 +14,11 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// lookEvery is how often Settle looks whether compactions have ended.
+// lookEvery is the time between two looks of Settle for running compactions.
 const lookEvery = 10 * time.Millisecond
 
-// Settle implements drivers.Settler: it makes all writes durable in sorted
-// files and waits until no compaction runs or waits to run.
+// Settle implements drivers.Settler. It flushes all writes to sorted files, and waits until no
+// flush or compaction runs.
 func (s *Store) Settle(ctx context.Context) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -36,8 +36,8 @@ func (s *Store) Settle(ctx context.Context) error {
 	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	// Between two compactions there is a moment in which none runs: it has to
-	// be quiet at two looks.
+	// Between two compactions there is a moment when none runs, so two looks in a row must
+	// find none.
 	for quiet := 0; quiet < 2; {
 		if err := s.fault(); err != nil {
 			return err
@@ -56,7 +56,8 @@ func (s *Store) Settle(ctx context.Context) error {
 	return nil
 }
 
-// quiet reports whether nothing is left to flush or compact.
+// quiet reports whether no flush and no compaction runs, and Pebble has collected the statistics
+// of all tables.
 func (s *Store) quiet() bool {
 	m := s.db.Metrics()
 	if m.Flush.NumInProgress > 0 || m.Compact.NumInProgress > 0 ||
@@ -102,7 +103,7 @@ func (s *Store) Observe() drivers.Observation {
 	if n, err := sizeOf(s.fs.FS, s.dir); err == nil {
 		o.DiskBytes = n
 	}
-	o.LogBytes = int64(m.WAL.Size) // without the files of the log that Pebble uses again
+	o.LogBytes = int64(m.WAL.Size) // without old files of the log that Pebble keeps for reuse
 	o.CompactionDebt = int64(m.Compact.EstimatedDebt)
 	o.WrittenBytes = s.fs.written.Load()
 	if now := readBytes(); now >= 0 && s.readBefore >= 0 {
@@ -132,7 +133,7 @@ func sizeOf(disk vfs.FS, dir string) (total int64, err error) {
 	return total, nil
 }
 
-// settings are those of Tuned that matter to results.
+// settings returns the settings that matter to results: those of Tuned and of the store.
 func (s *Store) settings() map[string]string {
 	t := Tuned(s.cacheBytes)
 	return map[string]string{

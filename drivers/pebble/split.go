@@ -15,7 +15,7 @@ import (
 
 var _ drivers.Splitter = (*Store)(nil)
 
-// Split implements drivers.Splitter. It divides the keys of the table that are there.
+// Split implements drivers.Splitter. It divides the range between the table's first and last key.
 func (s *Store) Split(_ context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
 	st, ok := scan.(*statement)
 	if !ok || st.store != s {

@@ -18,13 +18,14 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// maxBatchBytes is the largest atomic write. Pebble itself panics at 4 GiB;
-// this stays clear of it with the keys that follow a row in its batch.
+// maxBatchBytes is the largest atomic write in bytes. Pebble panics at 4 GiB. The difference
+// leaves room for the elements and index entries that follow a row in its batch.
 const maxBatchBytes = 2 << 30
 
-// maxRow is how many bytes a row has at most, its collections aside, and an element of one. It
-// is what HBase takes by default. Pebble takes more, but while it flushes, reads and compacts
-// them it has ten copies of a row, and it shares its memory with the load generator.
+// maxRow is the largest size in bytes of a row without its collections, and of one element of a
+// collection. It is HBase's default limit of a cell. Pebble takes larger rows, but it has ten
+// copies of a row in memory while it flushes, reads and compacts, and it shares that memory
+// with the load generator.
 const maxRow = 10 << 20
 
 // Store is an open embedded engine.
@@ -44,7 +45,7 @@ type Store struct {
 	fs     *guardFS
 	tables plan.Tables[table]
 
-	guarded map[uint16]*atomic.Bool // of a table, by the key space of its rows
+	guarded map[uint16]*atomic.Bool // the field guarded of each table, by the key space of its rows
 
 	seed     maphash.Seed
 	stripes  [stripes]stripe
@@ -152,7 +153,7 @@ func (s *Store) start(disk vfs.FS) error {
 	return s.fs.fault()
 }
 
-// stop closes Pebble. After a fault its own opinion does not matter.
+// stop closes Pebble. After a fault it returns the fault, whatever Pebble returns.
 func (s *Store) stop() error {
 	if s.db == nil {
 		return nil
@@ -194,7 +195,7 @@ func (s *Store) Capabilities() drivers.Capabilities {
 	}
 }
 
-// version is Pebble's, as the build knows it.
+// version returns Pebble's version from the build information.
 func version() string {
 	const module = "github.com/cockroachdb/pebble/v2"
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -13,14 +13,14 @@ var (
 	_ drivers.TracedSession = (*tracedSession)(nil)
 )
 
-// work is what the calls of a traced session did. Numbers come from the statistics of
-// its iterators. A Get of Pebble has none: it counts as one key looked for.
+// work counts what the calls of a traced session did. The numbers come from the statistics of
+// its iterators. A Get of Pebble has no statistics: it counts as one request.
 type work struct {
 	all    []drivers.Work
-	looked int // keys that rowIter has shown
+	looked int // number of keys at which rowIter stopped
 }
 
-// tracedSession is a session that keeps account of its calls.
+// tracedSession is a session that counts what its calls did.
 type tracedSession struct {
 	*session
 }
@@ -65,8 +65,8 @@ func (w *work) found(there bool) {
 	}
 }
 
-// ended takes the statistics of an iterator that went through ranges, and is about to
-// be closed. It showed a key after each step and each seek, but none at the end of a range.
+// ended counts an iterator over ranges that is about to be closed. The iterator stopped at a key
+// after each step and each seek, except at the end of a range.
 func (w *work) ended(it *pebble.Iterator) {
 	stats := it.Stats()
 	seen := stats.ForwardStepCount[pebble.InterfaceCall] + stats.ReverseStepCount[pebble.InterfaceCall]
@@ -76,7 +76,7 @@ func (w *work) ended(it *pebble.Iterator) {
 	w.add(&stats, seen)
 }
 
-// lookedUp takes the statistics of an iterator that looked for single keys.
+// lookedUp counts an iterator that looked for single keys.
 func (w *work) lookedUp(it *pebble.Iterator) {
 	stats := it.Stats()
 	w.add(&stats, w.looked)
@@ -88,6 +88,6 @@ func (w *work) add(stats *pebble.IteratorStats, seen int) {
 	c := w.current()
 	c.Requests += int64(stats.ForwardSeekCount[pebble.InterfaceCall] + stats.ReverseSeekCount[pebble.InterfaceCall])
 	c.Blocks += int64(stats.InternalStats.BlockBytes)
-	// A reverse read passes the key before the one that it shows.
+	// In a reverse read Pebble also passes the key before the one that it returns.
 	c.Hidden += max(0, int64(stats.InternalStats.PointCount)-int64(seen))
 }
