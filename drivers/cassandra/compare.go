@@ -39,7 +39,7 @@ func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 		c.Drifts = append(s.keyspaceDrifts(d, there), markDrifts(d, there)...)
 	}
 	have := there.schema(sch.Name)
-	want := d.stored // define made it for this call
+	want := d.stored // addDefaults may change it: define made it for this call
 	for _, t := range want.Tables {
 		if h := have.Table(t.Name); h != nil && !t.Header() {
 			s.addDefaults(t.Hints[engineName], h.Hints[engineName])
@@ -129,9 +129,9 @@ func markDrifts(d *definition, there *liveKeyspace) (all []drivers.Drift) {
 	return all
 }
 
-// addDefaults adds to the settings that a table should have the defaults of those that
-// only the table which is there has. So what somebody changed is found though the
-// schema does not set it.
+// addDefaults adds to want, the settings that a table should have, Cassandra's defaults for
+// those that only have, the existing table's, contains. So Compare also finds a changed
+// setting that the schema does not set.
 func (s *Store) addDefaults(want, have map[string]string) {
 	given := want["compaction.class"] != ""
 	for _, name := range slices.Sorted(maps.Keys(have)) { // compaction.class comes before what depends on it
@@ -139,7 +139,8 @@ func (s *Store) addDefaults(want, have map[string]string) {
 			continue
 		}
 		value, known := s.defaultOf(name, want)
-		// A node's own default strategy may have parameters, of which it does not tell.
+		// If a node has a default strategy of its own, the strategy may have parameters that
+		// the node does not show.
 		if !known && (name == indexesHint || !given && s.server[defaultCompaction] != "" &&
 			strings.HasPrefix(name, "compaction.")) {
 			continue
@@ -152,7 +153,7 @@ const defaultCompaction = "default_compaction.class_name"
 
 // defaultOf returns the value that Cassandra 4.0 to 5.0 gives an option that a CREATE
 // TABLE does not set (org.apache.cassandra.schema.TableParams, CompressionParams,
-// AbstractCompactionStrategy). Without a default it is "".
+// AbstractCompactionStrategy). known is false if the option has no known default.
 func (s *Store) defaultOf(name string, others map[string]string) (value string, known bool) {
 	switch name {
 	case "bloom_filter_fp_chance":

@@ -16,7 +16,7 @@ import (
 // RowIndexEntry of Cassandra 5.0.
 type forecastEngine struct{}
 
-// Forecast returns the sizes of a schema's rows in Cassandra.
+// forecastOf returns the forecast of the sizes of a schema's rows in Cassandra.
 func forecastOf(s *schemas.Schema) (forecast.Engine, error) {
 	if _, err := define(s, "", Replication{"dc", 1}); err != nil {
 		return nil, err
@@ -24,10 +24,10 @@ func forecastOf(s *schemas.Schema) (forecast.Engine, error) {
 	return forecastEngine{}, nil
 }
 
-// Row implements forecast.Engine: the row, and its entries in secondary indexes.
+// Row implements forecast.Engine. It sizes the row and its entries in secondary indexes.
 func (forecastEngine) Row(r *forecast.Row) forecast.Size {
-	stamp := vint(r.Span * 1e6) // a time in µs, as the difference to the file's earliest
-	seconds := vint(r.Span)     // a local deletion time, likewise
+	stamp := vint(r.Span * 1e6) // a timestamp: µs since the file's earliest
+	seconds := vint(r.Span)     // a local deletion time: seconds since the file's earliest
 	s := forecast.Size{Rows: 1}
 	body, counters, complex := 0.0, false, 0.0
 	for _, c := range r.Cells {
@@ -46,7 +46,7 @@ func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 		}
 	}
 	if !counters {
-		body += stamp // of the primary key
+		body += stamp // timestamp of the primary key
 	}
 	columns := len(r.Table.Columns)
 	if r.Static {
@@ -54,9 +54,9 @@ func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 		s.Bytes++ // extended flags
 	}
 	if len(r.Cells) < columns {
-		body += vint(math.Exp2(float64(columns))) // which columns there are
+		body += vint(math.Exp2(float64(columns))) // bitmap of the columns that are missing
 	}
-	body += vint(body) // size of the row before
+	body += vint(body) // size of the previous row
 	s.Bytes += 1 + clustering(r) + vint(body) + body
 	if !r.Static {
 		for _, x := range indexesOf(r.Table) {
@@ -76,7 +76,7 @@ func clustering(r *forecast.Row) float64 {
 	if r.Static || len(r.Table.Clustering) == 0 {
 		return 0
 	}
-	n := 1.0 // which values are empty or null
+	n := 1.0 // flags: which values are empty or null
 	for i, c := range r.Table.Clustering {
 		n += value(c.Type, r.Key[len(r.Table.Partition)+i])
 	}
@@ -98,7 +98,7 @@ func indexed(r *forecast.Row, c *schemas.Column, stamp float64) float64 {
 	return row + partitionHeader(key) + indexEntry(key) + filterBits(nil)/8
 }
 
-// value sizes a value: types of fixed length as they are, others behind their length.
+// value sizes a value. A type of variable length has its length before it.
 func value(t schemas.Type, bytes float64) float64 {
 	if n := forecast.Bytes(t.Kind); n > 0 {
 		return n
@@ -130,8 +130,8 @@ func element(c forecast.Cell) float64 {
 
 func variable(bytes float64) float64 { return vint(bytes) + bytes }
 
-// vint is how many bytes Cassandra takes for an unsigned number (class VIntCoding): 7
-// bits a byte, and 9 bytes beyond 8 × 7 bits.
+// vint returns how many bytes Cassandra takes for an unsigned number (class VIntCoding): one
+// for each 7 bits, and 9 for a number of more than 56 bits.
 func vint(n float64) float64 {
 	if n < 1 {
 		return 1
@@ -139,8 +139,8 @@ func vint(n float64) float64 {
 	return min(9, math.Floor(math.Log2(n)/7)+1)
 }
 
-// partitionKey sizes a partition key: of several columns each has its length and an
-// end (class CompositeType).
+// partitionKey sizes a partition key. In a key of several columns, each has its length before
+// it and a byte after it (class CompositeType).
 func partitionKey(t *schemas.Table, key []float64) (n float64) {
 	for i := range t.Partition {
 		n += key[i]
@@ -155,8 +155,8 @@ func partitionKey(t *schemas.Table, key []float64) (n float64) {
 // length, a deletion time of 12 bytes, and the end.
 func partitionHeader(key float64) float64 { return 2 + key + 12 + 1 }
 
-// indexEntry sizes a partition's entries in Index.db and Summary.db: every 128th has
-// one there.
+// indexEntry sizes a partition's entry in Index.db and its share of Summary.db, which has an
+// entry for every 128th partition.
 func indexEntry(key float64) float64 { return 2 + key + 4 + 1 + (key+8+4)/128 }
 
 // columnIndex is the distance of entries in the index of a large partition: the
@@ -199,7 +199,7 @@ func (forecastEngine) Table(t *schemas.Table, total forecast.Size) float64 {
 	return fileBytes*float64(1+len(indexesOf(t))) + total.Bytes*4/(64<<10)
 }
 
-// Unit implements forecast.Engine: a partition.
+// Unit implements forecast.Engine. The unit is a partition.
 func (forecastEngine) Unit(t *schemas.Table) int { return len(t.Partition) }
 
 // Limits implements forecast.Engine.
@@ -249,6 +249,6 @@ func (forecastEngine) Compression() *forecast.Compression {
 		if err != nil || n == 0 {
 			return len(b) // it does not get smaller
 		}
-		return min(n+4, len(b)) // behind the length
+		return min(n+4, len(b)) // 4 bytes are the length
 	}}
 }

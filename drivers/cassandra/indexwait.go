@@ -40,8 +40,8 @@ func (s *Store) awaitIndexes(ctx context.Context, d *definition) error {
 	return nil
 }
 
-// awaitIndexReads waits until each index can be read: for a cluster that does not tell
-// this user which indexes are built.
+// awaitIndexReads waits until each index can be read. It is for clusters that do not show this
+// user which indexes are built.
 func (s *Store) awaitIndexReads(ctx context.Context, d *definition) error {
 	for _, td := range d.tables {
 		for _, x := range td.indexes {
@@ -68,7 +68,7 @@ func (s *Store) awaitIndexReads(ctx context.Context, d *definition) error {
 	return nil
 }
 
-// anyValue is some value of whichever type is asked for.
+// anyValue is a bind value that fits a column of any type.
 type anyValue struct{}
 
 // MarshalCQL implements gocql.Marshaler.
@@ -82,7 +82,7 @@ func (anyValue) MarshalCQL(t gocql.TypeInfo) ([]byte, error) {
 		return make([]byte, 8), nil
 	case gocql.TypeUUID, gocql.TypeTimeUUID:
 		id := make([]byte, 16)
-		id[6] = 1 << 4 // a version 1, which is both
+		id[6] = 1 << 4 // version 1, which is valid for both types
 		return id, nil
 	}
 	return []byte("x"), nil

@@ -7,7 +7,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// mender knows what would mend a difference.
+// mender knows the statements that mend a difference.
 type mender struct {
 	*definition
 	*Store
@@ -16,11 +16,11 @@ type mender struct {
 
 func (d *definition) qualified(table string) string { return quote(d.keyspace) + "." + quote(table) }
 
-// mend returns the statements that would mend a difference. One that would remove data
-// is a comment.
+// mend returns the statements that would mend a difference. A statement that would remove data
+// is written as a comment.
 func (m *mender) mend(f schemas.Difference) []string {
 	td := m.definitionOf(f.Table)
-	if td == nil { // only there
+	if td == nil { // the schema has no such table
 		return []string{"-- removes its rows: DROP TABLE " + m.qualified(m.cqlNameOf(f.Table)) + ";"}
 	}
 	table := m.qualified(td.name)
@@ -61,7 +61,7 @@ func (m *mender) definitionOf(name string) *tableDefinition {
 	return nil
 }
 
-// cqlNameOf returns the name of a table that is only there.
+// cqlNameOf returns the CQL name of a table that the schema does not have.
 func (m *mender) cqlNameOf(name string) string {
 	for cql, t := range m.there.tables {
 		if t.mark.Table == name {
@@ -71,7 +71,7 @@ func (m *mender) cqlNameOf(name string) string {
 	return name
 }
 
-// createMissing creates a table, and the keyspace if there is none.
+// createMissing returns the statements that create a table, and the keyspace if there is none.
 func (m *mender) createMissing(td tableDefinition) (stmts []string) {
 	if m.there.replication == nil {
 		stmts = append(stmts, m.createKeyspace()+";")
@@ -82,7 +82,7 @@ func (m *mender) createMissing(td tableDefinition) (stmts []string) {
 	return stmts
 }
 
-// again says how a table is made anew.
+// again returns, as comments, the steps that create a table again and keep its rows.
 func (m *mender) again(td tableDefinition, why string) []string {
 	table := m.qualified(td.name)
 	stmts := []string{
@@ -96,7 +96,7 @@ func (m *mender) again(td tableDefinition, why string) []string {
 	return append(stmts, fmt.Sprintf("-- 4. COPY %s FROM 'rows.csv';", table))
 }
 
-// index creates an index, drops it, or both.
+// index returns the statements that create an index, drop it, or both.
 func (m *mender) index(td tableDefinition, f schemas.Difference) (stmts []string) {
 	if f.Kind != schemas.MissingIndex {
 		stmts = append(stmts, fmt.Sprintf("DROP INDEX IF EXISTS %s.%s;",
@@ -120,7 +120,7 @@ func (m *mender) index(td tableDefinition, f schemas.Difference) (stmts []string
 	return stmts
 }
 
-// setting sets an option, all fields of it if it is a map.
+// setting returns the statements that set an option. If it is a map, they set all its fields.
 func (m *mender) setting(td tableDefinition, name string, f schemas.Difference) []string {
 	table := m.qualified(td.name)
 	if name == indexesHint {
@@ -142,7 +142,7 @@ func (m *mender) setting(td tableDefinition, name string, f schemas.Difference) 
 		}
 	}
 	switch {
-	case fields["enabled"] == "false": // then CQL takes nothing else
+	case fields["enabled"] == "false": // CQL takes no other field beside it
 		fields = map[string]string{"enabled": "false"}
 	case fields["class"] == "" && option != "caching":
 		fields["class"], _ = m.defaultOf(option+".class", nil)

@@ -17,9 +17,9 @@ const plaintextVariable = "MAILBENCH_CASSANDRA_PLAINTEXT"
 
 // passwordGuard says where a password may go.
 type passwordGuard struct {
-	named     bool     // the user named the contacts; a workload file may name anybody
-	encrypted bool     // TLS, verified
-	plaintext []string // hosts that may get it all the same
+	named     bool     // the user named the contacts; a workload file may name anybody's hosts
+	encrypted bool     // connections use TLS and verify the server
+	plaintext []string // hosts that may get the password without TLS
 }
 
 // plaintextHosts reads the variable plaintextVariable.
@@ -49,7 +49,7 @@ func (g *passwordGuard) refusal(host string) error {
 		host, plaintextVariable)
 }
 
-// checkNodes is check for the nodes that the contacts have told of.
+// checkNodes does the same check for the nodes that the cluster has reported.
 func (g *passwordGuard) checkNodes(ctx context.Context, nodes []*gocql.HostInfo) error {
 	if g.encrypted {
 		return nil
@@ -74,10 +74,11 @@ func (g *passwordGuard) DialContext(ctx context.Context, network, addr string) (
 	return (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, network, addr)
 }
 
-// keepAlive is how often an idle connection is tried.
+// keepAlive is the time between two TCP keep-alive probes of an idle connection.
 const keepAlive = 15 * time.Second
 
-// addresses returns the addresses of the hosts plaintext. One that is not found has none.
+// addresses returns the addresses of the hosts in plaintext. It leaves out hosts that it cannot
+// resolve.
 func (g *passwordGuard) addresses(ctx context.Context) (all []net.IP) {
 	for _, host := range g.plaintext {
 		found, _ := net.DefaultResolver.LookupIPAddr(ctx, host)
@@ -96,7 +97,7 @@ func hostOf(address string) string {
 	return strings.Trim(address, "[]")
 }
 
-// loopback reports whether a host is this machine by its name.
+// loopback reports whether a host is localhost or a loopback address.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

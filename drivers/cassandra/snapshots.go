@@ -13,10 +13,10 @@ import (
 
 var _ drivers.Leaver = (*Store)(nil)
 
-// throwAway are the options of every table that Apply creates. Its rows are made up, so
-// nobody wants the snapshot that a node with auto_snapshot keeps of a dropped table, nor
-// backups of its files. Without them each run would leave its data on the cluster's
-// disks. Render leaves them out: they belong to the run and not to the model.
+// throwAway are the options of every table that Apply creates, if the cluster knows them. The
+// rows are synthetic, so nobody wants backups of the table's files, nor the snapshot that a node
+// with auto_snapshot keeps of a dropped table. Without these options each run would leave its
+// data on the cluster's disks. Render leaves them out: they belong to the run and not to the model.
 const throwAway = "\n  AND allow_auto_snapshot = false AND incremental_backups = false"
 
 // readTableOptions finds out whether the cluster knows the options throwAway, as
@@ -37,8 +37,8 @@ func (s *Store) readTableOptions(ctx context.Context) error {
 	return nil
 }
 
-// Left implements drivers.Leaver. A cluster of a version without the options keeps
-// snapshots unless its auto_snapshot is off, which it may not tell.
+// Left implements drivers.Leaver. A cluster without the options throwAway keeps snapshots unless
+// its auto_snapshot is off. If it does not show auto_snapshot, Left assumes that it is on.
 func (s *Store) Left() string {
 	if s.throwsAway || s.server["auto_snapshot"] == "false" {
 		return ""
@@ -47,8 +47,8 @@ func (s *Store) Left() string {
 		"against it; on each node, %q removes those of a keyspace", s.version, "nodetool clearsnapshot --all -- KEYSPACE")
 }
 
-// hidden reports whether an error says that the cluster lacks a table of its own that was
-// asked for, or does not show it to this user.
+// hidden reports whether an error says that the cluster lacks the system table of a query, or
+// does not show it to this user.
 func hidden(err error) bool {
 	var refused gocql.RequestError
 	return errors.As(err, &refused) && (refused.Code() == gocql.ErrCodeInvalid ||

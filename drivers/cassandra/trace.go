@@ -27,7 +27,7 @@ var (
 type tracedSession struct {
 	*session
 	mu     sync.Mutex // requests of one call may run in parallel
-	traces [][][]byte // the traces of each piece of work
+	traces [][][]byte // ids of the traces of each piece of work
 }
 
 // Traced implements drivers.Tracer.
@@ -44,7 +44,7 @@ func (s *Store) Traced() (drivers.TracedSession, error) {
 // Begin implements drivers.TracedSession.
 func (t *tracedSession) Begin() { t.traces = append(t.traces, nil) }
 
-// Trace implements gocql.Tracer: it notes the trace of a request.
+// Trace implements gocql.Tracer. It records the id of a request's trace.
 func (t *tracedSession) Trace(id []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,10 +53,10 @@ func (t *tracedSession) Trace(id []byte) {
 	}
 }
 
-// tracesAtOnce is how many traces are read at the same time.
+// tracesAtOnce is how many pieces of work have their traces read at the same time.
 const tracesAtOnce = 16
 
-// Work implements drivers.TracedSession: it reads the traces from the cluster.
+// Work implements drivers.TracedSession. It reads the traces from the cluster.
 func (t *tracedSession) Work(ctx context.Context) ([]drivers.Work, error) {
 	if err := t.store.enter(); err != nil {
 		return nil, err
@@ -100,11 +100,11 @@ func (s *Store) workOf(ctx context.Context, ids [][]byte) (drivers.Work, error) 
 	return t.Work, nil
 }
 
-// traceAtMost is how long a trace may take to arrive. Nodes write traces behind the
-// request, and drop them if they have too much to do.
+// traceAtMost is how long readTrace waits for a trace. Nodes write traces after the request,
+// and drop them if they are overloaded.
 const traceAtMost = 5 * time.Second
 
-// readTrace reads the trace of one request. Told is false if it did not arrive.
+// readTrace adds the trace of one request to t. told is false if the trace did not arrive.
 func (s *Store) readTrace(ctx context.Context, id []byte, t *traced) (told bool, err error) {
 	var request string
 	var micros *int
@@ -126,7 +126,7 @@ func (s *Store) readTrace(ctx context.Context, id []byte, t *traced) (told bool,
 	case err != nil:
 		return false, err
 	case strings.HasPrefix(request, "Preparing"):
-		return true, nil // a statement that a node had to prepare again
+		return true, nil // not a request of ours: a node had to prepare the statement again
 	}
 	t.Requests++
 	t.Time += time.Duration(*micros) * time.Microsecond
@@ -141,12 +141,13 @@ func (s *Store) readTrace(ctx context.Context, id []byte, t *traced) (told bool,
 	return true, it.Close()
 }
 
-// Nodes trace these messages of a read (ReadCommand.java) and of a write (CommitLog.java).
+// traceOfRead and traceOfWrite are messages in a node's trace of a read (ReadCommand.java) and
+// of a write (CommitLog.java).
 var traceOfRead = regexp.MustCompile(`^Read (\d+) live rows and (\d+) tombstone`)
 
 const traceOfWrite = "Appending to commitlog"
 
-// event counts what one line of a trace says of the node.
+// event counts what one message of a trace says about the node.
 func (t *traced) event(activity, node string) {
 	if strings.HasPrefix(activity, traceOfWrite) {
 		t.nodes[node] = true
@@ -159,6 +160,6 @@ func (t *traced) event(activity, node string) {
 }
 
 func number(digits string) int64 {
-	n, _ := strconv.ParseInt(digits, 10, 64) // too large a number is the largest
+	n, _ := strconv.ParseInt(digits, 10, 64) // a number that is too large becomes the largest int64
 	return n
 }
