@@ -25,7 +25,7 @@ type table struct {
 	indexed   map[string]bool // the columns that have an index of their own
 	// conditional is true if some pattern writes to the table by compare-and-set.
 	conditional bool
-	options     map[string]string // the table's present values of the options that hints can set
+	options     map[string]string // present values in Cassandra of the options that hints can set
 }
 
 // Apply implements drivers.Store. Two clients may apply one schema at the same
@@ -73,8 +73,8 @@ func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 	return nil
 }
 
-// attach is Apply of a store that is open for reading only. Reads go through those
-// of the schema's indexes that are there.
+// attach is Apply of a store that is open for reading only. Reads use only those of the
+// schema's indexes that exist.
 func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
 	d, there, err := s.find(ctx, sch)
 	if err == nil && there == nil {
@@ -96,9 +96,8 @@ func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
 	return nil
 }
 
-// find reads the keyspace of a schema, which need not be mailbench's, and returns nil
-// if there is none. A table without a mark gets the one that Apply would have left
-// with it.
+// find reads the keyspace of a schema, which need not be mailbench's. The keyspace is nil if it
+// does not exist. A table without a mark gets the one that Apply would have written.
 func (s *Store) find(ctx context.Context, sch *schemas.Schema) (*definition, *liveKeyspace, error) {
 	namespace := s.namespace
 	if own, ok := strings.CutPrefix(s.keyspace, drivers.Prefix); ok { // mailbench_NAMESPACE_SCHEMA

@@ -14,8 +14,8 @@ const (
 	bindLimit      bind = -1 - iota // the number of rows that are still wanted
 	bindTime                        // the write's timestamp
 	bindElement                     // one element of the list that in binds
-	bindAfterToken                  // the token before the first of a part of a scan
-	bindToToken                     // the last token of it
+	bindAfterToken                  // the token before the first token of a part of a scan
+	bindToToken                     // the last token of a part of a scan
 )
 
 // query is one CQL statement.

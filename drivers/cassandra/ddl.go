@@ -30,7 +30,7 @@ type tableDefinition struct {
 	comment string // the mark
 	options []option
 	indexes []indexDefinition
-	kind    string // of its indexes
+	kind    string // kind of its indexes: legacy or sai
 }
 
 // indexDefinition is an index that Cassandra keeps.

@@ -18,7 +18,7 @@ type Store struct {
 	settings    *settings
 	namespace   string
 	readOnly    bool
-	keyspace    string // of every schema, if it was named in full; else ""
+	keyspace    string // Options.Keyspace: the keyspace of every schema; "" if not given
 	datacenter  string
 	replication Replication
 	version     string
@@ -165,10 +165,10 @@ func (s *Store) localNodes() (n int) {
 // three or more replicas it survives the loss of a minority of them. Otherwise the
 // commit log of one node decides: with commitlog_sync batch or group the node syncs
 // before it acknowledges. With periodic a write may not even survive a crash of the
-// process: the node marks every 100 ms how far its log can be replayed, and what is
-// behind the last mark is ignored (CASSANDRA-13987; "only replica killed" in
-// docs/reliability.md). A cluster that does not tell its commitlog_sync gives nobody
-// knows what: ScyllaDB and managed clusters lack system_views.settings, and ordinary
+// process: the node marks every 100 ms how far its log can be replayed, and ignores
+// what follows the last mark (CASSANDRA-13987; "only replica killed" in
+// docs/reliability.md). If the cluster does not show its commitlog_sync, the durability
+// is unknown: ScyllaDB and managed clusters lack system_views.settings, and ordinary
 // roles may not read it.
 func (s *Store) durabilityClass() drivers.Durability {
 	switch s.settings.consistency {

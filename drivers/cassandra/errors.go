@@ -20,23 +20,23 @@ const (
 	unknown                   // perhaps applied, now or later
 )
 
-// writeKind is what a write does before Cassandra may still refuse it.
+// writeKind is a kind of write, by what Cassandra may have done with it when it refuses it.
 type writeKind uint8
 
 const (
 	// plainWrite is refused before any replica is asked.
 	plainWrite writeKind = iota
-	// preparedWrite is a logged batch or an addition to a counter. The batch log has
-	// the batch, or one replica has counted, before the coordinator finds itself
-	// overloaded (StorageProxy.mutateAtomically, counterWriteTask).
+	// preparedWrite is a logged batch or an addition to a counter. When the coordinator
+	// refuses it as overloaded, the batch log may have the batch, or one replica may have
+	// counted (StorageProxy.mutateAtomically, counterWriteTask).
 	preparedWrite
 	// paxosWrite is a conditional write. Replicas may have accepted it in one round of
 	// Paxos when the next round is refused (StorageProxy.doPaxos, Paxos.cas).
 	paxosWrite
 )
 
-// refusalLeavesOpen reports whether the write may have been applied though the cluster
-// answered that it refuses it.
+// refusalLeavesOpen reports whether the write may have been applied although the cluster
+// answered with a refusal of this code.
 func (k writeKind) refusalLeavesOpen(code int) bool {
 	switch code {
 	case gocql.ErrCodeOverloaded:

@@ -8,7 +8,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// compiler compiles the patterns of a schema for a cluster that has its tables.
+// compiler compiles the patterns of a schema as if a cluster had its tables.
 func compiler(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
 	d, err := define(s, o.Namespace, Replication{anyDatacenter, 1})
 	if err != nil {
@@ -25,8 +25,8 @@ func compiler(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
 	}, nil
 }
 
-// Explain implements drivers.Explainer: the CQL of each request with what a call must
-// give for it.
+// Explain implements drivers.Explainer. It returns the CQL of each request, and which bounds a
+// call must give for it.
 func (st *statement) Explain() ([]string, error) {
 	if st.Pattern().Kind == schemas.Batch {
 		return st.explainBatch(), nil
@@ -43,7 +43,7 @@ func (st *statement) Explain() ([]string, error) {
 	return lines, nil
 }
 
-// note says when a query is sent, and to whom.
+// note says for which calls a query is sent, and to which nodes.
 func (st *statement) note(q *query, with bounds) string {
 	var words []string
 	for _, b := range []struct {
@@ -72,7 +72,7 @@ func (st *statement) note(q *query, with bounds) string {
 	return "  -- " + strings.Join(words, "; ")
 }
 
-// explainBatch follows atomicBatch, which chooses the type of the batch.
+// explainBatch writes a batch as oneBatch sends it, or its parts if they are separate requests.
 func (st *statement) explainBatch() []string {
 	p := st.Pattern()
 	var head string

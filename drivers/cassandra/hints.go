@@ -24,9 +24,9 @@ const engineName = "cassandra"
 //	gc_grace_seconds: 3600
 //	bloom_filter_fp_chance: 0.01
 //
-// Two hints are no options: the kind of the table's indexes, legacy or sai
-// (storage-attached indexes, Cassandra 5), and that batches with atomic none whose first
-// part writes to the table are one request, a batch without a batch log.
+// Two hints are no options. The hint indexes is the kind of the table's indexes: legacy or sai
+// (storage-attached indexes, Cassandra 5). The hint batches, if unlogged, makes a batch with
+// atomic none whose first part writes to the table one request, without a batch log.
 //
 //	indexes: sai
 //	batches: unlogged

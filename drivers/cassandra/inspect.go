@@ -138,7 +138,8 @@ func within(t, other *schemas.Table) bool {
 	return t != nil
 }
 
-// table returns the table by its name in the schema. It is not yet nested in others.
+// table returns the table as a schema's table, under its name in the schema. It has no parent
+// yet.
 func (t *liveTable) table() *schemas.Table {
 	settings := map[string]string{schemas.ExpirySetting: strconv.Itoa(t.expiry)}
 	settings[indexesHint] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.kinds)), ", "), t.mark.Kind, legacyIndex)
@@ -177,7 +178,7 @@ func (t *liveTable) table() *schemas.Table {
 	return own
 }
 
-// roles returns the columns of a kind.
+// roles returns the columns of a kind of system_schema, with their role in the schema language.
 func (t *liveTable) roles(kind string, role schemas.Role) []*schemas.Column {
 	var cs []*schemas.Column
 	for _, c := range t.ofKind(kind) {
@@ -186,8 +187,8 @@ func (t *liveTable) roles(kind string, role schemas.Role) []*schemas.Column {
 	return cs
 }
 
-// typeOf returns a column's type in the schema language. If the CQL type is
-// another, the mark has the schema's type, unless somebody changed the column.
+// typeOf returns a column's type in the schema language. For types that CQL writes differently
+// the mark has the schema's type; it does not count if somebody has changed the column.
 func (t *liveTable) typeOf(c liveColumn) schemas.Type {
 	if own := schemas.TypeOf(t.mark.Types[c.name]); cqlType(own) == c.typ {
 		return own

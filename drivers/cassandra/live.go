@@ -25,7 +25,7 @@ type liveTable struct {
 	marked  bool
 	columns []liveColumn
 	indexes map[string]string            // name → column
-	kinds   map[string]bool              // of the indexes: legacy, sai, or another class
+	kinds   map[string]bool              // the kinds of its indexes: legacy, sai, or another class
 	numbers map[string]string            // the options that are numbers
 	fields  map[string]map[string]string // the options that are maps
 	expiry  int                          // default_time_to_live: rows expire after so many seconds; 0 is never
@@ -124,9 +124,9 @@ func (k *liveKeyspace) owned(namespace, schema string) error {
 	return nil
 }
 
-// markAs gives each table without a mark the one that Apply would have left with the
-// definition of that name. Other tables keep the name that they have in CQL, and so
-// does a copy of a table with the original's mark.
+// markAs gives each table without a mark the one that Apply would have written for the
+// definition of that name. If there is no such definition, the mark has only the table's name
+// in CQL. A copy of a table, which has the original's mark, counts as a table without a mark.
 func (k *liveKeyspace) markAs(definitions []tableDefinition) {
 	for name, t := range k.tables {
 		copied := slices.ContainsFunc(definitions, func(td tableDefinition) bool {

@@ -26,8 +26,8 @@ type mark struct {
 	// only the last column of an index that begins with columns of the primary key.
 	// Two indexes with the same last column are one in CQL.
 	Indexes map[string][]string `json:"indexes,omitempty"`
-	// Kind is the kind of its indexes, if it is not legacy: what they are to be
-	// while there is none yet.
+	// Kind is the kind that the table's indexes are to have, if it is not legacy. It is
+	// needed while the table has no index yet.
 	Kind string `json:"kind,omitempty"`
 }
 

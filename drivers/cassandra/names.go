@@ -34,8 +34,8 @@ func cqlName(name string) string {
 	return strings.NewReplacer(".", "_", "-", "_", "@", "_").Replace(name)
 }
 
-// quote returns an identifier in double quotes. Some are keywords, as the columns
-// "from", "to" and "key"; others have capitals, as the table JAMES_MESSAGES.
+// quote returns an identifier in double quotes. Without them CQL would refuse keywords, such as
+// the columns "from", "to" and "key", and ignore capitals, such as those of JAMES_MESSAGES.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // literal returns a CQL string literal.

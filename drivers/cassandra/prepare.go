@@ -21,7 +21,7 @@ type statement struct {
 	table *table
 	args  []schemas.Arg
 
-	queries variants     // by the bounds that a call gives
+	queries variants     // one query for each set of bounds that a call may give
 	chains  [2][]*query  // pages over columns of mixed direction: see compileChain
 	timed   *query       // a write as part of a batch, with its own timestamp
 	keys    int          // the first arguments are this many key columns, which must not be null
@@ -30,10 +30,10 @@ type statement struct {
 	rowAt   int          // position of a clustering column that is null if there is no row; -1 if not needed
 	someOf  []int        // positions of static columns: there is no row if all are null
 	limited bool         // the query has a LIMIT; if not, the driver counts the rows
-	tokens  tokenRange   // of a part of a scan
+	tokens  tokenRange   // the tokens of a part of a scan
 	parts   []*statement // the parts of a batch
 	counter bool         // it writes counters
-	// unlogged: the parts of a batch that is not atomic are one request.
+	// unlogged is true if the parts of a batch that is not atomic are sent as one request.
 	unlogged bool
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// anyDatacenter is the datacenter of a node that was told of none.
+// anyDatacenter is the datacenter of a node whose configuration names none.
 const anyDatacenter = "datacenter1"
 
 // renderCQL writes the statements of Apply in a form that cqlsh takes. Without settings
@@ -42,7 +42,7 @@ func renderCQL(s *schemas.Schema, o drivers.Options) (string, error) {
 	return t.String(), nil
 }
 
-// comments say what CQL has otherwise than the schema.
+// comments writes how the CQL differs from the schema.
 func comments(t *render.Text, td tableDefinition) {
 	for p := td.table.Parent; p != nil; p = p.Parent {
 		if p.Header() {

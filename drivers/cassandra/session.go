@@ -30,9 +30,10 @@ type slot struct {
 	batch  batch
 	answer []any      // the targets for the columns of a conditional write's result
 	done   chan error // a parallel slot sends its outcome here
-	// tolerant: what cannot be decoded is yielded as broken. All slots of a session share it.
+	// tolerant is true if a value that cannot be decoded is yielded as a broken one. All slots
+	// of a session share it.
 	tolerant *bool
-	tracer   gocql.Tracer // nil: requests are not traced
+	tracer   gocql.Tracer // if nil, requests are not traced
 }
 
 // call is a query in a slot, with its request and buffers. It can be sent many
@@ -46,7 +47,7 @@ type call struct {
 	dest       []any // the cells, as gocql takes them
 	elems      []drivers.Value
 	row        []drivers.Value
-	key        []byte // of the partition, as gocql hashes it
+	key        []byte // the partition key, in the form that gocql hashes
 }
 
 var (
@@ -159,8 +160,8 @@ type inputs struct {
 	args    []drivers.Value
 	limit   int64
 	element drivers.Value
-	time    int64      // the write's timestamp; 0: the node's
-	tokens  tokenRange // of a part of a scan
+	time    int64      // the write's timestamp in µs; 0 if the node sets it
+	tokens  tokenRange // the tokens of a part of a scan
 }
 
 // send binds a call's values and sends it.
@@ -225,7 +226,7 @@ func (q *query) partition(dst []byte, bindValues []bindValue) []byte {
 	return dst
 }
 
-// maxKeptBytes is the largest buffer that a session keeps from call to call.
+// maxKeptBytes is the size in bytes of the largest buffer that a session keeps from call to call.
 const maxKeptBytes = 64 << 10
 
 // done drops the references to the caller's values and to the response.

@@ -11,7 +11,7 @@ import (
 )
 
 // bindValue is the value of one bind marker. gocql asks it for its bytes and copies
-// them into the request. Each slot reuses those of its calls.
+// them into the request. Each call of a slot reuses its bindValues.
 type bindValue struct {
 	v   drivers.Value
 	buf []byte
@@ -71,7 +71,7 @@ type resultValue struct {
 	typ   schemas.Type
 	v     drivers.Value
 	elems *[]drivers.Value // a buffer for the elements of the row's collections
-	// tolerant is the session's: a value that cannot be decoded is broken.
+	// tolerant is that of the session. If true, a value that cannot be decoded becomes a broken one.
 	tolerant *bool
 }
 

@@ -57,7 +57,7 @@ func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, 
 	return st.Named(writeError(err, st.writeKind(), sl.retry.uncertain))
 }
 
-// writeKind returns what Cassandra does with a write before it may still refuse it.
+// writeKind returns the statement's kind of write.
 func (st *statement) writeKind() writeKind {
 	switch {
 	case st.Pattern().Kind == schemas.PutIf:
