@@ -36,7 +36,7 @@ func TestAuth(t *testing.T) {
 		}
 		o := options()
 		o.Durability = drivers.Power
-		if power, err := Engine().Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "does not tell this user") {
+		if power, err := Engine().Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "does not show this user") {
 			t.Errorf("durability power: %v, %v; want it refused", power, err)
 		}
 		if err := st.Settle(t.Context()); !errors.Is(err, drivers.ErrUntold) {

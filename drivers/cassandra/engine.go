@@ -141,7 +141,7 @@ func (s *Store) readCluster(ctx context.Context, wanted drivers.Durability) (err
 	switch s.durability = s.durabilityClass(); {
 	case wanted == drivers.DurabilityDefault || wanted == s.durability:
 	case s.durability == drivers.DurabilityUnknown:
-		return fmt.Errorf("durability %s was asked for, but the cluster does not tell this user what a write survives "+
+		return fmt.Errorf("durability %s was asked for, but the cluster does not show this user what a write survives "+
 			"(commitlog_sync in system_views.settings): grant SELECT on it, or do not ask for a durability", wanted)
 	default:
 		return fmt.Errorf("durability %s was asked for, but this cluster gives %s (commitlog_sync %s, replication %d, "+

@@ -45,7 +45,7 @@ func (m *mender) mend(f schemas.Difference) []string {
 	case schemas.DifferentExpiry:
 		return []string{
 			fmt.Sprintf("ALTER TABLE %s WITH default_time_to_live = %s;", table, f.Want),
-			"-- rows that are there keep the time to live that they were written with",
+			"-- existing rows keep the time to live that they were written with",
 		}
 	}
 	return m.setting(*td, strings.TrimPrefix(f.Part, engineName+"."), f)
@@ -86,7 +86,7 @@ func (m *mender) createMissing(td tableDefinition) (stmts []string) {
 func (m *mender) again(td tableDefinition, why string) []string {
 	table := m.qualified(td.name)
 	stmts := []string{
-		"-- " + why + ": make the table anew, with its rows",
+		"-- " + why + ": create the table again, with its rows",
 		fmt.Sprintf("-- 1. copy the rows: COPY %s TO 'rows.csv';", table),
 		fmt.Sprintf("-- 2. removes them: DROP TABLE %s;", table),
 	}
@@ -150,7 +150,7 @@ func (m *mender) setting(td tableDefinition, name string, f schemas.Difference) 
 	stmts := []string{fmt.Sprintf("ALTER TABLE %s WITH %s = %s;", table, option, cqlMap(fields))}
 	if option == "compression" {
 		stmts = append(stmts,
-			fmt.Sprintf("-- files that are there keep their compression until: nodetool upgradesstables -a %s %s",
+			fmt.Sprintf("-- existing files keep their compression until: nodetool upgradesstables -a %s %s",
 				m.definition.keyspace, td.name))
 	}
 	return stmts

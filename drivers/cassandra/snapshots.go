@@ -43,8 +43,9 @@ func (s *Store) Left() string {
 	if s.throwsAway || s.server["auto_snapshot"] == "false" {
 		return ""
 	}
-	return fmt.Sprintf("snapshots of the dropped tables: Cassandra %s keeps them (auto_snapshot) and has no option of a table "+
-		"against it; on each node, %q removes those of a keyspace", s.version, "nodetool clearsnapshot --all -- KEYSPACE")
+	return fmt.Sprintf("snapshots of the dropped tables: Cassandra %s keeps them (auto_snapshot), and none of its "+
+		"table options prevents that; on each node, %q removes those of a keyspace",
+		s.version, "nodetool clearsnapshot --all -- KEYSPACE")
 }
 
 // hidden reports whether an error says that the cluster lacks the system table of a query, or

@@ -35,13 +35,13 @@ func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) err
 	p, t := st.Pattern(), st.table
 	switch {
 	case a == schemas.AtomicAll:
-		return errors.New("HBase changes one row at once")
+		return errors.New("HBase changes only one row atomically")
 	case a != schemas.AtomicRow && st.rowColumns() != len(p.Table.Partition):
-		return fmt.Errorf("the rows of table %s are HBase rows of their own", t.schema.Name)
+		return fmt.Errorf("each row of table %s is an HBase row, and HBase changes only one atomically", t.schema.Name)
 	case st.searches() && !slices.ContainsFunc(parts, st.deletedWith):
-		return fmt.Errorf("part %s looks for what it deletes", p.Name)
+		return fmt.Errorf("part %s must first read which cells it deletes", p.Name)
 	case p.Kind == schemas.PutIf || p.ReturnsNew || st.conditional():
-		return fmt.Errorf("part %s depends on what is there", p.Name)
+		return fmt.Errorf("part %s depends on the stored row", p.Name)
 	}
 	for _, o := range parts[:at+1] {
 		if !bytes.Equal(o.table.hbase, t.hbase) || o.rowColumns() != st.rowColumns() {
@@ -51,11 +51,12 @@ func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) err
 			continue
 		}
 		if st.deletesRow() != o.deletesRow() {
-			return fmt.Errorf("HBase would delete with the row what parts %s and %s write in its place", o.Pattern().Name,
-				p.Name)
+			return fmt.Errorf("one of the parts %s and %s deletes the row, and HBase would also delete what the other writes",
+				o.Pattern().Name, p.Name)
 		}
 		if o.table == t && (p.Kind == schemas.Add) != (o.Pattern().Kind == schemas.Add) {
-			return fmt.Errorf("parts %s and %s add to columns and write them", o.Pattern().Name, p.Name)
+			return fmt.Errorf("one of the parts %s and %s adds to columns of a table, and the other writes to it",
+				o.Pattern().Name, p.Name)
 		}
 	}
 	return nil
@@ -124,7 +125,7 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 	}
 	if only, alone := st.alone(e, parts); only != nil {
 		if !alone {
-			return fmt.Errorf("part %s looks for what it deletes, and cannot be atomic without the deletion of table %s",
+			return fmt.Errorf("part %s must first read which cells it deletes: it is atomic only with a delete of table %s",
 				only.Pattern().Name, only.table.host.schema.Name)
 		}
 		return s.deleteFound(ctx, only, parts[0].Args)
@@ -160,7 +161,7 @@ func (s *session) join(e *edit, part *statement, args []drivers.Value) error {
 		return err
 	}
 	if !bytes.Equal(s.key, e.row) {
-		return fmt.Errorf("part %s is of another row than those before it, which HBase cannot change at once",
+		return fmt.Errorf("part %s writes to another row than the parts before it, and HBase changes only one atomically",
 			part.Pattern().Name)
 	}
 	return nil

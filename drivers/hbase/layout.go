@@ -167,7 +167,7 @@ func (t *table) share(host *table, h hints) error {
 	in := fmt.Sprintf("hint family: %s is the family of table %s", host.family, host.schema.Name)
 	switch {
 	case !t.wide() || len(t.row) != len(host.key):
-		return fmt.Errorf("%s, and the rows here are no cells of that table's rows", in)
+		return fmt.Errorf("%s, but the rows of this table are no cells of that table's rows", in)
 	case slices.ContainsFunc(host.columns, func(c *schemas.Column) bool { return c.Type.Collection() }):
 		return fmt.Errorf("%s, which has a collection: the driver could not name all cells of its rows", in)
 	case host.shared:

@@ -32,7 +32,7 @@ func (m *mender) mend(f schemas.Difference) []string {
 		if d := m.found.tables[r.name]; t.Column(f.Part).Role == schemas.Static && d.Families[staticFamily] == nil {
 			return []string{fmt.Sprintf("alter %s, %s", ruby(r.name), familyHash(staticFamily, r.families[staticFamily]))}
 		}
-		return []string{"# HBase has no columns to create: rows that are there have none of this name"}
+		return []string{"# HBase has no columns to create: existing rows have no value in this one"}
 	case schemas.ExtraColumn:
 		return []string{"# HBase has no columns to remove: cells of this name are not read"}
 	case schemas.DifferentSetting, schemas.DifferentExpiry:
@@ -91,7 +91,7 @@ func (m *mender) set(r *root, tb *table, name string) []string {
 		ruby(tb.descriptor[setting]))}
 	switch setting {
 	case "COMPRESSION", "DATA_BLOCK_ENCODING", "BLOOMFILTER", "BLOCKSIZE":
-		commands = append(commands, fmt.Sprintf("# files that are there stay as they are until: major_compact %s",
+		commands = append(commands, fmt.Sprintf("# existing files keep the old setting until: major_compact %s",
 			ruby(r.name)))
 	}
 	return commands

@@ -89,7 +89,7 @@ func (st *statement) compileRead() error {
 	for _, c := range p.Filter {
 		at := slices.Index(columns, c)
 		if at < 0 || c.Type.Collection() {
-			return fmt.Errorf("filter %s: only plain columns that are no collections can be compared by HBase", c.Name)
+			return fmt.Errorf("filter %s: HBase can compare only plain columns that are no collections", c.Name)
 		}
 		st.filters = append(st.filters, at)
 		need = append(need, at)
@@ -159,7 +159,7 @@ func (st *statement) compileWrite() error {
 			return fmt.Errorf("column %s cannot be written with this key", c.Name)
 		}
 		if p.Kind == schemas.Add && !t.wide() && !p.Static && !slices.Contains(t.added, slices.Index(columns, c)) {
-			return fmt.Errorf("column %s is counted up by no pattern of the schema that was applied", c.Name)
+			return fmt.Errorf("no pattern of the applied schema adds to column %s", c.Name)
 		}
 		if p.Kind == schemas.Remove {
 			st.lists = append(st.lists, wanted{name: c.Name, at: st.Layout.Columns + i, typ: c.Type})

@@ -61,8 +61,8 @@ func Engine() drivers.Engine {
 		Forecast: forecastOf,
 
 		Namespace: "namespace",
-		TraceDoc: `NODES are regions. READ are rows of HBase: of scans all that a region server read,
-of gets those returned. CELLS and BYTES were returned. TIME is the client's.`,
+		TraceDoc: `NODES are regions. READ are HBase rows: for a scan all rows that region servers read,
+for a get the rows returned. CELLS and BYTES were returned. TIME is the client's.`,
 	}
 }
 

@@ -83,7 +83,7 @@ func (st *statement) compileRead() error {
 	for _, c := range st.Pattern().Filter {
 		i := slices.Index(st.fam.columns, c)
 		if i < 0 || c.Type.Collection() {
-			return fmt.Errorf("filter %s: only plain columns that are no collections can be compared after reading",
+			return fmt.Errorf("filter %s: the engine can compare only plain columns that are no collections",
 				c.Name)
 		}
 		st.filters = append(st.filters, i)
