@@ -35,8 +35,8 @@ const (
 	paxosWrite
 )
 
-// refusalLeavesOpen reports whether the write may have been applied although the cluster
-// answered with a refusal of this code.
+// refusalLeavesOpen reports whether the write may have been applied though the cluster
+// answered that it refuses it.
 func (k writeKind) refusalLeavesOpen(code int) bool {
 	switch code {
 	case gocql.ErrCodeOverloaded:
@@ -110,7 +110,6 @@ func writeError(err error, kind writeKind, uncertain bool) error {
 	return err
 }
 
-// readError wraps the error of a read.
 func readError(err error) error {
 	if errors.Is(err, gocql.ErrSessionClosed) {
 		return fmt.Errorf("%w: %w", drivers.ErrClosed, err)

@@ -43,7 +43,7 @@ func (st *statement) Explain() ([]string, error) {
 	return lines, nil
 }
 
-// note says for which calls a query is sent, and to which nodes.
+// note says when a query is sent, and to whom.
 func (st *statement) note(q *query, with bounds) string {
 	var words []string
 	for _, b := range []struct {

@@ -24,7 +24,7 @@ func forecastOf(s *schemas.Schema) (forecast.Engine, error) {
 	return forecastEngine{}, nil
 }
 
-// Row implements forecast.Engine. It sizes the row and its entries in secondary indexes.
+// Row implements forecast.Engine: the row, and its entries in secondary indexes.
 func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 	stamp := vint(r.Span * 1e6) // a timestamp: µs since the file's earliest
 	seconds := vint(r.Span)     // a local deletion time: seconds since the file's earliest
@@ -199,7 +199,7 @@ func (forecastEngine) Table(t *schemas.Table, total forecast.Size) float64 {
 	return fileBytes*float64(1+len(indexesOf(t))) + total.Bytes*4/(64<<10)
 }
 
-// Unit implements forecast.Engine. The unit is a partition.
+// Unit implements forecast.Engine: a partition.
 func (forecastEngine) Unit(t *schemas.Table) int { return len(t.Partition) }
 
 // Limits implements forecast.Engine.

@@ -49,13 +49,11 @@ func unloggedBatches(t *schemas.Table) (bool, error) {
 	}
 }
 
-// Kinds of indexes.
 const (
 	legacyIndex = "legacy"
 	sai         = "sai"
 )
 
-// indexKind returns the kind of a table's indexes.
 func indexKind(t *schemas.Table) (string, error) {
 	switch kind := t.Hints[engineName][indexesHint]; kind {
 	case "":

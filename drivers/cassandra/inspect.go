@@ -138,8 +138,7 @@ func within(t, other *schemas.Table) bool {
 	return t != nil
 }
 
-// table returns the table as a schema's table, under its name in the schema. It has no parent
-// yet.
+// table returns the table by its name in the schema. It is not yet nested in others.
 func (t *liveTable) table() *schemas.Table {
 	settings := map[string]string{schemas.ExpirySetting: strconv.Itoa(t.expiry)}
 	settings[indexesHint] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.kinds)), ", "), t.mark.Kind, legacyIndex)
@@ -178,7 +177,7 @@ func (t *liveTable) table() *schemas.Table {
 	return own
 }
 
-// roles returns the columns of a kind of system_schema, with their role in the schema language.
+// roles returns the columns of a kind.
 func (t *liveTable) roles(kind string, role schemas.Role) []*schemas.Column {
 	var cs []*schemas.Column
 	for _, c := range t.ofKind(kind) {

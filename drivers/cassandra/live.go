@@ -170,7 +170,6 @@ func (t *liveTable) ofKind(kind string) []liveColumn {
 	return all
 }
 
-// indexed reports whether the column has an index.
 func (t *liveTable) indexed(column string) bool {
 	return slices.Contains(slices.Collect(maps.Values(t.indexes)), column)
 }

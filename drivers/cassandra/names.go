@@ -38,7 +38,6 @@ func cqlName(name string) string {
 // the columns "from", "to" and "key", and ignore capitals, such as those of JAMES_MESSAGES.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// literal returns a CQL string literal.
 func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // tableName returns a table's name in CQL. A table that is alone below a row header

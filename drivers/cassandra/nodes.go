@@ -137,7 +137,6 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	return (*n.policy.Load()).Pick(q)
 }
 
-// only returns an iterator over one node.
 func only(h *gocql.HostInfo) gocql.NextHost {
 	done := false
 	return func() gocql.SelectedHost {

@@ -49,7 +49,6 @@ func (st *statement) time(n int64) int64 {
 	return st.store.clock.next(n)
 }
 
-// write sends one write.
 func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
 	c := sl.call(st.queries[0])
 	err := sl.send(ctx, c, &inputs{args: args, time: time}).Close()

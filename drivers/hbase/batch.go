@@ -84,8 +84,8 @@ func (st *statement) deletedWith(other *statement) bool {
 		!other.searches()
 }
 
-// conditional reports whether the write needs a condition although its pattern has none:
-// a put of no column must not overwrite the cell that is the row (see conditions).
+// conditional reports whether the write needs a condition though its pattern has
+// none: see conditions.
 func (st *statement) conditional() bool {
 	p, t := st.Pattern(), st.table
 	return t.wide() && !p.Static && p.Kind == schemas.Put && len(p.Columns) == 0 && len(t.columns) > 0

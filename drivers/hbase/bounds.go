@@ -8,7 +8,7 @@ import (
 )
 
 // bounds is a range of row keys, or of qualifiers in a row. It includes lower and
-// excludes upper. If upper is empty, the range has no end.
+// excludes upper; an empty upper is no end.
 type bounds struct {
 	lower, upper, prefix, scratch []byte
 	none                          bool // the range is empty
@@ -90,8 +90,7 @@ func (b *bounds) after(st *statement, parts []keyPart, n int, vs []drivers.Value
 	return nil
 }
 
-// allNull reports whether all values of after are null: then the read begins at the start.
-// It returns an error if only some of them are.
+// allNull reports whether after is null, so that the read begins at the start.
 func allNull(vs []drivers.Value) (bool, error) {
 	nulls := 0
 	for i := range vs {

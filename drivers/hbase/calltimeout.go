@@ -48,7 +48,6 @@ func (t *callTimeout) stop() {
 	}
 }
 
-// end ends the context.
 func (t *callTimeout) end() {
 	if t.ctx != nil {
 		t.timer.Stop()

@@ -90,7 +90,6 @@ func (s *Store) namespaceFor(schema string) string {
 	return s.namespace
 }
 
-// setting returns a difference in a setting of a root table.
 func setting(r *root, name, want, have string) schemas.Difference {
 	if !strings.HasPrefix(name, engineName+".") {
 		name = engineName + "." + name
@@ -170,8 +169,8 @@ func (m *mender) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dr
 	return all
 }
 
-// stateOf returns the state of a table from hbase:meta, or "" if it is enabled. The cell is
-// a TableState message with one field, an enum: 0 enabled, 1 disabled, 2 disabling, 3 enabling.
+// stateOf returns the state of a table as hbase:meta has it, unless it is enabled. A
+// TableState is one field, an enum: 0 enabled, 1 disabled, 2 disabling, 3 enabling.
 func (s *Store) stateOf(ctx context.Context, table string) (string, error) {
 	get, err := hrpc.NewGetStr(ctx, "hbase:meta", table, hrpc.Families(map[string][]string{"table": {"state"}}))
 	if err != nil {

@@ -182,7 +182,6 @@ func splitKeys(kind schemas.Kind, regions int) [][]byte {
 	return keys
 }
 
-// askMaster sends a request to HBase's master.
 func (s *Store) askMaster(ctx context.Context, method string, request, answer proto.Message) error {
 	sl := newSlot(s.master, s.timeout)
 	defer sl.close()
@@ -225,7 +224,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// tableName splits a table's name at its colon. A name without one is in the default namespace.
+// tableName splits a table's name. One without a namespace is in the default one.
 func tableName(name string) *pb.TableName {
 	namespace, qualifier, ok := strings.Cut(name, ":")
 	if !ok {

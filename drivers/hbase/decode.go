@@ -41,7 +41,7 @@ type rowDecoder struct {
 	arena []byte
 }
 
-// begin starts a row. The decoder writes its columns to vals.
+// begin starts a row. vals is where its columns go.
 func (d *rowDecoder) begin(v *view, vals []drivers.Value) {
 	d.view, d.vals = v, vals
 	clear(vals)

@@ -14,7 +14,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// maxDeletes is how many rows or cells one request deletes at most.
+// maxDeletes is how many rows or cells one request deletes.
 const maxDeletes = 500
 
 // searches reports whether the write must first find what it deletes. One delete of HBase
@@ -260,7 +260,6 @@ func (f *foundCells) end() (bool, error) { return true, nil }
 func (f *foundCells) restartRow()        {}
 func (f *foundCells) rowLimit() uint32   { return 0 }
 
-// delete deletes the collected cells in one request.
 func (f *foundCells) delete() error {
 	n := len(f.edit.ops)
 	if n == 0 {

@@ -87,7 +87,6 @@ func (e *edit) putStamped(family string, from int, stamp uint64, v drivers.Value
 	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), stamp: stamp, value: v})
 }
 
-// putMarker writes a cell whose value is marker.
 func (e *edit) putMarker(family string, from int) {
 	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), marker: true})
 }
@@ -207,7 +206,6 @@ func (o *op) valueLen() int {
 	return n + valueLen(o.value)
 }
 
-// appendValue appends what the cell holds.
 func (o *op) appendValue(dst []byte) []byte {
 	switch {
 	case o.action == addToCell:

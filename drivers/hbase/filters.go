@@ -141,7 +141,7 @@ func keysOnly() *pb.Filter {
 // firstOnly lets the first cell of each row pass.
 func firstOnly() *pb.Filter { return newFilter(&firstClass, &pb.FirstKeyOnlyFilter{}) }
 
-// equalTo returns a comparator for equality with the bytes.
+// equalTo compares with bytes.
 func equalTo(value []byte) *pb.Comparator {
 	b, err := proto.Marshal(&pb.BinaryComparator{Comparable: &pb.ByteArrayComparable{Value: value}})
 	if err != nil {

@@ -138,7 +138,7 @@ func (e forecastEngine) Table(t *schemas.Table, _ forecast.Size) float64 {
 	return fileBytes
 }
 
-// Unit implements forecast.Engine. The unit is an HBase row.
+// Unit implements forecast.Engine: an HBase row.
 func (e forecastEngine) Unit(t *schemas.Table) int { return len(e.tables[t].row) }
 
 // Limits implements forecast.Engine.

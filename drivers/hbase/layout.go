@@ -94,7 +94,7 @@ func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 	return l, l.countAdded()
 }
 
-// place lays out one table. The tables that it is nested in must be laid out before.
+// place lays out one table. The tables that it is nested in come first.
 func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 	h, err := parseHints(t)
 	if err != nil {

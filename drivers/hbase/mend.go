@@ -77,7 +77,7 @@ func (m *mender) remove(name string) []string {
 	}
 }
 
-// set returns the commands that set a setting of a family.
+// set sets a setting of a family.
 func (m *mender) set(r *root, tb *table, name string) []string {
 	family := tb.family
 	if own, ok := strings.CutPrefix(name, staticFamilyHint); ok {

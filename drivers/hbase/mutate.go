@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// maxKeptCells is the size in bytes of the largest buffer of cells that a slot keeps.
+// maxKeptCells is the largest buffer of cells in bytes that a slot keeps.
 const maxKeptCells = 4 << 20
 
 // mutationKinds are the types of mutation that an edit consists of, each with its actions.
@@ -148,8 +148,8 @@ func checkMulti(m *mutateCall) (refused *javaError, err error) {
 	return nil, fmt.Errorf("%w: %w", drivers.ErrUnknown, j)
 }
 
-// lookAgain sends a Get of the row of the slot's call. The Get makes gohbase find the row's
-// region again and wait until it is available.
+// lookAgain gets the row of the slot's call: that makes gohbase find its region and wait
+// for it.
 func (sl *slot) lookAgain(ctx context.Context) error {
 	table, key := sl.call.table, sl.call.key
 	c := sl.request("Get", table, key)

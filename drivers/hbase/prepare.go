@@ -217,7 +217,7 @@ func newView(family string, columns []*schemas.Column, need, added []int, row, s
 	v.ask = []*pb.Column{ask}
 	switch {
 	case len(v.want) == len(columns) && !shared:
-		// the request asks for the whole family
+		// all of the family
 	case collections > 0:
 		v.filter = wantedRanges(v.want, row)
 	default:

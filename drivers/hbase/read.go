@@ -168,7 +168,7 @@ type getter struct {
 	done *call // the answered call
 }
 
-// maxGets is how many keys one request asks for at most.
+// maxGets is how many keys one request asks for.
 const maxGets = 256
 
 // getMany yields the rows of a list of keys, in its order.
@@ -200,7 +200,6 @@ func (r *reading) getMany(parts []keyPart) error {
 	return nil
 }
 
-// prepareGet encodes the key of r.gets[i].
 func (r *reading) prepareGet(i int, parts []keyPart, vals []drivers.Value) error {
 	if err := r.rowKey(parts, vals); err != nil {
 		return err

@@ -90,7 +90,6 @@ func qualifierNames(t *table) string {
 	return names
 }
 
-// columnNames writes the plain columns of a table.
 func columnNames(t *table) string {
 	var b strings.Builder
 	for at, c := range t.columns {

@@ -16,7 +16,7 @@ const (
 	fieldConditionFilter = 7  // Condition.filter
 )
 
-// getCall holds the messages of a Get, which reads cells of one row.
+// getCall is a Get: the cells of one row.
 type getCall struct {
 	request  pb.GetRequest
 	get      pb.Get
@@ -139,10 +139,9 @@ type mutateCall struct {
 	several  pb.MultiResponse
 }
 
-// nonceGroup distinguishes this process's nonces from those of other processes.
+// nonceGroup tells this process's nonces from those of others.
 var nonceGroup = rand.Uint64()
 
-// begin starts a mutation of a row.
 func (m *mutateCall) begin() { m.n = 0 }
 
 // add adds a mutation. Its cells follow those of the mutations before it. An increment gets a

@@ -32,7 +32,7 @@ type scanner struct {
 	lost int    // number of scanners lost since the last cell
 }
 
-// maxLost is how many scanners may be lost without a cell between before the read fails.
+// maxLost is how many scanners may be lost one after another.
 const maxLost = 10
 
 // closeTimeout bounds the closing of a scanner. HBase itself closes a scanner that nobody has

@@ -10,8 +10,8 @@ import (
 	"github.com/mailbench/mailbench/drivers/plan"
 )
 
-// session runs statements for one worker. It keeps its buffers from call to call. It has one
-// slot, and further ones for calls that a pattern runs in parallel.
+// session runs statements for one worker. It keeps its buffers from call to call. It
+// has one slot, and more slots for what a pattern runs in parallel.
 type session struct {
 	store *Store
 	slot  *slot
@@ -106,8 +106,8 @@ func (s *session) Close() error {
 	return nil
 }
 
-// enter does the checks that all calls share, and returns the compiled statement. If it
-// returns no error, the caller must end the call with the store's leave.
+// enter checks what every call must, and returns the compiled statement. If it returns
+// no error, the caller must end the call with the store's leave.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
 	st, ok := stmt.(*statement)
 	if !ok || st.store != s.store {
@@ -128,8 +128,7 @@ func (s *session) prepareRow(st *statement) {
 	s.arena = s.arena[:0]
 }
 
-// rowKey encodes the first columns of a row key into s.key. It checks the length of a whole
-// key.
+// rowKey encodes the first columns of a row key.
 func (s *session) rowKey(parts []keyPart, vals []drivers.Value) (err error) {
 	if s.key, err = appendKey(s.key[:0], parts, vals); err == nil && len(vals) == len(parts) {
 		err = checkRow(s.key)

@@ -24,7 +24,7 @@ var settingList = []drivers.Setting{
 	{Name: "zk_root", Default: "/hbase", Doc: "HBase's node in ZooKeeper"},
 }
 
-// settings are the parsed driver settings.
+// settings are the effective ones.
 type settings struct {
 	contact        []string // host:port of ZooKeeper's nodes
 	zkRoot         string
@@ -128,7 +128,7 @@ func (s *settings) effective() map[string]string {
 	}
 }
 
-// checkNamespace returns an error if the namespace cannot be part of a table's name.
+// checkNamespace reports a namespace that cannot be part of a name.
 func checkNamespace(name string) error {
 	if len(name) > 16 || strings.ContainsFunc(name,
 		func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {

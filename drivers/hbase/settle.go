@@ -47,7 +47,7 @@ func (s *Store) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	// Between two compactions there is a moment when none is queued, so two polls in a row
+	// For a moment between two compactions none is queued, so two polls in a row
 	// must find none.
 	for quiet := 0; quiet < 2; quiet++ {
 		for _, server := range servers {

@@ -137,7 +137,6 @@ func (e *edit) append(next *edit) {
 	}
 }
 
-// run carries one step out.
 func (s *session) run(ctx context.Context, sl *slot, st *step) error {
 	if st.search != nil {
 		return st.search.Named(s.deleteFound(ctx, st.search, st.args))

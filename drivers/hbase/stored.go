@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// tablesKey is the line of a schema file that begins the list of its tables.
+// tablesKey is the line of a schema file that its tables follow.
 const tablesKey = "\ntables:\n"
 
 // tablesText writes a root table and the tables nested in it in the schema language, without

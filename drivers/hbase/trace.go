@@ -83,8 +83,7 @@ func (t *tally) countBatch(calls []*call) {
 	}
 }
 
-// answered counts the rows, cells and bytes of an answer, and returns the current piece of
-// work. It returns nil before the first Begin.
+// answered counts what is in an answer. It returns nil before the first Begin.
 func (t *tally) answered(c *call) *drivers.Work {
 	if len(t.all) == 0 {
 		return nil

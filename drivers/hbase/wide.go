@@ -89,7 +89,6 @@ func (r *reading) oneRow(exact bool) error {
 	return r.emitBackward(r.cells.kept)
 }
 
-// askFor asks for one cell.
 func (r *reading) askFor(qualifier []byte) []*pb.Column {
 	r.element.Family = append(r.element.Family[:0], r.st.table.family...)
 	r.element.Qualifier = append(r.element.Qualifier[:0], qualifier)
@@ -130,8 +129,7 @@ func (r *reading) takeAll(c *call) error {
 	}
 }
 
-// severalRows scans the HBase rows whose keys begin with the fixed columns, and yields their
-// cells.
+// severalRows scans rows for cells: the row keys begin with the fixed columns.
 func (r *reading) severalRows(fixed []drivers.Value) error {
 	st, rows := r.st, len(r.st.table.row)
 	if err := r.bounds.set(st, "", st.table.row, fixed, r.args); err != nil {

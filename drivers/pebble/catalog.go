@@ -15,9 +15,9 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// The catalog is key space 0. "schema/NAME" holds a schema's first key space (two bytes), the
-// first key space after it (two bytes), and its tables in the schema language. "opened" holds
-// how often the store was opened (eight bytes).
+// The catalog is space 0. "schema/NAME" holds a schema's first key space (two
+// bytes), the first after it (two bytes), and its tables in the schema language;
+// "opened" how often the store was opened (eight bytes).
 const (
 	schemaKey = "\x00\x00schema/"
 	openedKey = "\x00\x00opened"

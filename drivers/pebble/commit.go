@@ -75,7 +75,6 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	return st.Named(s.commit())
 }
 
-// begin starts a write.
 func (s *session) begin() {
 	s.batch.Reset()
 	s.over = s.db
@@ -102,7 +101,6 @@ func bytesOf(args []drivers.Value) (n int) {
 // Otherwise each of many sessions could keep a message of 25 MB.
 const keepBatch = 256 << 10
 
-// discard empties the batch.
 func (s *session) discard() { s.batch.Reset() }
 
 // hold adds to s.held the number of the lock of the row that is written, for lock to take. A

@@ -16,8 +16,8 @@ import (
 	"github.com/mailbench/mailbench/drivers/private"
 )
 
-// markName is the file that says that a folder is mailbench's. mailbench touches nothing in a
-// folder that holds files but not this one.
+// markName is a file that says the folder is mailbench's; nothing is touched in a folder
+// that holds files and not this one.
 const markName = "MAILBENCH"
 
 // mark is the text of that file. Its number is that of the layout in doc.go.
@@ -60,8 +60,8 @@ func claimed(dir string) error {
 	return err
 }
 
-// marked reports whether mailbench has claimed the folder. It refuses a folder that holds a
-// link: Pebble follows links, and would empty the file that a link LOCK points to.
+// marked reports whether mailbench has claimed the folder. Pebble follows links (it would
+// empty what LOCK points to), so that a folder with one is refused.
 func marked(dir string) (bool, error) {
 	if err := private.PlainFiles(dir); err != nil {
 		return false, err

@@ -35,7 +35,7 @@ type guardFS struct {
 	failure     atomic.Pointer[error]
 }
 
-// fault returns the error that stopped the store, or nil.
+// fault returns what made the store stop, or nil.
 func (g *guardFS) fault() error {
 	if p := g.failure.Load(); p != nil {
 		return *p
@@ -49,8 +49,7 @@ func (g *guardFS) fail(err error) {
 	g.failure.CompareAndSwap(nil, &err)
 }
 
-// try runs a change to the disk, unless one has failed before. It returns an error only while
-// Pebble opens.
+// try runs a change to the disk, if none has failed before.
 func (g *guardFS) try(change func() error) error {
 	if g.fault() != nil {
 		return nil

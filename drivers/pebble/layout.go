@@ -48,8 +48,7 @@ type table struct {
 	guarded *atomic.Bool
 }
 
-// spacesOf returns how many key spaces a table takes: rows, statics, the cells of each, and
-// one for each index.
+// spacesOf is how many key spaces a table takes.
 func spacesOf(t *schemas.Table) int { return 4 + len(t.Indexes) }
 
 // newTable lays out a table over the spaces from first on. Columns and indexes have the

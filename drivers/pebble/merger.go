@@ -12,8 +12,8 @@ import (
 // mergerName is the name that Pebble stores. It refuses to open the store with another merger.
 const mergerName = "mailbench.columns.v1"
 
-// Merger returns the merger that folds partial puts and adds into rows. With it, none of them
-// reads the row that it changes.
+// Merger folds partial puts and adds into rows, so that none of them reads the
+// row it changes.
 func Merger() *pebble.Merger {
 	return &pebble.Merger{
 		Name: mergerName,

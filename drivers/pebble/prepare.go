@@ -189,7 +189,7 @@ func (st *statement) searches() bool {
 	return false
 }
 
-// puts reports whether the write makes keys that a later part of a batch may have to find.
+// puts reports whether the write makes keys that a later one could have to find.
 func (st *statement) puts() bool {
 	return st.Pattern().Kind == schemas.Put || st.Pattern().Kind == schemas.Append
 }

@@ -16,7 +16,7 @@ import (
 // yieldFunc takes the rows of a read.
 type yieldFunc = func(row []drivers.Value) error
 
-// checkEvery is the number of rows after which a long read checks its context.
+// checkEvery is after how many rows a long read looks at its context.
 const checkEvery = 256
 
 // Read implements drivers.Session.
@@ -103,7 +103,6 @@ func (s *session) openRows() (err error) {
 	return err
 }
 
-// closeIters closes the iterators of a call.
 func (s *session) closeIters() (err error) {
 	if s.rowIter != nil {
 		if s.work != nil {
@@ -277,7 +276,6 @@ func (s *session) sliceOne(
 	return n, s.endIter(it, err)
 }
 
-// sliceRow yields the row at the iterator.
 func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value, yield yieldFunc) (bool, error) {
 	arena, err := st.path.decode(it.Key(), s.keyVals, s.arena[:0])
 	s.arena = arena

@@ -40,7 +40,6 @@ func renderKeys(s *schemas.Schema, _ drivers.Options) (string, error) {
 	return t.String(), nil
 }
 
-// render writes a line for each key space that has keys.
 func (tb *table) render(t *render.Text, indexes []*schemas.Index) {
 	line := func(what string, space uint16, cols []keyColumn, rest, value string) {
 		var key []string

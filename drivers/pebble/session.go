@@ -82,8 +82,8 @@ func (s *session) Close() error {
 	return err
 }
 
-// enter does the checks that all calls share, and returns the compiled statement. If it
-// returns no error, the caller must end the call with leave.
+// enter checks what every call must, and returns the compiled statement. If it returns
+// no error, the caller must end the call with leave.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
 	st, ok := stmt.(*statement)
 	if !ok || st.store != s.store {
@@ -112,7 +112,7 @@ func (s *session) leave() {
 	s.store.calls.Leave()
 }
 
-// forget drops the references to the bytes of a large row.
+// forget drops what refers to a large row.
 func (s *session) forget() {
 	s.prior = nil
 	for _, vs := range [...][]drivers.Value{s.vals, s.statics, s.elems, s.row} {
@@ -139,7 +139,7 @@ func (s *session) keep(st *statement, args []drivers.Value) bool {
 	return true
 }
 
-// find reads the value of one key into buf. It returns nil if the key is absent.
+// find reads the value of one key into buf; absent is nil.
 func find(r pebble.Reader, key, buf []byte) ([]byte, error) {
 	data, closer, err := r.Get(key)
 	switch err {

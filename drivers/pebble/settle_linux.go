@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropPages asks the operating system to drop the folder's files from its page cache. It cannot
-// drop pages that are not yet on the disk, so dropPages syncs the files first.
+// dropPages asks the operating system to forget what it caches of the folder's
+// files. Pages not yet on the disk cannot be forgotten, so they are synced.
 func dropPages(dir string) error {
 	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

@@ -153,7 +153,7 @@ func (s *Store) start(disk vfs.FS) error {
 	return s.fs.fault()
 }
 
-// stop closes Pebble. After a fault it returns the fault, whatever Pebble returns.
+// stop closes Pebble. After a fault its own opinion does not matter.
 func (s *Store) stop() error {
 	if s.db == nil {
 		return nil
@@ -195,7 +195,7 @@ func (s *Store) Capabilities() drivers.Capabilities {
 	}
 }
 
-// version returns Pebble's version from the build information.
+// version is Pebble's, as the build knows it.
 func version() string {
 	const module = "github.com/cockroachdb/pebble/v2"
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -91,8 +91,7 @@ func (s *session) holds(st *statement, present bool, want []drivers.Value) bool 
 	return true
 }
 
-// refused returns the result of a put-if whose condition does not hold: the present values of
-// the compared columns, if the row exists.
+// refused is the result of a put-if whose condition does not hold.
 func (s *session) refused(st *statement, present bool) drivers.Result {
 	if !present || len(st.conds) == 0 {
 		return drivers.Result{}
@@ -111,7 +110,6 @@ func (s *session) advance(st *statement, args []drivers.Value) {
 	}
 }
 
-// apply puts one write into the batch.
 func (s *session) apply(st *statement, args []drivers.Value) (err error) {
 	if st.Pattern().Kind == schemas.Delete {
 		return s.delete(st, args)
@@ -244,8 +242,8 @@ func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64) err
 	return s.batch.Set(s.key, s.operand, nil)
 }
 
-// entry returns the tag and the value of a write's entry for one column. The value is nil if
-// the entry deletes the column.
+// entry returns what a write does to one column: the entry's tag, and its
+// value or nil.
 func (st *statement) entry(w operand, args []drivers.Value, op uint64) (tag uint64, v *drivers.Value, err error) {
 	tag = uint64(w.col) << opBits
 	v = &args[w.arg]
