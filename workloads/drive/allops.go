@@ -15,16 +15,16 @@ func (p *phase) recorded() []*latency.Op {
 	return all
 }
 
-// allOps are the latencies of all operations of the phase together.
+// allOps are the latencies of all operations together; nil if the phase did not begin.
 func (p *phase) allOps() *reports.AllOps {
 	if p.hiccups == nil {
-		return nil // a phase that did not begin
+		return nil
 	}
 	return summary.All(p.recorded(), p.reported())
 }
 
 // delays compares the response times of all operations together with those that
-// they would have had.
+// undelayed computed.
 func (p *phase) delays() reports.Delays {
 	d := summary.Delays(p.recorded(), p.reported())
 	d.Dropped = p.stats.droppedByClient

@@ -9,9 +9,9 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// These operations take a message out of its folder: no other operation can choose
-// it until their outcome is known. They write a record to the ledger before the
-// call, because a process that is killed cannot write one afterwards.
+// Delete and move take a message out of its folder, restore takes one from the deleted ones:
+// no other operation can choose it until their outcome is known. They write a record to the
+// ledger before the call, because a process that is killed cannot write one afterwards.
 
 func (w *worker) chooseToDelete() (bool, error) {
 	if !w.search(removeRank) {
@@ -137,7 +137,7 @@ func (w *worker) chooseToPurge() (bool, error) {
 
 func (w *worker) chooseToRecount() (bool, error) { return w.hold((*target.Account).BeginRecount), nil }
 
-// hold finds the first account, from the planned one on, that begin can take.
+// hold finds the first account, from the planned one on, that begin can reserve.
 func (w *worker) hold(begin func(*target.Account) bool) bool {
 	user := w.op.User
 	for range min(searchFolders, len(w.live.Accounts)) {
@@ -156,7 +156,7 @@ func purged(w *worker, _ latency.Outcome) error {
 	return nil
 }
 
-// recounted lets go of the account, unless nobody knows whether the recount still goes on.
+// recounted ends the reservation of the account, unless the recount may still go on.
 func recounted(w *worker, out latency.Outcome) error {
 	if out != latency.Unknown {
 		w.task.account.EndRecount()

@@ -11,15 +11,16 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// An operation chooses and holds what it works on before it is due. It lets go when
-// its outcome is known.
+// Before an operation is due, its worker chooses the message or account that it works on and
+// reserves it, so that no operation in conflict chooses it too. The reservation ends when the
+// outcome is known.
 
 // searchFolders is how many folders are looked at for a message, beginning with
 // the one that the plan chose.
 const searchFolders = 1000
 
-// search finds the first folder, from the planned one on, in which hold gets
-// hold of a message.
+// search finds the first folder, from the planned one on, in which hold can
+// reserve a message.
 func (w *worker) search(hold func(f *target.FolderSet, rank int) (models.Handle, bool)) bool {
 	user, at := w.op.User, w.op.Folder
 	for range searchFolders {
@@ -46,14 +47,14 @@ func chooseFolder(w *worker) (bool, error) {
 	return true, nil
 }
 
-// choosePage lists from the newest message, or behind one that need not be there
-// any more when the page is read.
+// choosePage chooses where a page begins: at the newest message, or behind a message that
+// may be gone when the page is read.
 func (w *worker) choosePage() (bool, error) {
 	w.task.after = models.Handle{}
 	w.task.account = &w.live.Accounts[w.op.User]
 	w.task.from = w.task.account.Folders[w.op.Folder]
 	if !w.op.Deep && w.op.Skip == 0 {
-		return true, nil // the newest page: what the folder has need not be known
+		return true, nil // the newest page begins behind no message
 	}
 	f := w.task.from
 	live := f.Len()
@@ -72,7 +73,7 @@ func (w *worker) choosePage() (bool, error) {
 
 func (w *worker) chooseToRead() (bool, error) { return w.search(readRank), nil }
 
-// chooseToFlag takes hold of the message and of as many older ones as it needs.
+// chooseToFlag reserves a message and as many older ones as the operation needs.
 func (w *worker) chooseToFlag() (bool, error) {
 	if !w.search(ownRank) {
 		return false, nil
@@ -81,8 +82,8 @@ func (w *worker) chooseToFlag() (bool, error) {
 	return true, nil
 }
 
-// more takes hold of the messages behind the one chosen, up to as many as the operation
-// is about. Step is 1 if those that were taken stay in the folder, and 0 if not.
+// more reserves messages behind the one chosen, until there are as many as the operation
+// works on. Step is 1 if hold leaves a message in the folder, and 0 if it takes it out.
 func (w *worker) more(hold func(f *target.FolderSet, rank int) (models.Handle, bool), step int) {
 	t := &w.task
 	t.many = append(t.many[:0], t.handle)
@@ -156,7 +157,7 @@ func (w *worker) chooseToLabel() (bool, error) {
 }
 
 // other is the folder that the plan moves to, or the next one if the message is
-// already there. An account with one folder has no other: the result has no set.
+// already there. For an account with one folder, the result's FolderSet is nil.
 func (w *worker) other(a *target.Account, from target.Folder) target.Folder {
 	for i := range a.Folders {
 		if f := a.Folders[(w.op.To+i)%len(a.Folders)]; f.FolderSet != from.FolderSet {
@@ -185,7 +186,7 @@ func (w *worker) labelled(out latency.Outcome) error {
 	return w.flush()
 }
 
-// chooseRecipients makes the message of a delivery and the folders that it goes to.
+// chooseRecipients chooses the folders of a delivery and makes its message.
 func (w *worker) chooseRecipients() (bool, error) {
 	t := &w.task
 	t.sets, t.refs = t.sets[:0], t.refs[:0]
@@ -237,7 +238,7 @@ func (w *worker) delivered(out latency.Outcome) error {
 	return nil
 }
 
-// log writes one record at once.
+// log writes one record to the ledger at once.
 func (w *worker) log(e ledger.Event, p ledger.Place, h models.Handle) error {
 	w.record(ledger.Record{Event: e, Place: p, N: w.op.N, Handle: h})
 	return w.flush()

@@ -35,7 +35,7 @@ func (p *phase) collect(ended <-chan struct{}, stop context.CancelFunc) {
 	}
 }
 
-// take takes what was recorded between two times, the last time at the phase's end.
+// take takes what was recorded between two times. Last says that the phase has ended.
 func (p *phase) take(from, to time.Time, last bool) {
 	ticked, hiccups := p.recorder.Tick(), p.hiccups.tick()
 	ops := p.byOp(ticked)
@@ -52,8 +52,8 @@ func (p *phase) take(from, to time.Time, last bool) {
 	}
 }
 
-// tickEvery is how long a window is: a second, or a tenth of a short phase. Those of a
-// warm-up are shorter, so that it can end before its time.
+// tickEvery is how long a window is: a tenth of the phase, at least 0.1 s and at most 1 s. A
+// warm-up has shorter ones, so that it can end early. Without a duration it is 0.5 s.
 func (p *phase) tickEvery() time.Duration {
 	parts := time.Duration(10)
 	if p.Phase.Kind == workloads.Warmup {
@@ -65,7 +65,8 @@ func (p *phase) tickEvery() time.Duration {
 	return time.Second / 2
 }
 
-// reported is the time that the phase reports of its operations.
+// reported is which latency the phase reports: the response time in an open loop, the
+// service time in a closed one.
 func (p *phase) reported() latency.Kind {
 	if p.Stream.Open() {
 		return latency.Response
@@ -73,8 +74,8 @@ func (p *phase) reported() latency.Kind {
 	return latency.Service
 }
 
-// window adds a window to those seen, and tells how far the phase is. Ops are by slot. The last
-// one is partial and too short to compare.
+// window adds the score of a window, and calls Progress. Ops are by slot. The last window
+// is too short to compare and gets no score.
 func (p *phase) window(ops []latency.Op, length time.Duration, last bool) {
 	weights := make([]float64, len(ops))
 	var lag, lags float64
@@ -94,7 +95,7 @@ func (p *phase) window(ops []latency.Op, length time.Duration, last bool) {
 		p.lags = append(p.lags, int64(lag/max(1, lags)))
 	}
 	done := p.counts[latency.OK] - ok
-	if last { // a window that ends with its phase says little: tell of all
+	if last { // the last window says little: report the rate of the whole phase
 		done, length = p.counts[latency.OK], p.clock.now()
 	}
 	if p.Progress != nil {

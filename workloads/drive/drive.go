@@ -36,12 +36,12 @@ type Spec struct {
 	// known.
 	Total int64
 
-	// Free is how many processors nobody uses; 0: they are counted. A phase that spins
+	// Free is how many processors nobody uses; 0: Drive measures it. A phase that spins
 	// needs some.
 	Free float64
 
-	// MemoryLimit is the least limit in bytes for the memory of the Go runtime. A phase
-	// raises it with what lives on the heap. 0: it is left alone.
+	// MemoryLimit is the least memory limit of the Go runtime, in bytes. A phase raises
+	// the limit when more lives on the heap. 0: the limit is left alone.
 	MemoryLimit int64
 
 	// Log, if set, gets the windows of the phase: what was recorded of each operation, in
@@ -68,7 +68,7 @@ type Progress struct {
 	Finished bool
 }
 
-// Measurement is what a phase came to.
+// Measurement is the result of a phase.
 type Measurement struct {
 	Began, Ended time.Time
 	Offered      reports.Offered
@@ -120,14 +120,14 @@ type phase struct {
 	// The collector owns these while workers run.
 	timeline timeline
 	logged   logged
-	windows  []float64 // service times, by window
-	lags     []int64   // means, by window
+	windows  []float64 // windowScore of each window: service time in nanoseconds
+	lags     []int64   // mean lag of each window in nanoseconds
 	counts   [latency.NumOutcomes]int64
 	ops      []latency.Op // see byOp
 	sums     []latency.Op
 
 	// These are known when all workers have ended.
-	span    time.Duration // how much of the schedule was asked for
+	span    time.Duration // how much of the schedule workers took operations from
 	seconds float64
 	stats   stats
 	used    usage
@@ -231,8 +231,8 @@ func (p *phase) run(ctx context.Context) (err error) {
 const overdueMost = 1 << 22
 
 // countOverdue counts the operations that were due when the phase was stopped and that no
-// worker had taken. They were offered, and not carried out. Beyond overdueMost, the rest is
-// taken to be alike: as frequent, and of the same streams.
+// worker had taken. They were offered, and not carried out. It looks at overdueMost of them
+// and assumes the same rate and the same streams for the rest.
 func (p *phase) countOverdue(stopped time.Duration) {
 	var o workloads.Operation
 	var seen stats

@@ -36,7 +36,7 @@ func (e *errorCounts) add(text string, n int64) {
 	*e = append(*e, errorCount{s, reports.ErrorCount{Text: text, Count: n}})
 }
 
-// shape is a text without the words in which it differs from its like: names of
+// shape is a text without the words in which texts of the same error differ: names of
 // accounts, messages and nodes, numbers and times.
 func shape(text string) string {
 	words := strings.Fields(text)

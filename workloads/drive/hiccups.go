@@ -19,7 +19,7 @@ const (
 	// leastHiccup is how late it must wake for a hiccup. Ordinary timers are late
 	// by less.
 	leastHiccup = time.Millisecond
-	// afterHiccup is how long after a hiccup all workers have noticed their answers.
+	// afterHiccup is how long after a hiccup workers still notice answers that came in it.
 	afterHiccup = time.Millisecond
 	// cpuEvery is how many naps go by between two readings of the process' CPU time. One
 	// takes several microseconds.
@@ -30,7 +30,7 @@ const (
 
 // hiccups measures when this process could not run, whatever stopped it: a signal,
 // a quota, other processes, the hypervisor, the garbage collector. A thread of its
-// own sleeps a millisecond at a time, and what it wakes too late is a hiccup. The
+// own sleeps a millisecond at a time. If it wakes too late, that delay is a hiccup. The
 // idea is jHiccup's (Gil Tene, https://github.com/giltene/jHiccup).
 type hiccups struct {
 	clock *clock
@@ -43,9 +43,9 @@ type hiccups struct {
 	last     [hiccupsKept]span
 	count    int64
 	total    time.Duration
-	stopped  time.Duration // of total, while the process neither ran nor waited for a processor
-	interval *hdr.Histogram
-	all      *hdr.Histogram
+	stopped  time.Duration  // part of total in which the process neither ran nor waited for a processor
+	interval *hdr.Histogram // since the last tick
+	all      *hdr.Histogram // up to the last tick
 
 	quit, ended chan struct{}
 }
@@ -89,7 +89,7 @@ func (h *hiccups) watch() {
 		if late := woke - due; late >= leastHiccup {
 			all := queuedForCPU()
 			stopped := late - (all - waited)
-			// It ran, and this thread waited for the Go runtime.
+			// The process ran: only this thread waited, for the Go runtime.
 			if used := processCPU() - cpu; used.Seconds() > 0.5*h.procs*late.Seconds() {
 				stopped = 0
 			}
@@ -117,15 +117,15 @@ func (h *hiccups) note(due, woke, stopped time.Duration) {
 	h.end.Store(int64(woke))
 }
 
-// near reports whether before may be more than 0 for an operation. It takes no lock.
+// near reports whether the method before may return more than 0. It takes no lock.
 func (h *hiccups) near(start, end time.Duration) bool {
 	return int64(end-nap-leastHiccup) >= h.beat.Load() || h.end.Load() > int64(max(start, end-afterHiccup))
 }
 
-// before returns for how long the process could not run just before an operation ended:
-// its answer may have come at any time in there. Hiccups within a call change nothing,
-// since the store goes on. A hiccup that the meter has not noticed yet, since it wakes
-// after the caller, counts too.
+// before returns how long the process could not run just before an operation ended. The
+// answer may have come at any time in that hiccup. A hiccup in the middle of a call does not
+// count, since the store goes on. A hiccup at the end counts even if the meter, which may
+// wake after the caller, has not noticed it yet.
 func (h *hiccups) before(start, end time.Duration) (d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -155,7 +155,7 @@ func (h *hiccups) tick() *hdr.Histogram {
 	return taken
 }
 
-// report is what the meter saw, up to the last tick.
+// report is what the meter measured. Its histogram ends with the last tick.
 func (h *hiccups) report() reports.Hiccups {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// bound waits until an operation may hold so many bytes of large messages. It returns how
-// many of them are to be released.
+// bound waits until an operation may keep so many bytes of large messages in memory. It
+// returns how many bytes to release.
 func (w *worker) bound(ctx context.Context, size int64) (held int64, err error) {
 	held, waited, err := w.target.Large.Take(ctx, size)
 	if waited {
@@ -54,7 +54,7 @@ func (w *worker) reserve(ctx context.Context) (held int64, err error) {
 	return w.bound(ctx, n)
 }
 
-// holds says what calls on the delivered message keep in memory.
+// holds is how many bytes of the message each kind of call keeps in memory.
 func (w *worker) holds() models.Holding {
 	if h, ok := w.mb.(models.Holder); ok {
 		return h.Holds(&w.message)

@@ -57,11 +57,11 @@ const (
 	loadTries   = 9
 )
 
-// miss counts a delivery that ended with cause, and returns it if that ends the
-// load.
+// miss counts a message that was not delivered, for the given cause. The error, if any,
+// ends the load.
 func (p *phase) miss(cause error) error {
 	if cause == nil || errors.Is(cause, drivers.ErrTooLarge) {
-		return nil // that is counted already
+		return nil // the recorder has counted it
 	}
 	if !p.target.Engine.Remote {
 		return cause
@@ -76,7 +76,7 @@ func (p *phase) miss(cause error) error {
 
 // loadOne tries to deliver one message; cause is why it was not delivered.
 func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
-	// The bound covers parsing and decoding, if the size is known before.
+	// If the size is known, the memory bound also covers parsing and decoding.
 	if m, ok := w.mail.(messages.Measurer); ok {
 		held, err := w.bound(opCtx, m.Size(w.op.Message))
 		if err != nil {

@@ -19,9 +19,9 @@ const (
 // logged holds the ticks of a window that the log has not got yet. Its memory does not
 // grow with the phase.
 type logged struct {
-	windows int       // that the log has got
-	from    time.Time // begin of the window, if it has ticks
-	waits   bool      // it has
+	windows int       // windows that the log has got
+	from    time.Time // begin of the window, if waits
+	waits   bool      // the window has ticks
 	ops     []latency.Op
 	hiccups *hdr.Histogram
 }

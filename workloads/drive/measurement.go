@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// measurement is what the phase came to.
+// measurement is the result of the phase.
 func (p *phase) measurement() Measurement {
 	m := Measurement{
 		Began: p.began, Ended: p.began.Add(time.Duration(p.seconds * 1e9)),
@@ -40,8 +40,8 @@ func (p *phase) measurement() Measurement {
 	return m
 }
 
-// offered is what the schedule asked for and what was carried out, by a tally and the
-// slots that belong to it.
+// offered is what the schedule asked for and what was carried out, from a tally and the
+// slots of the same operations.
 func (p *phase) offered(s *tally, of []int) reports.Offered {
 	o := reports.Offered{
 		Due: s.due, Skipped: s.skipped, Replaced: s.replaced,
@@ -63,8 +63,8 @@ func (p *phase) offered(s *tally, of []int) reports.Offered {
 	return o
 }
 
-// enoughToCompare is how many values a quantile needs to be compared. Where the
-// queue only grows, no more operations than there are workers found one free.
+// enoughToCompare is how many values a quantile needs to be compared. If the queue
+// only grows, few operations found a free worker: at most one for each worker.
 const enoughToCompare = 8
 
 // evidence is what the phase showed of the generator.
@@ -93,7 +93,7 @@ func (p *phase) evidence() reports.Evidence {
 	return e
 }
 
-// op is what was recorded of one operation, in these slots.
+// op has the figures of one operation. The slots are all of that operation.
 func (p *phase) op(of []int) reports.Op {
 	total, s, i := p.total(of), &opStats{}, p.slots.all[of[0]].op
 	for _, k := range of {
@@ -134,7 +134,7 @@ func (p *phase) op(of []int) reports.Op {
 	return o
 }
 
-// missing names the fields that an answer lacked.
+// missing names the fields that answers lacked.
 func missing(k models.Known) string {
 	var names []string
 	for _, f := range []struct {

@@ -13,7 +13,7 @@ type memoryLimit struct {
 	least, now int64 // bytes; least 0: the limit is left alone
 }
 
-// headroom is how much may be allocated before the next collection where little lives.
+// headroom is how many bytes may be allocated before the next collection if the heap is small.
 const headroom = 24 << 20
 
 // follow sets the limit for what lives now. A collection takes time for what holds

@@ -13,41 +13,40 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// task is one operation with everything that it needs. It is made before the
-// operation is due. A worker has one task and uses it again.
+// task is what choose found for one operation, before it is due. A worker has one task and
+// uses it again.
 type task struct {
 	account *target.Account
 	from    target.Folder // where the message is
-	to      target.Folder // of a move or label
-	handle  models.Handle // of the message
-	rank    int           // of the message in its folder when it was chosen
-	after   models.Handle // where a page begins
-	off     bool          // a label is taken away
-	shown   models.Handle // of a message under its second label
-	name    string        // of an attachment or sender
-	since   time.Time
-	until   time.Time
+	to      target.Folder // where a move or a label puts it
+	handle  models.Handle // the message
+	rank    int           // rank of the message in its folder when it was chosen
+	after   models.Handle // the message behind which a page begins; zero: the newest page
+	off     bool          // the label is taken away
+	shown   models.Handle // the message under its second label
+	name    string        // name of an attachment or sender
+	since   time.Time     // a slice begins here
+	until   time.Time     // a slice or purge ends here
 
-	// A delivery, and the results of it or of a move.
-	digest  uint64
-	sets    []*target.FolderSet
-	refs    []*models.Folder
-	handles []models.Handle
-	many    []models.Handle // the messages of a move, delete or flag
+	digest  uint64              // digest of the message to deliver
+	sets    []*target.FolderSet // folders of a delivery
+	refs    []*models.Folder    // the same, as the model knows them
+	handles []models.Handle     // results of a delivery or move
+	many    []models.Handle     // messages of a move, delete or flag
 }
 
 // operation is how one operation of the language is carried out.
 type operation struct {
-	// choose completes the task that the plan began and takes hold of what the
-	// operation works on; false if there is nothing that it could work on.
+	// choose fills in the task and reserves what the operation works on. It returns
+	// false if there is nothing to work on.
 	choose func(*worker) (bool, error)
 	// run is what is timed.
 	run func(context.Context, *worker) error
-	// done lets go of what was chosen, and enters the outcome in live set and ledger.
+	// done ends the reservation and enters the outcome in live set and ledger.
 	done func(*worker, latency.Outcome) error
 }
 
-// operations are all of them, by workloads.Op.
+// operations are the operations of the language, by workloads.Op.
 var operations = [workloads.NumOps]operation{
 	workloads.Deliver:      {choose: (*worker).chooseRecipients, run: deliver, done: (*worker).delivered},
 	workloads.List:         {choose: (*worker).choosePage, run: list},
@@ -70,7 +69,7 @@ var operations = [workloads.NumOps]operation{
 	workloads.Login:        {choose: chooseFolder, run: login},
 }
 
-// outcome tells the ends of an operation apart. A call that is cancelled because
+// outcome returns how an operation ended, by its error. A call that is cancelled because
 // the phase is stopped has an unknown outcome.
 func outcome(err error) latency.Outcome {
 	if err == nil {
@@ -92,7 +91,7 @@ func trouble(err error) latency.Outcome {
 	}
 }
 
-// marks are the flags of a workload.
+// marks are the flags of a model, by workloads.Mark.
 var marks = [...]models.Flag{
 	workloads.FlagSeen: models.Seen, workloads.FlagAnswered: models.Answered,
 	workloads.FlagFlagged: models.Flagged,

@@ -19,7 +19,7 @@ type patternCalls struct {
 	calls   int64
 }
 
-// patternCounts has each pattern once.
+// patternCounts has an entry for each pattern.
 type patternCounts []patternCalls
 
 func (c *patternCounts) add(p *schemas.Pattern, calls int64) {

@@ -17,10 +17,10 @@ const (
 	FirstWorkers = 32
 	// growEvery is how often a pool looks whether all workers are busy.
 	growEvery = 5 * time.Millisecond
-	// idleMost is how long a worker that was added may wait for its next operation. Then
-	// it ends: workers that wait have chosen their messages long before they need them.
+	// idleMost is how long an extra worker may wait for an operation. After a longer wait it
+	// ends: a worker reserves its message before it waits, and so keeps it from others.
 	idleMost = time.Second
-	// usualMost is how many times the usual time a call may take and still be usual.
+	// usualMost bounds a usual call: usualMost times the lower quartile of service times.
 	usualMost = 1.5
 	// usualLeast is how many calls it takes to tell what is usual.
 	usualLeast = 8
@@ -31,18 +31,17 @@ const (
 type pool struct {
 	idle    atomic.Int32  // workers that wait until their operation is due
 	whole   atomic.Bool   // there are as many workers as there may be
-	drained chan struct{} // closed when the stream has no more
+	drained chan struct{} // closed when the stream has no more operations
 	once    sync.Once
 
 	mu   sync.Mutex
 	all  []*worker // also those that have ended
-	busy int       // that have not ended
-	most int       // the most at a time
+	busy int       // workers that have not ended
+	most int       // the highest value of busy
 	full bool      // no further worker could be made
 
-	// usual is how long a usual call takes at most, by slot: usualMost times the lower
-	// quartile so far of calls that found a free worker, in nanoseconds; 0 while it is not
-	// known.
+	// usual is how long a usual call takes at most, by slot, in nanoseconds; 0 while it is
+	// not known. The quartile is that of calls so far that found a free worker.
 	usual []atomic.Int64
 }
 
@@ -72,7 +71,7 @@ func (p *phase) add(n int) (added []*worker, err error) {
 	return added, nil
 }
 
-// cap is how many workers there could have been.
+// cap is how many workers the phase could have had.
 func (p *phase) cap() int {
 	if p.pool.full {
 		return p.pool.most
@@ -87,11 +86,11 @@ func (p *pool) leave() {
 	p.mu.Unlock()
 }
 
-// drain notes that the stream has no more.
+// drain notes that the stream has no more operations.
 func (p *pool) drain() { p.once.Do(func() { close(p.drained) }) }
 
-// grow adds workers while there are fewer than there may be and all are busy. A worker that cannot be made, say for
-// want of file descriptors, ends the growth and not the phase.
+// grow adds workers when all are busy, up to Spec.Workers. A worker that cannot be made, say
+// for lack of file descriptors, ends the growth and not the phase.
 func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 	ticks := time.NewTicker(growEvery)
 	defer ticks.Stop()
@@ -124,17 +123,17 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 	}
 }
 
-// noteCrowded counts an operation that queued for want of workers: there may be no more
-// of them, and since the queue began, this worker has spent longer than a start may be
-// late in calls that took no longer than usual.
+// noteCrowded counts a queued operation as crowded if there were too few workers: none may
+// be added, and crowd, the time that this worker spent in usual calls, is longer than a
+// start may be late.
 func (w *worker) noteCrowded() {
 	if w.crowd > w.phase.Lateness && w.phase.pool.whole.Load() {
 		w.stats.crowded++
 	}
 }
 
-// crowding adds a call to those that operations wait for. A call that took longer than
-// usual was the store's fault, and so was the wait for it.
+// crowding adds the service time of a usual call to crowd. A longer call resets crowd,
+// because the store is the cause of the wait for that call.
 func (w *worker) crowding(slot int, took time.Duration) {
 	if int64(took) > w.phase.pool.usual[slot].Load() {
 		w.crowd = 0
@@ -143,7 +142,7 @@ func (w *worker) crowding(slot int, took time.Duration) {
 	w.crowd += took
 }
 
-// learn finds out what is usual, from all operations so far.
+// learn sets usual from all operations so far.
 func (p *phase) learn() {
 	for i := range p.pool.usual {
 		if h := summary.Free(p.recorder.Total(i)); h != nil && h.TotalCount() >= usualLeast {

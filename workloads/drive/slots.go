@@ -11,9 +11,9 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// slots are the places that workers count and record in: one for each operation of each
-// stream, so that an operation is recorded once, and the figures of operations and of
-// streams are sums. A phase without streams has a slot for each operation, with its number.
+// slots are the counters and histograms of a phase, one slot for each operation of each
+// stream. Each operation is recorded once, and the figures of operations and of streams are
+// sums of slots. A phase without streams has one slot for each operation, with its number.
 type slots struct {
 	at  [][workloads.NumOps]int // by stream and operation
 	all []slot
@@ -37,7 +37,7 @@ func newSlots(p *workloads.Phase) slots {
 	for i := range p.Streams {
 		asks := p.Streams[i].Asks()
 		for op := range workloads.NumOps {
-			s.at[i][op] = math.MaxInt // which no stream asks for
+			s.at[i][op] = math.MaxInt // never used, unless the stream asks for the operation
 			if asks.Has(workloads.Op(op)) {
 				s.at[i][op], s.all = len(s.all), append(s.all, slot{i, workloads.Op(op)})
 			}
@@ -46,8 +46,7 @@ func newSlots(p *workloads.Phase) slots {
 	return s
 }
 
-// of returns the slots of a stream and an operation; a negative number stands for all of
-// them.
+// of returns the slots of a stream and an operation. A negative stream or op is all of them.
 func (s *slots) of(stream, op int) (all []int) {
 	for i, k := range s.all {
 		if (stream < 0 || k.stream == stream) && (op < 0 || int(k.op) == op) {
@@ -70,12 +69,12 @@ func (s *slots) shared() (all []int) {
 // slot is where the worker counts and records the operation under way.
 func (w *worker) slot() int { return w.phase.slots.at[w.op.Stream][w.op.Op] }
 
-// tally is what the worker counts of the stream of the operation under way.
+// tally has the worker's counts of the stream of the operation under way.
 func (w *worker) tally() *tally { return &w.stats.streams[w.op.Stream] }
 
-// LogNames are the names of what Spec.Log gets: all operations, and behind them, as
-// STREAM:OPERATION, those that several streams of the phase ask for. An operation of one
-// stream only is in the log once.
+// LogNames names what Spec.Log gets. First come all operations. Then come, as
+// STREAM:OPERATION, those operations that several streams of the phase ask for, one name
+// for each stream.
 func LogNames(p *workloads.Phase) []string {
 	names := workloads.OpNames()[:workloads.NumOps:workloads.NumOps]
 	s := newSlots(p)
@@ -115,7 +114,7 @@ func (p *phase) byOp(ticked []latency.Op) []latency.Op {
 	return p.ops
 }
 
-// total is what was recorded in some slots.
+// total is the sum of what was recorded in these slots.
 func (p *phase) total(of []int) *latency.Op {
 	if len(of) == 1 {
 		return p.recorder.Total(of[0])
@@ -127,7 +126,7 @@ func (p *phase) total(of []int) *latency.Op {
 	return &sum
 }
 
-// streams are the figures of each stream.
+// streams are the figures of each stream; nil for a phase without streams.
 func (p *phase) streams() (all []reports.Stream) {
 	if !p.Phase.HasStreams() {
 		return nil
@@ -163,7 +162,7 @@ func (p *phase) streams() (all []reports.Stream) {
 	return all
 }
 
-// streamIntervals is what became of each stream's operations in a tick.
+// streamIntervals counts how each stream's operations of a tick ended, by name of the stream.
 func (p *phase) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram) map[string]reports.OpInterval {
 	if !p.Phase.HasStreams() {
 		return nil

@@ -7,24 +7,23 @@ import (
 )
 
 const (
-	// spinFor is for how long before its due time an operation's worker spins. A timer is
-	// 28 µs late at the median, so that most workers are awake by then.
+	// spinFor is how long before an operation is due its timer fires and its worker spins. A
+	// timer is 28 µs late at the median, so most workers wake before the operation is due.
 	spinFor = 50 * time.Microsecond
-	// spinLeast is how many processors must be free. Half of them may spin, and the rest is
-	// for the calls, the engine's answers and the Go runtime: a spinning worker on their
-	// processor delays what it waits for.
+	// spinLeast is how many processors must be free. Workers may spin on half of them. The
+	// rest is for calls, the engine's answers and the Go runtime, which spinning would delay.
 	spinLeast = 4
 )
 
 // spins are the workers of a phase that spin until an operation is due, in place of waiting
 // for a timer to the end.
 type spins struct {
-	most int32 // at a time; 0: none
+	most int32 // how many may spin at a time; 0: none
 	now  atomic.Int32
-	none string // why none spins although the workload says so
+	none string // why no worker spins although the workload asks for it
 }
 
-// allow says how many workers may spin with so many free processors.
+// allow sets how many workers may spin, from the number of free processors.
 func (s *spins) allow(free float64) {
 	if s.most, s.none = int32(free/2), ""; free < spinLeast {
 		s.most, s.none = 0, fmt.Sprintf("it takes %d free processors, and there are %.1f", spinLeast, max(0, free))
@@ -39,7 +38,7 @@ func (s *spins) ahead() time.Duration {
 	return spinFor
 }
 
-// until returns when the operation is due. A worker for which no processor is left waits for
+// until returns when the operation is due. If most workers spin already, this one waits for
 // its timer.
 func (s *spins) until(c *clock, t *timer, due time.Duration) error {
 	if s.most == 0 {
@@ -54,8 +53,8 @@ func (s *spins) until(c *clock, t *timer, due time.Duration) error {
 	return nil
 }
 
-// freeProcessors is how many of the processors that the process may use nobody uses. They
-// are watched for a tenth of a second.
+// freeProcessors is how many of the processors that this process may use are idle. It
+// watches them for a tenth of a second.
 func freeProcessors() float64 {
 	const watched = 100 * time.Millisecond
 	before := systemUsage()

@@ -14,10 +14,10 @@ import (
 type stats struct {
 	tally                         // of all streams: a worker counts by stream
 	streams         []tally       // by number; a phase without streams has one
-	crowded         int64         // of queued; see noteCrowded
+	crowded         int64         // operations of queued that noteCrowded counted
 	droppedByClient int64         // see reports.Delays
 	largeWaits      int64         // see reports.Evidence
-	busy            time.Duration // in calls
+	busy            time.Duration // time spent in calls
 	own, service    time.Duration // see reports.Evidence
 	ops             []opStats     // by slot
 }
@@ -48,7 +48,7 @@ func (s *stats) count(stream int, t *tally) {
 	s.tally.add(t)
 }
 
-// opStats are of one operation of one stream. Cost, squares and patterns are of those that were ok.
+// opStats are the counts of one slot. Cost, squares and patterns count only successful calls.
 type opStats struct {
 	cost       drivers.Cost
 	patterns   patternCounts
@@ -57,7 +57,7 @@ type opStats struct {
 	fallbacks  []string
 	errors     errorCounts
 	noTarget   int64
-	notOffered bool // a call said so
+	notOffered bool // a call returned models.ErrNotOffered
 }
 
 // squares are sums of squares, for standard deviations between operations.
@@ -77,7 +77,7 @@ func (q *squares) merge(p squares) {
 }
 
 // deviation is the standard deviation of n values with that sum and sum of squares. It
-// is 0 where rounding is all that there is.
+// is 0 if the values differ by no more than rounding.
 func deviation(n, sum, squares float64) float64 {
 	mean := sum / n
 	variance := squares/n - mean*mean
@@ -87,8 +87,8 @@ func deviation(n, sum, squares float64) float64 {
 	return math.Sqrt(variance * n / (n - 1))
 }
 
-// noteTiming counts an operation that has ended as on time, late or queued (it found all
-// workers busy).
+// noteTiming counts an operation that has ended. If it started too late, it counts as late,
+// or as queued if its worker was still busy when it was due.
 func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration) {
 	s, t, service := &w.stats, w.tally(), end-start
 	t.started++
@@ -115,8 +115,8 @@ func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration
 	w.crowding(slot, service)
 }
 
-// countFailure counts one operation that was not ok by its error. Operations of unknown
-// outcome have already waited for their timeout, so only others make a client rest.
+// countFailure counts one operation that was not ok by its error. Only failed ones make a
+// client rest: an operation of unknown outcome has already waited for its timeout.
 func (w *worker) countFailure(s *opStats, e ending) {
 	if e.outcome == latency.Failed {
 		w.failures++
@@ -126,13 +126,13 @@ func (w *worker) countFailure(s *opStats, e ending) {
 	s.errors.add(e.cause.Error(), 1)
 }
 
-// listed sees one line of a listing.
+// listed notes which fields one line of a listing lacks.
 func (w *worker) listed(e *models.Entry) error {
 	w.noteMissing(e.Known, models.KnowFrom|models.KnowSubject|models.KnowDate|models.KnowSize|models.KnowSeen)
 	return nil
 }
 
-// folderListed sees one folder of a list of folders.
+// folderListed notes which fields one folder of a list of folders lacks.
 func (w *worker) folderListed(f models.FolderInfo) error {
 	w.noteMissing(f.Known, models.KnowMessages|models.KnowUnread)
 	return nil

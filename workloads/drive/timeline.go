@@ -13,12 +13,12 @@ import (
 
 // timeline is how a phase went, interval by interval.
 type timeline struct {
-	tick      time.Duration // how often add is called, but for late and last calls
+	tick      time.Duration // time between calls of add, except for late calls and the last
 	intervals []reports.Interval
-	full      float64       // length of an interval in seconds, if it is several ticks
+	full      float64       // length of an interval in seconds; 0: one tick
 	last      time.Duration // end of the last operation that was ok
 	gap       reports.Gap
-	all       *hdr.Histogram // of all operations of an interval, for its quantile
+	all       *hdr.Histogram // scratch space for the quantiles of several operations
 }
 
 // intervalsMost is how many intervals a timeline has. A timeline that grows longer
@@ -66,7 +66,7 @@ func (t *timeline) add(
 	t.append(in, last)
 }
 
-// scratch is the histogram for quantiles of several operations.
+// scratch returns t.all. The caller resets it.
 func (t *timeline) scratch() *hdr.Histogram {
 	if t.all == nil {
 		t.all = hdr.New(1, int64(latency.Highest), 3)
@@ -74,7 +74,7 @@ func (t *timeline) scratch() *hdr.Histogram {
 	return t.all
 }
 
-// opInterval is what became of one operation.
+// opInterval has the counts and latencies of one operation in an interval.
 func opInterval(o *latency.Op, kind latency.Kind) reports.OpInterval {
 	c := &o.Counts
 	in := reports.OpInterval{
@@ -87,8 +87,8 @@ func opInterval(o *latency.Op, kind latency.Kind) reports.OpInterval {
 	return in
 }
 
-// endGap ends a time without an operation that was ok. Such times that lie within
-// one interval are not seen.
+// endGap ends a time without a successful operation, and keeps it if it is the longest. A
+// gap within one interval is not seen.
 func (t *timeline) endGap(until time.Duration) {
 	if s := (until - t.last).Seconds(); s > t.gap.Seconds {
 		t.gap = reports.Gap{At: t.last.Seconds(), Seconds: s}
@@ -97,7 +97,7 @@ func (t *timeline) endGap(until time.Duration) {
 
 // append puts an interval at the end, or adds it to one that is not full yet. The
 // last interval of a phase is added to the one before if it is too short to be
-// compared. A tick that came late makes one long interval, and changes no other.
+// compared. A late tick makes one long interval, and changes no other.
 func (t *timeline) append(in reports.Interval, last bool) {
 	if n := len(t.intervals); n > 0 {
 		end := &t.intervals[n-1]
@@ -118,7 +118,7 @@ func (t *timeline) append(in reports.Interval, last bool) {
 	t.intervals, t.full = half, 2*max(t.full, t.tick.Seconds())
 }
 
-// follow makes a one interval with b, which follows it.
+// follow adds b, the interval after a, to a.
 func follow(a, b *reports.Interval) {
 	a.Add(b)
 	a.Seconds += b.Seconds

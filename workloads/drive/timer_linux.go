@@ -12,14 +12,14 @@ import (
 type clock struct {
 	base time.Time
 	mono int64 // CLOCK_MONOTONIC at base, in ns, for timers
-	// virtual, if set, is the time. Tests set it: waiting then takes none.
+	// virtual, if set, is the time. Tests set it, so that waiting takes no real time.
 	virtual *time.Duration
 }
 
 func startClock() (clock, error) {
 	c := clock{base: time.Now()}
 	var ts unix.Timespec
-	// After base: a timer is then never early.
+	// CLOCK_MONOTONIC is read after base, so that a timer is never early.
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
 		return c, fmt.Errorf("read clock: %w", err)
 	}

@@ -7,7 +7,7 @@ import "time"
 // clock counts from the start of a phase.
 type clock struct {
 	base    time.Time
-	virtual *time.Duration // if set, the time: tests set it
+	virtual *time.Duration // if set, it is the time; tests set it
 }
 
 func startClock() (clock, error) { return clock{base: time.Now()}, nil }

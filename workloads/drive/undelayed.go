@@ -2,8 +2,8 @@ package drive
 
 import "time"
 
-// leastDelay is the least delay that is held against the client. Below it, waking
-// up is what a timer costs.
+// leastDelay is the least delay that counts against the client. A shorter one is the
+// usual cost of a timer.
 const leastDelay = 500 * time.Microsecond
 
 // undelayed is the response time that an operation would have had if this client had lost

@@ -12,7 +12,7 @@ import (
 // usage is what this process used since it began, or between two moments.
 type usage struct {
 	cpu       time.Duration // user and system
-	machine   time.Duration // of all processes together; 0: not known
+	machine   time.Duration // CPU time of all processes and steal; 0: not known
 	steal     time.Duration // taken by the hypervisor
 	throttled time.Duration // stopped by the CPU quota of its cgroup
 	rss       int64         // peak resident bytes; 0: not known
@@ -34,7 +34,7 @@ func processUsage() usage {
 	return u
 }
 
-// since is what was used after a moment before.
+// since is what was used after before was read. The peak rss remains that of the process.
 func (u usage) since(before usage) usage {
 	u.cpu -= before.cpu
 	u.machine -= before.machine
@@ -49,7 +49,7 @@ func (u usage) since(before usage) usage {
 	return u
 }
 
-// client is the usage of a phase, as results have it.
+// client is the usage of a phase in the form of results.
 func (u usage) client(workers int, seconds float64) reports.ClientInfo {
 	c := reports.ClientInfo{
 		Workers: workers, Processors: runtime.NumCPU(), Capacity: processors(), CPUSeconds: u.cpu.Seconds(), OthersShare: -1,
@@ -75,7 +75,8 @@ func processors() float64 {
 	return n
 }
 
-// quantile is the upper bound of the bucket that holds the quantile q.
+// quantile is the upper bound of the bucket that holds the quantile q, or the lower bound if
+// the upper one is infinite.
 func quantile(h *metrics.Float64Histogram, q float64) float64 {
 	var all uint64
 	for _, n := range h.Counts {
@@ -93,7 +94,7 @@ func quantile(h *metrics.Float64Histogram, q float64) float64 {
 	return 0
 }
 
-// limits are those in force for this process.
+// limits are the limits of this process. GOGC is -1 if it is off.
 func limits() reports.Limits {
 	s := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
 	metrics.Read(s)

@@ -22,8 +22,8 @@ func systemUsage() usage {
 	}
 }
 
-// peakRSS is the most memory in bytes that this program had, 0 if it is not told. Getrusage
-// would count what the process had before it became this program: all of a large parent's.
+// peakRSS is the most resident memory of this program in bytes; 0: not known. Getrusage would
+// also count memory from before exec, which is that of the parent.
 func peakRSS() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -45,7 +45,7 @@ func processCPU() time.Duration {
 }
 
 // queuedForCPU is how long the calling thread has been ready to run and had no
-// processor; 0: not known. The second number of schedstat: sched-stats.rst of Linux.
+// processor; 0: not known. It is the second number of schedstat: sched-stats.rst of Linux.
 func queuedForCPU() time.Duration {
 	b, err := os.ReadFile("/proc/thread-self/schedstat")
 	if err != nil {
@@ -66,8 +66,8 @@ func doze(d time.Duration) {
 }
 
 // machineBusy is the time that all processors were busy, or taken by the
-// hypervisor, since the machine was started; 0 if it is not told. Steal is the
-// hypervisor's part. The unit is 10 ms: proc_stat(5).
+// hypervisor, since the machine was started; 0: not known. Steal is the
+// hypervisor's part. The file counts in units of 10 ms: proc_stat(5).
 func machineBusy() (busy, steal time.Duration) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -101,7 +101,7 @@ func machineProcessors() int {
 	return max(1, strings.Count(string(b), "\ncpu"))
 }
 
-// cgroups are the folders of the process' cgroup and of those above it. cgroup v2.
+// cgroups are the folders of the process' cgroup and of those above it, in cgroup v2.
 func cgroups() (dirs []string) {
 	b, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -119,7 +119,7 @@ func cgroups() (dirs []string) {
 	}
 }
 
-// CPUQuota is how many processors the process' cgroup may use, or any above it;
+// CPUQuota is the least CPU quota, in processors, of the process' cgroup and those above it;
 // 0: no limit, or not known. The file cpu.max holds quota and period.
 func CPUQuota() (least float64) {
 	for _, dir := range cgroups() {
@@ -147,8 +147,8 @@ func quotaOf(file string) float64 {
 	return quota / period
 }
 
-// throttled is how long the quota of its cgroup, or of any above it, has stopped the
-// processes in there.
+// throttled is how long a CPU quota has stopped the process' cgroup or one above it: the
+// longest of these times.
 func throttled() (most time.Duration) {
 	for _, dir := range cgroups() {
 		b, err := os.ReadFile(filepath.Join(dir, "cpu.stat"))

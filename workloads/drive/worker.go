@@ -36,16 +36,16 @@ type worker struct {
 	task    task
 	message mail.Message
 	opened  models.Opened
-	entry   func(*models.Entry) error // w.listed and w.folderListed, bound once
-	info    func(models.FolderInfo) error
-	records []byte // for the ledger
+	entry   func(*models.Entry) error     // w.listed; a method value for each call would allocate
+	info    func(models.FolderInfo) error // w.folderListed
+	records []byte                        // for the ledger
 	ran     patternCounts
 	ahead   uint32 // records that were in the ledger when the call began
 
 	last     time.Duration // end of the operation before; at first -1, before all due times
-	free     time.Duration // the same, had the client lost no time: see undelayed
-	crowd    time.Duration // see crowding
-	extra    bool          // it was added to the first workers
+	free     time.Duration // last, if the client had lost no time: see undelayed
+	crowd    time.Duration // time spent in usual calls while operations queued: see crowding
+	extra    bool          // grow added it after the phase began
 	failures int           // operations that failed in a row
 	stats    stats
 }
@@ -57,7 +57,7 @@ type ending struct {
 }
 
 // keepBody is how many bytes of body buffer a worker keeps. A message of 25 MB must not
-// leave 25 MB with each of 32 workers for good. An added worker keeps a 16th.
+// leave 25 MB with each of 32 workers for good. An extra worker keeps a 16th of keepBody.
 const keepBody = 256 << 10
 
 func newWorker(p *phase, i int) (*worker, error) {
@@ -94,14 +94,14 @@ func (w *worker) close() error {
 
 // work carries out operations until the phase has no more or ctx ends. Calls
 // get opCtx, which lives a little longer, so that those under way can end. The
-// error says why the phase cannot go on; how operations ended is recorded.
+// error says why the phase cannot go on. Failed operations are counted and no error.
 func (w *worker) work(ctx, opCtx context.Context) error {
 	defer w.phase.pool.leave()
 	if w.phase.loads() {
 		return w.load(ctx, opCtx)
 	}
 	if w.timer == nil && !w.phase.offersAny() {
-		return nil // the loop would only turn until its time is over
+		return nil // the loop would only skip operations until the phase ends
 	}
 	for ctx.Err() == nil {
 		due, ok := w.phase.Stream.Next(w.last, &w.op)
@@ -182,13 +182,13 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	return err
 }
 
-// interrupted reports whether the end of the phase broke off making a message.
+// interrupted reports whether err came because the phase ended while a message was made.
 func interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
 // carryOut carries out the operation and releases held bytes of large messages. The
-// error is the ledger's.
+// error is the ledger's or a panic of the driver.
 func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration, held int64) (ending, error) {
 	defer w.release(held)
 	if w.op.Timeout > 0 {
@@ -246,8 +246,8 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 	return e, defect
 }
 
-// panicked returns the panic of a goroutine of the driver, which ends the phase like one of the
-// worker's own.
+// panicked returns the panic of a goroutine of the driver, or nil. It ends the phase, as a panic
+// of the worker does.
 func panicked(err error) error {
 	if c := new(crash.Error); errors.As(err, &c) {
 		return c
