@@ -19,16 +19,17 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// combination is one model on one engine in one trial, with one data set. It carries out all phases of
-// the workload, one after another; of a sweep at one point, or at several whose data set grows.
+// combination is one model on one engine in one trial, with one data set. It carries out all
+// phases of the workload, one after another. In a sweep it does that at one point, or at
+// several points for which the data set grows.
 type combination struct {
 	runner *runner
 	model  models.Model
 	engine drivers.Engine
 	trial  int
-	at     *point   // of a sweep
-	next   []*point // to which the data set grows
-	dir    string   // its folder
+	at     *point   // the point under way
+	next   []*point // later points, to which the data set grows
+	dir    string   // folder of the data set
 
 	target *target.Target
 	grows  bool // the data set is that of the point before
@@ -38,11 +39,11 @@ type combination struct {
 // found is what the phases of a point have found out for those that follow.
 type found struct {
 	median  time.Duration // service time of the warm-up
-	workers int           // how many the warm-up came to need
+	workers int           // how many workers the warm-up needed
 	settled bool          // the engine came to rest in the time allowed
-	warm    bool          // and so did the warm-up
-	cold    bool          // the phases that follow are to find cold caches
-	more    int           // phases beside those of the workload, in a search
+	warm    bool          // the service times of the warm-up became steady
+	cold    bool          // the phases that follow begin with cold caches
+	more    int           // phases that a search has added to those of the workload
 }
 
 // run carries out all phases. The result has everything that was measured, whatever
@@ -60,7 +61,8 @@ func (c *combination) run(ctx context.Context) {
 	c.close(ctx)
 }
 
-// audited audits the data set, if that is asked for, and says whether that could be done.
+// audited audits the data set if the configuration asks for it. It returns false if the audit
+// could not be carried out.
 func (c *combination) audited(ctx context.Context) bool {
 	if c.runner.config.Audit != AuditAfter || ctx.Err() != nil {
 		return true
@@ -70,7 +72,8 @@ func (c *combination) audited(ctx context.Context) bool {
 	return err == nil
 }
 
-// onward goes on to the next point of a sweep, if the data set grows to one.
+// onward goes on to the next point to which the data set grows. It returns false if there is
+// none.
 func (c *combination) onward(ctx context.Context) bool {
 	if len(c.next) == 0 || ctx.Err() != nil {
 		return false
@@ -184,8 +187,8 @@ func (c *combination) phase(ctx context.Context, p *workloads.Phase) (err error)
 	return c.mixed(ctx, p)
 }
 
-// load makes the data set, or takes the one that is there. One that is smaller grows, and
-// one whose load was interrupted is completed.
+// load makes the data set, or uses the one that is there. A smaller data set grows, and
+// an interrupted load is completed.
 func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 	populate := c.target.Populate
 	if c.grows {
@@ -198,7 +201,7 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 	return c.deliver(ctx, p, load)
 }
 
-// grow returns what the data set of the point before lacks of this one.
+// grow returns what the data set of the point before lacks at this point.
 func (c *combination) grow(ctx context.Context) (*target.Load, error) {
 	return c.target.Grow(ctx, c.workload(), c.at.census, c.at.source)
 }
@@ -277,8 +280,8 @@ func (c *combination) spec(p *workloads.Phase, s workloads.Stream, total int64) 
 	if p.Kind == workloads.Load {
 		spec.Workers = r.config.loaders()
 	}
-	// A merge of shards adds the histograms of loads and warm-ups too. The figures do not
-	// need the log: the run tells of its error in the end.
+	// A merge of shards adds the histograms of loads and warm-ups too. An error of the log
+	// does not stop the phase, whose figures do not need it: Run returns it at the end.
 	if key := c.key(p.Name); r.log != nil && (p.Kind == workloads.Measure || r.config.Shard.Divides()) {
 		names := drive.LogNames(p)
 		tag := func(op int, k latency.Kind) string { return key.Tag(names[op], k.String()) }
@@ -325,12 +328,12 @@ func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error)
 	c.add(cell)
 }
 
-// isFailure reports whether err is a panic or not due to an interruption.
+// isFailure reports whether err is a panic, or an error of a run that was not interrupted.
 func isFailure(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() == nil || stack(err) != "")
 }
 
-// stack is where the panic was that err comes from, or "".
+// stack returns the stack of the panic that caused err; "" if none did.
 func stack(err error) string {
 	var c *crash.Error
 	if errors.As(err, &c) {

@@ -13,7 +13,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/messages"
 )
 
-// Config is all that a run is told. Workload, Models and Engines are needed;
+// Config is the input of a run. Workload, Models and Engines are needed;
 // the zero value of everything else is a good default. The workload says where
 // engines are and how their drivers are set.
 type Config struct {
@@ -21,8 +21,8 @@ type Config struct {
 	Models   []models.Model
 	Engines  []drivers.Engine
 
-	// Null is the engine on which the harness floor is measured. Without it, or with
-	// NoFloor, none is.
+	// Null is the engine on which the floor of models is measured. Without it, or with
+	// NoFloor, no floor is measured.
 	Null    *drivers.Engine
 	NoFloor bool
 
@@ -38,19 +38,20 @@ type Config struct {
 	CacheBytes int64 // block cache of an embedded engine; 0 is its default
 	Model      models.Options
 
-	// EngineDir, if set, says in which folder of this machine the nodes of a remote engine
-	// at these addresses (none: the usual ones) keep their data; "" if that is not known.
+	// EngineDir, if set, returns the folder of this machine in which the nodes of a remote
+	// engine keep their data; "" if it is not known. Contact is their addresses; empty: the
+	// engine's default.
 	EngineDir func(engine string, contact []string) string
 
 	// Mail is where messages come from; nil: generated as the workload says.
 	// Whoever opened it closes it.
 	Mail messages.Source
-	// MailLimit is the most bytes that a mail file might have; for the result only.
+	// MailLimit is the most bytes that a mail file was allowed to have. It is only written
+	// into the result.
 	MailLimit int64
 
 	// Shard is the part of the run that this process carries out; zero: all of it. Start
-	// is when the shards begin, the same in all. With the workload it says which run they
-	// belong to.
+	// is when the shards begin, the same for all. Start and workload identify the run.
 	Shard workloads.Shard
 	Start time.Time
 	// ShardSilence is how long another shard may give no sign of life; 0: a minute.
@@ -59,9 +60,9 @@ type Config struct {
 	// FindMax, if set, makes each measured phase a search for its highest rate.
 	FindMax *FindMax
 
-	// Workers is how many operations an open loop may have under way; 0 is what the
-	// phase says, and else DefaultWorkers with an engine in this process and RemoteWorkers over a network. A load has
-	// as many loaders, but no more than DefaultWorkers.
+	// Workers is how many operations an open loop may have under way; 0: what the phase says,
+	// or else DefaultWorkers for an engine in this process and RemoteWorkers for one over a
+	// network. A load has Workers loaders, but no more than DefaultWorkers.
 	Workers int
 	MaxLag  time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxLag
 	Audit   AuditMode
@@ -72,11 +73,11 @@ type Config struct {
 
 	// LatencyLog, if set, gets the HDR interval log of the measured phases.
 	LatencyLog io.Writer
-	// Save, if set, is called at the end of each phase and of the audit, with the result
-	// of a run that ends there, interrupted. Everything in LatencyLog is then whole.
+	// Save, if set, is called at the end of each phase and of each combination, with the
+	// result so far, marked as interrupted. LatencyLog then has no half-written line.
 	Save func(*reports.Run)
 	// Observe, if set, gets at each tick what was recorded of each operation since the
-	// last. Op names the operation with an index.
+	// last tick. Op names the operation with an index of ops.
 	Observe func(cell reports.Key, op func(int) string, ops []latency.Op)
 	// Progress, if set, is called from one goroutine at a time, several times a
 	// second at most, and at each change of phase.
@@ -102,8 +103,8 @@ type AuditMode uint8
 // Audit modes.
 const (
 	NoAudit    AuditMode = iota
-	AuditAfter           // when a cell has been measured
-	AuditOnly            // of a DataDir as an earlier run left it, also one that was killed
+	AuditAfter           // after all phases of a combination
+	AuditOnly            // an audit and no phases, of a DataDir that an earlier run left, even a killed one
 )
 
 var auditNames = [...]string{"no", "after", "only"}
@@ -114,11 +115,12 @@ func (m AuditMode) String() string { return auditNames[m] }
 // Progress is how far a run is.
 type Progress struct {
 	Model, Engine, Phase string
-	Point                string // of a sweep
+	Point                string // the sweep's value
 	Trial                int    // from 1
-	// Note, if set, is something to tell for good; the other fields say of which combination.
+	// Note, if set, is a message that should stay visible. The other fields say which
+	// combination it is about.
 	Note        string
-	Cell, Cells int // this combination of model, engine and trial, from 1
+	Cell, Cells int // number of this combination of model, engine, trial and point, from 1; how many there are
 	// Done is the share of the whole run, and Left how long the rest takes, as far as
 	// can be told; 0: not known yet.
 	Done float64

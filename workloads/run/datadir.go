@@ -24,7 +24,7 @@ type dataDir struct {
 	path      string
 	temporary bool
 	unlock    func() error
-	scratch   *scratch.Folder // of a temporary folder
+	scratch   *scratch.Folder // the claim on a temporary folder; else nil
 }
 
 // TemporaryPattern matches the names of temporary data folders.

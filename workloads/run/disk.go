@@ -17,22 +17,23 @@ var ErrDisk = errors.New("the disk is too small")
 type taking func(ctx context.Context, e *estimates.Estimate, p *point, m models.Model,
 	engine drivers.Engine) (bytes float64, ok bool, err error)
 
-// files is what a model takes of the disk of the data folder.
+// files is how much an embedded engine's files take in the data folder.
 func files(
 	ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine,
 ) (float64, bool, error) {
 	return e.Disk(ctx, p.workload, p.source, m, engine)
 }
 
-// least is what it takes at least of a remote engine's disk.
+// least is how much a model takes at least on a remote engine's disks.
 func least(
 	ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine,
 ) (float64, bool, error) {
 	return e.Least(ctx, p.workload, p.source, m, engine)
 }
 
-// need is how much disk the run needs at once on engines, in bytes, beside what is there already. Each store is
-// removed before the next one, unless the data is kept. Each is called for every point, with the size of its data set.
+// need is how much disk the run needs at once on engines, in bytes, beside what is there
+// already. Each store is removed before the next one, unless the data is kept. Need calls each
+// once for every point, with the size of its data set, if takes knows it.
 func (c *Config) need(
 	ctx context.Context, points []point, dir string, engines []drivers.Engine, takes taking, each func(p *point, model,
 		engine string, bytes float64),
@@ -93,10 +94,10 @@ func (c *Config) needOf(
 	return need, nil
 }
 
-// noEach is told of no point.
+// noEach is for callers of need that want no sizes of points.
 func noEach(*point, string, string, float64) {}
 
-// fits refuses a run that does not fit on the disk. What kept data sets have already is not counted.
+// fits refuses a run that does not fit on the disk. Messages of kept data sets are not counted.
 func (c *Config) fits(ctx context.Context, points []point, dir string, free float64) error {
 	if c.Audit == AuditOnly {
 		return nil
@@ -105,7 +106,7 @@ func (c *Config) fits(ctx context.Context, points []point, dir string, free floa
 		return err
 	}
 	if free <= 0 || c.atMost(points) < free {
-		return nil // far from the bound: there is no need to look closer
+		return nil // atMost is quicker to compute than need
 	}
 	need, err := c.need(ctx, points, dir, c.Engines, files, noEach)
 	if err != nil || need <= free {
@@ -116,7 +117,7 @@ func (c *Config) fits(ctx context.Context, points []point, dir string, free floa
 		ErrDisk, estimates.Size(need), dir, estimates.Size(free))
 }
 
-// atMost is more than the run takes of any disk.
+// atMost is an upper bound of what the run takes on one engine, in bytes.
 func (c *Config) atMost(points []point) (bytes float64) {
 	for i := range points {
 		p := &points[i]

@@ -26,23 +26,23 @@ type Plan struct {
 	Combinations int         `json:"combinations"`    // of models, engines, trials and points of a sweep
 	Sweep        string      `json:"sweep,omitempty"` // the value that a sweep changes
 	Points       []PlanPoint `json:"points"`          // one, if there is no sweep
-	Seconds      float64     `json:"seconds"`         // of all combinations, without what engines take to settle
+	Seconds      float64     `json:"seconds"`         // all combinations, without the time that engines take to settle
 	Disk         []PlanDisk  `json:"disk"`
 	Remote       []PlanNodes `json:"remote,omitempty"`
-	Folder       string      `json:"folder"`        // for the data of embedded engines
-	Need         float64     `json:"needed_bytes"`  // at once, in that folder
-	Free         float64     `json:"free_bytes"`    // there; 0: not known
-	Fits         bool        `json:"fits"`          // a run of it would not be refused for the disk
-	Why          string      `json:"why,omitempty"` // it does not fit
+	Folder       string      `json:"folder"`        // where embedded engines keep their data
+	Need         float64     `json:"needed_bytes"`  // the most that Folder must hold at a time
+	Free         float64     `json:"free_bytes"`    // what is free in Folder; 0: not known
+	Fits         bool        `json:"fits"`          // the disks are large enough, or their free space is not known
+	Why          string      `json:"why,omitempty"` // the error, if Fits is false
 }
 
 // PlanPoint is what each combination does, at one point of a sweep.
 type PlanPoint struct {
-	Value    string      `json:"point,omitempty"` // of what is swept
+	Value    string      `json:"point,omitempty"` // the sweep's value at this point
 	Users    int         `json:"users"`
 	Folders  int         `json:"folders"`
 	Messages int         `json:"messages"`
-	Bytes    float64     `json:"mail_bytes"` // of raw mail in the load
+	Bytes    float64     `json:"mail_bytes"` // raw mail in the load
 	Phases   []PlanPhase `json:"phases"`
 
 	estimate *estimates.Estimate
@@ -53,8 +53,8 @@ type PlanPhase struct {
 	Name       string   `json:"phase"`
 	Kind       string   `json:"kind"`
 	Operations float64  `json:"operations"`        // expected; 0: as many as the engine can
-	AtMost     bool     `json:"at_most,omitempty"` // Operations are as many as there can be
-	Seconds    float64  `json:"seconds"`           // expected of a load, at most of a warm-up
+	AtMost     bool     `json:"at_most,omitempty"` // Operations is an upper bound
+	Seconds    float64  `json:"seconds"`           // a load: expected; a warm-up: at most
 	Ops        []PlanOp `json:"ops,omitempty"`     // the most frequent first
 }
 
@@ -80,8 +80,8 @@ type PlanNodes struct {
 	Free   float64 `json:"free_bytes,omitempty"`
 }
 
-// DryRun says what a run would do, and touches no engine. If a run would be refused, the plan
-// comes with the error.
+// DryRun says what a run would do, and touches no engine. If a disk is too small for the run,
+// it returns both the plan and the error.
 func DryRun(ctx context.Context, c Config) (*Plan, error) {
 	if err := cmp.Or(c.CheckSweep(), c.checkShard()); err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func Environment(dir string) reports.Environment {
 	return e
 }
 
-// gogc is the garbage collector's setting as it was given.
+// gogc is the value of the environment variable GOGC, or its default.
 func gogc() string {
 	if s := os.Getenv("GOGC"); s != "" {
 		return s

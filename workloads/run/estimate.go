@@ -14,10 +14,10 @@ type estimate struct {
 	phases  []expected
 	weights []float64 // of the combinations, in their order; nil: all are alike
 
-	started, began, phaseBegan time.Time // the run, this combination, this phase
+	started, began, phaseBegan time.Time // when the run, this combination and this phase began
 	cell                       int
 	phase                      string
-	took                       time.Duration // all combinations that have ended
+	took                       time.Duration // time of all combinations that have ended
 }
 
 // expected is a phase and how long it takes; 0: not known.
@@ -69,7 +69,7 @@ func (e *estimate) note(p *Progress) {
 	}
 }
 
-// weight adds up the combinations between two places.
+// weight adds up the weights of the combinations from..to-1, numbered from 0.
 func (e *estimate) weight(from, to int) (sum float64) {
 	for i := from; i < to; i++ {
 		if i < len(e.weights) {
@@ -84,7 +84,7 @@ func (e *estimate) weight(from, to int) (sum float64) {
 // rest is how long this combination still takes by its phases. It returns false if the
 // load has not begun or does not say how far it is.
 func (e *estimate) rest(p *Progress, now time.Time) (left time.Duration, known bool) {
-	ahead := true // of all phases, until the one under way is found
+	ahead := true // no phase is under way
 	for _, x := range e.phases {
 		ahead = ahead && x.name != p.Phase
 	}

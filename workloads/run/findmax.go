@@ -19,7 +19,7 @@ import (
 type FindMax struct {
 	From      float64       // first rate in operations a second; default: the phase's
 	Max       float64       // highest rate; default DefaultMaxRate
-	Precision float64       // the bracket ends as narrow as this share of the rate; default DefaultPrecision
+	Precision float64       // the bracket's width at the end, as a share of the rate; default DefaultPrecision
 	Step      time.Duration // length of a measurement; default DefaultStep
 }
 
@@ -29,23 +29,23 @@ const (
 	DefaultPrecision = 0.05
 	DefaultStep      = 5 * time.Second
 
-	// closedFrom is the first rate of a phase that is a closed loop.
+	// closedFrom is the first rate for a phase that is a closed loop, in operations a second.
 	closedFrom  = 100
 	longestStep = time.Minute
-	// An operation may wait stepMaxLag, or twice the longest bound. Then it is dropped,
-	// which breaks the step. Else the backlog of a rate far above capacity would take
+	// An operation that starts later than stepMaxLag, or twice the longest bound, is dropped,
+	// and its step fails. Otherwise the backlog of a rate far above capacity would take
 	// minutes.
 	stepMaxLag = 2 * time.Second
-	// refillBelow: messages are delivered when fewer are live than this share of those
-	// that were when the search began.
+	// refillBelow is the least share of the messages at the search's start that must be live
+	// before a step. If fewer are, the search delivers new ones.
 	refillBelow = 0.9
 )
 
-// stepOperations is the least number of operations due in a step, which the default
-// objectives need, unless it takes longer than longestStep. Tests have less time.
+// stepOperations is how many operations the default objectives need in a step. A step is long
+// enough for them, but no longer than longestStep. Tests lower it.
 var stepOperations = 3000.0
 
-// defaultObjectives are those of a workload that expects nothing.
+// defaultObjectives are the objectives for a workload that expects nothing.
 func defaultObjectives() []reports.Objective {
 	return []reports.Objective{
 		{Figure: "achieved", Sign: ">=", Bound: 0.99, Text: ">=99%"},
@@ -104,8 +104,8 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 	return err
 }
 
-// searchStep measures at one rate: the store comes to rest, gets back messages that it
-// lacks, and then carries out the phase at that rate with numbers of its own.
+// searchStep carries out the phase at one rate, with a phase number of its own. Before each
+// step but the first, it restores the store, which had so many live messages at first.
 func (c *combination) searchStep(
 	ctx context.Context, p *workloads.Phase, s *reports.Search, rate float64, messages int,
 ) (reports.SearchStep, error) {
@@ -151,7 +151,7 @@ func errorText(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// maxLagOf is how late operations of a step may start.
+// maxLagOf is how late an operation of a step may start before it is dropped.
 func maxLagOf(objectives []reports.Objective) time.Duration {
 	lag := stepMaxLag
 	for _, o := range objectives {

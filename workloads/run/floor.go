@@ -19,18 +19,18 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// The floor is what figures contain of mailbench itself. Two more targets are
-// driven for it: a mailbox that does nothing tells the harness' own CPU time an
-// operation, and each model over the null engine, which yields sample rows for the
-// model to decode, tells what the model's calls cost without an engine.
+// The floor is mailbench's own share of the figures. It is measured on two more targets.
+// A mailbox that does nothing shows the harness' own CPU time for an operation. Each model
+// over the null engine shows what the model's calls cost without an engine: the null engine
+// yields sample rows for the model to decode.
 
 const (
-	floorOperations = 400_000               // of the harness alone
-	floorTime       = 20 * time.Millisecond // of each operation of each model
-	floorMessages   = 16                    // of a model's mailbox, in each of two folders
+	floorOperations = 400_000               // operations on the mailbox that does nothing
+	floorTime       = 20 * time.Millisecond // length of a phase with one operation of a model
+	floorMessages   = 16                    // messages in each of the two folders of a model's mailbox
 )
 
-// floor measures both, in about half a second a model, and what waiting costs.
+// floor measures both, and what waiting costs. A model takes about half a second.
 func (r *runner) floor(ctx context.Context) {
 	if r.config.Null == nil || r.config.NoFloor || r.config.Audit == AuditOnly || ctx.Err() != nil {
 		return
@@ -76,7 +76,7 @@ func harnessFloor(ctx context.Context) (reports.Floor, error) {
 	return reports.Floor{NS: 1e9 * m.Client.CPUSeconds / n, Allocs: float64(m.Mallocs / uint64(n))}, err
 }
 
-// nothingWorkload are users for a mailbox that does nothing.
+// nothingWorkload is a workload with users for a mailbox that does nothing.
 func nothingWorkload(ctx context.Context) (*workloads.Workload, *workloads.Census, error) {
 	w := &workloads.Workload{
 		Name: "floor", Seed: 1,
@@ -183,7 +183,7 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []repor
 		if err != nil {
 			return nil, err
 		}
-		// The null engine's rows lead to any outcome: all of them count.
+		// The null engine's rows are samples, so an operation that fails counts too.
 		if n := found.Evidence.Started; n > 0 {
 			floors = append(floors, reports.Floor{Model: m.Name, Op: p.Name, NS: float64(found.Busy) / float64(n)})
 		}
@@ -191,7 +191,7 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []repor
 	return floors, nil
 }
 
-// floorOrder is all operations, those that remove messages last.
+// floorOrder is all operations, the ones that use up messages last.
 func floorOrder() []workloads.Op {
 	var order []workloads.Op
 	last := []workloads.Op{workloads.Move, workloads.Delete, workloads.Restore, workloads.Purge}

@@ -2,11 +2,11 @@ package run
 
 import "time"
 
-// Where nobody sees the line of progress, a run that waits for another shard says nothing
-// for minutes. So a wait that is long is noted, once.
+// longWait is how long a wait for another shard lasts before it is noted, once. Without a
+// terminal, nobody sees the progress line, and the run would say nothing for minutes.
 const longWait = 10 * time.Second
 
-// longWaits tells of waits that are long.
+// longWaits calls note once for each wait that is long.
 type longWaits struct {
 	now         func() time.Time
 	note        func(string)

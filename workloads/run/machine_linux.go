@@ -40,7 +40,7 @@ func field(text, name string) string {
 	return ""
 }
 
-// fileSystem names the types that data is likely to lie on: statfs(2).
+// fileSystem names the file systems that data is likely to be on: statfs(2).
 func fileSystem(magic int64) string {
 	switch magic {
 	case unix.EXT4_SUPER_MAGIC:

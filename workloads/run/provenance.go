@@ -14,7 +14,7 @@ import (
 )
 
 // provenance is the result before anything was measured: all that it takes to
-// repeat the run. The error is that of ctx, if that ends.
+// repeat the run. The only error is that of ctx.
 func (r *runner) provenance(ctx context.Context, started time.Time) (*reports.Run, error) {
 	c := r.config
 	run := &reports.Run{
@@ -66,7 +66,7 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*reports.Ru
 	return run, nil
 }
 
-// phases are the phases at a point, with the digests of their plans.
+// phases are the phases at a point, with the digest of each trial's plan.
 func (r *runner) phases(ctx context.Context, at *point) (all []reports.Phase, err error) {
 	c := r.config
 	for i := range at.workload.Phases {
@@ -96,7 +96,7 @@ func (r *runner) phases(ctx context.Context, at *point) (all []reports.Phase, er
 	return all, nil
 }
 
-// objectives are what the workload expects.
+// objectives are the expectations of the workload in the form of results.
 func objectives(w *workloads.Workload) []reports.Objective {
 	var all []reports.Objective
 	for i := range w.Expect {
@@ -120,7 +120,7 @@ func (r *runner) addSchema(s *schemas.Schema) {
 	r.result.Schemas = append(r.result.Schemas, schema)
 }
 
-// settings are what engines' clients were told by the workload.
+// settings are what the workload sets for the engines' clients, by ENGINE.SETTING.
 func (c *Config) settings() map[string]string {
 	s := map[string]string{}
 	for _, e := range c.Engines {

@@ -74,7 +74,8 @@ func (c *combination) measured(p *workloads.Phase, m *drive.Measurement, before 
 	return cell
 }
 
-// held is how many live messages there are at a point of a sweep of the population; else nil.
+// held is how many messages the point should have and how many are live. It is nil if the
+// population is not swept.
 func (c *combination) held() *reports.Held {
 	if s := c.runner.config.Workload.Sweep; s == nil || !s.Grows() {
 		return nil

@@ -25,9 +25,9 @@ import (
 // Run carries out the workload with each model on each engine and returns what
 // was found. A cell that fails is in the result with its reason, and the others
 // go on. When ctx ends, what was measured until then is returned, marked as
-// interrupted. Without a result, the error is of what comes before all cells: a data
+// interrupted. If the result is nil, the error says why no cell could begin: a data
 // folder that cannot be used, an engine that cannot be reached, a mail file that cannot
-// be read. With a result, it is of the latency log, which lacks what came after.
+// be read. With a result, the error is that of the latency log, which is cut off there.
 func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 	if c.Audit == AuditOnly && c.DataDir == "" {
 		return nil, errors.New("an audit by itself needs the data folder of an earlier run")
@@ -141,7 +141,7 @@ func (r *runner) save() {
 	r.config.Save(&soFar)
 }
 
-// flushLog brings all lines of the log to where it goes.
+// flushLog writes all buffered lines to Config.LatencyLog.
 func (r *runner) flushLog() {
 	if r.log != nil && r.logErr == nil {
 		r.logErr = r.log.Flush()
@@ -180,17 +180,17 @@ type runner struct {
 	config *Config
 	data   *dataDir
 	points []point
-	source messages.Source // of the first point: for what is measured beside the cells
+	source messages.Source // mail of the first point; the floor uses it too
 	log    *latency.Log
-	logErr error // the first; the run goes on without a log
+	logErr error // first error of log; the run goes on without a log
 	result *reports.Run
 	// When the run began.
 	started time.Time
-	// The Go runtime's memory limit when the run began; 0: the environment sets it, or
-	// there is none. It is then left alone.
+	// The Go runtime's memory limit when the run began; 0: the run leaves it alone, because
+	// the environment sets it or there is none.
 	memoryLimit int64
 	at          Progress                // the combination under way
-	shards      map[string]*meet.Shards // by engine, where shards have it in common
+	shards      map[string]*meet.Shards // shards that load an engine together, by engine
 	estimate    *estimate
 }
 
@@ -216,8 +216,8 @@ func (r *runner) matrix(ctx context.Context) error {
 	return nil
 }
 
-// series carries out all points of a model on an engine in one trial. Where one could not be
-// carried out, those that its data set was to grow to are loaded anew.
+// series carries out all points of a model on an engine in one trial. If a point could not be
+// carried out, the next point of its data set is loaded anew.
 func (r *runner) series(ctx context.Context, m models.Model, e drivers.Engine, trial int) error {
 	all := r.left(m, e, trial)
 	if r.config.Audit != AuditOnly {
@@ -250,10 +250,10 @@ func (r *runner) combination(ctx context.Context, c *combination) {
 	if r.config.Audit == AuditOnly {
 		d, err := target.ReadDataset(c.dir)
 		if d == nil && err == nil {
-			return // a run that was killed had not come to all of its models
+			return // the earlier run was killed before it came to this model
 		}
 		if d != nil {
-			// The workload that loaded it: the data set knows no more.
+			// The data set knows only the name and seed of the workload that loaded it.
 			r.result.Workload, r.result.Seed = reports.Workload{Name: d.Workload}, d.Seed
 		}
 		c.auditOnly(ctx)
@@ -295,7 +295,7 @@ func (r *runner) note(text string) {
 	}
 }
 
-// progress completes what a phase tells and hands it on.
+// progress adds the combination and the time left to the progress of a phase, and hands it on.
 func (r *runner) progress(phase string, d drive.Progress) {
 	if r.config.Progress != nil {
 		p := r.at

@@ -11,19 +11,19 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// series is one data set and the points that are carried out on it, one after another: it grows
-// from each to the next.
+// series is one data set and the points that are carried out on it. The data set grows from
+// each point to the next.
 type series struct {
 	points []*point
 	dir    string
 }
 
-// series are the data sets of a model on an engine in one trial. Where the population is swept,
-// one grows from point to point. In every second trial each point has a data set of its own, and the last comes
-// first, so that a machine that becomes slower or faster does not look like growth
-// ([decision 13]).
+// series are the data sets of a model on an engine in one trial. If the population is swept,
+// one data set grows from point to point. In every second trial each point has a data set of
+// its own, and the last point comes first, so that a machine that becomes slower or faster
+// does not look like growth ([decision 13]).
 //
-// A data set that is kept may be larger than some points. These have one of their own, too.
+// A kept data set may be larger than some points. Each of these gets one of its own, too.
 //
 // [decision 13]: docs/decisions/0013-sweep.md
 func (c *Config) series(points []point, data *dataDir, m models.Model, e drivers.Engine, trial int) ([]series, error) {
@@ -105,7 +105,8 @@ func (c *Config) steps(points []point, data *dataDir, each func(*estimates.Estim
 	return nil
 }
 
-// weights are about how long each point of each combination of the run takes, beside the others.
+// weights are about how many seconds each point of each combination takes, for the estimate of
+// the time left; nil if there is one point, because combinations are then alike.
 func (r *runner) weights() (all []float64, err error) {
 	if len(r.points) < 2 {
 		return nil, nil
@@ -114,7 +115,7 @@ func (r *runner) weights() (all []float64, err error) {
 	return all, err
 }
 
-// time is how long the phases of all combinations take.
+// time is how long the phases of all combinations are expected to take.
 func (c *Config) time(points []point, dir string) (all time.Duration, err error) {
 	err = c.steps(points, &dataDir{path: dir, temporary: c.DataDir == ""}, func(e *estimates.Estimate) { all += e.Time() })
 	return all, err

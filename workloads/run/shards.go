@@ -18,15 +18,15 @@ import (
 	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// Shards of one run are processes of their own, on as many machines. Where they load one
-// engine together, they begin each phase together (package meet). An engine inside of
-// this process is each shard's own: they only have the start of the run in common.
+// Shards of one run are processes of their own, on as many machines. If they load one
+// engine together, they begin each phase together (package meet). An embedded engine is
+// each shard's own: such shards only begin the run at the same time.
 
-// startedMost is how long ago the start of a shard may be. A start that is used again by
-// mistake would lead to what the run before it left.
+// startedMost is how long ago the start of a shard may be. A start that is used a second
+// time by mistake would lead to the namespaces of the earlier run.
 const startedMost = 6 * time.Hour
 
-// checkShard refuses a shard of what cannot be divided.
+// checkShard refuses shards of a run that cannot be divided.
 func (c *Config) checkShard() error {
 	if !c.Shard.Divides() {
 		return nil
@@ -43,7 +43,7 @@ func (c *Config) checkShard() error {
 	return c.Shard.Check(c.Workload)
 }
 
-// shard is the shard as results have it.
+// shard is the shard in the form of results.
 func (c *Config) shard() reports.Shard {
 	if !c.Shard.Divides() {
 		return reports.Shard{Index: 1, Of: 1}
@@ -51,8 +51,8 @@ func (c *Config) shard() reports.Shard {
 	return reports.Shard{Index: c.Shard.Index, Of: c.Shard.Of, Start: c.Start.UTC().Format(time.RFC3339Nano)}
 }
 
-// namespace is one that all shards of the run know and no other run has. The argument
-// what tells those of one run apart.
+// namespace is a name that all shards of a run compute alike and that no other run has. The
+// argument what tells the namespaces of one run apart.
 func (c *Config) namespace(what string) string {
 	id := fmt.Sprintf("%s %d %d %s %s", c.Start.UTC().Format(time.RFC3339Nano), c.Shard.Of, c.Workload.Seed,
 		target.Digest(c.Workload.Source), what)
@@ -96,7 +96,7 @@ func (r *runner) meet(ctx context.Context) error {
 	return nil
 }
 
-// part leaves the other shards. The first drops the marks when all others have left.
+// part leaves the other shards. Shard 1 drops the marks on each engine when all have left.
 func (r *runner) part(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(r.shards)) {
 		s := r.shards[name]
@@ -139,7 +139,7 @@ func (r *runner) closeShards() error {
 // shards are the shards that load the combination's engine together; nil: there are none.
 func (c *combination) shards() *meet.Shards { return c.runner.shards[c.engine.Name] }
 
-// namespace is that of the combination's data; "": one of its own.
+// namespace is where the shards keep the combination's data; "": there is only this process.
 func (c *combination) namespace() string {
 	if !c.runner.config.Shard.Divides() {
 		return ""
@@ -154,7 +154,7 @@ func (c *combination) beginTogether() {
 	}
 }
 
-// together waits until all shards have come to the same point.
+// together waits until all shards have come to this point of the combination.
 func (c *combination) together(ctx context.Context, point string) error {
 	s := c.shards()
 	if s == nil {

@@ -50,7 +50,7 @@ func (c *Config) points(ctx context.Context) ([]point, error) {
 	return all, nil
 }
 
-// CheckSweep refuses what a sweep does not go with.
+// CheckSweep refuses a sweep together with a search for the highest rate or with shards.
 func (c *Config) CheckSweep() error {
 	switch {
 	case c.Workload.Sweep == nil || c.Audit == AuditOnly:
@@ -78,7 +78,7 @@ func (r *runner) left(m models.Model, e drivers.Engine, trial int) []series {
 	}
 }
 
-// options are what models are told: what the workload says goes before the configuration.
+// options are the model's options. Those of the workload override those of the configuration.
 func (c *combination) options() models.Options {
 	o, m := c.runner.config.Model, c.workload().Model
 	if m.ChunkSize > 0 {
@@ -90,7 +90,7 @@ func (c *combination) options() models.Options {
 	return o
 }
 
-// sweep is the sweep as results have it, before anything was measured.
+// sweep enters the sweep into the result, before anything is measured.
 func (r *runner) sweep(ctx context.Context) error {
 	s := r.config.Workload.Sweep
 	if s == nil || r.config.Audit == AuditOnly {

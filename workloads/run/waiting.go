@@ -44,7 +44,7 @@ type waiting struct {
 	reports.Waiting
 	arrivals workloads.Arrivals
 	pacing   workloads.Pacing
-	due      int64 // operations of the phases that it is for
+	due      int64 // operations due in the phases with this rate
 }
 
 // waitings are the null runs for the open loops among the cells: one for each rate and
@@ -56,7 +56,7 @@ func waitings(cells []reports.Cell, c *Config) (all []*waiting) {
 		if p == nil || p.Arrivals == workloads.Closed || cell.Client == nil || cell.Offered == nil || cell.Offered.Rate <= 0 {
 			continue
 		}
-		rate := cell.Rate // of sessions and traces only the operations tell
+		rate := cell.Rate // not the rate of operations in sessions, traces and streams
 		if rate == 0 || p.Session != nil || p.Replay != nil || len(p.Streams) > 0 {
 			rate = twoDigits(cell.Offered.Rate)
 		}
@@ -81,7 +81,7 @@ func waitings(cells []reports.Cell, c *Config) (all []*waiting) {
 	return all[:min(len(all), waitingRates)]
 }
 
-// phaseOf is the measured phase of the workload that the cell is of; nil: it is of none.
+// phaseOf is the measured phase of the cell; nil: the cell is of no measured phase.
 func (c *Config) phaseOf(cell *reports.Cell) *workloads.Phase {
 	for i := range c.Workload.Phases {
 		if p := &c.Workload.Phases[i]; p.Kind == workloads.Measure &&
@@ -92,7 +92,7 @@ func (c *Config) phaseOf(cell *reports.Cell) *workloads.Phase {
 	return nil
 }
 
-// twoDigits rounds a rate, so that those of several models are one.
+// twoDigits rounds a rate to two digits, so that the rates of several models become one.
 func twoDigits(rate float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(rate))-1)
 	return math.Round(rate/unit) * unit
