@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// AtRate returns the phase as an open loop of so many operations (or sessions) a second
-// that lasts so long. A closed loop becomes a Poisson process, and a rate that changes a
-// constant one. Streams keep their shares. The error says why a phase has no rate to
-// change.
+// AtRate returns the phase as an open loop of perSecond operations a second that lasts so
+// long. A closed loop becomes a Poisson process, and a rate that changes becomes constant.
+// Streams keep their shares. The error says why a phase has no rate to change.
 func (p Phase) AtRate(perSecond float64, length time.Duration) (Phase, error) {
 	switch {
 	case p.Replay != nil:

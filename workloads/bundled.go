@@ -11,8 +11,7 @@ import (
 //go:embed *.yaml
 var bundled embed.FS
 
-// BundledNames returns the names of the workloads that mailbench brings along,
-// in alphabetical order.
+// BundledNames returns the names of the workloads embedded in mailbench, in alphabetical order.
 func BundledNames() []string {
 	entries, err := bundled.ReadDir(".")
 	if err != nil {
@@ -25,8 +24,7 @@ func BundledNames() []string {
 	return names
 }
 
-// Bundled returns the workload of that name that mailbench brings along, with
-// overrides as for [Parse].
+// Bundled returns the embedded workload of that name, with overrides as for [Parse].
 func Bundled(name string, overrides ...string) (*Workload, error) {
 	file := name + ".yaml"
 	src, err := bundled.ReadFile(file)

@@ -13,17 +13,17 @@ import (
 type Census struct {
 	seed     uint64
 	shared   bool
-	first    []int32 // of user u: its first folder in counts; one more at the end
+	first    []int32 // index in counts of each user's first folder; len(counts) at the end
 	counts   []int32 // messages of each folder
 	folders  int
 	messages int
 	all      int   // messages of all shards
-	shard    Shard // whose folders and messages are counted
+	shard    Shard // folders and messages count only this shard's
 }
 
 // Census draws the workload's population. Folder f of user u is drawn from
-// (seed, u, f): more users do not change those that were there. The error is that
-// of ctx, if that ends, or wraps ErrPopulation.
+// (seed, u, f), so further users do not change the others. The error is that
+// of ctx or wraps ErrPopulation.
 func (w *Workload) Census(ctx context.Context) (*Census, error) {
 	p := &w.Population
 	c := &Census{seed: w.Seed, shared: p.Shared, first: make([]int32, 1, p.Users+1)}
@@ -96,7 +96,7 @@ func (c *Census) Bytes() int64 {
 // Users returns how many users there are: 0 to Users()-1.
 func (c *Census) Users() int { return len(c.first) - 1 }
 
-// Shared reports whether all users have one folder in common; it is user 0's.
+// Shared reports whether all users have one folder in common. It is stored as user 0's.
 func (c *Census) Shared() bool { return c.shared }
 
 // FolderCount returns how many folders the user has.

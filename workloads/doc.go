@@ -1,9 +1,8 @@
 // Package workloads is the workload language: YAML that says which mail there
 // is, who has it, and which operations run in which phases at which rate. It
 // holds the parsed types, the plans and schedules that are functions of
-// (seed, n), and the bundled workloads. Messages are made by package workloads/messages,
-// what is random is drawn by workloads/random, and workloads/run runs a
-// workload.
+// (seed, n), and the bundled workloads. Package workloads/messages makes messages,
+// workloads/random draws random values, and workloads/run runs a workload.
 //
 //	version: 1
 //	name: workday
@@ -26,7 +25,7 @@
 //	expect: {list.p99: <20ms, errors: <0.1%, lag.p99: <1ms, models: {james: {list.p99: <50ms}}}
 //
 // "mailbench help workload" is the whole reference; it, the JSON Schema and the decoder
-// are made from one table (language.go). What follows is why it is as it is.
+// are made from one table (language.go). The sections below give the reasons.
 //
 // # Engines
 //
@@ -64,7 +63,7 @@
 // constant distances, or as a Poisson process (arrivals: poisson), whether or
 // not those before are done. A phase with clients instead is a closed loop.
 // workers is how many operations of an open loop may be under way at a time.
-// duration or operations bounds it. name tells several measure phases apart.
+// duration or operations bounds a phase. name tells several measure phases apart.
 //
 // # Expect
 //
@@ -74,8 +73,7 @@
 // what was ok, and achieved, a share of the offered rate. A figure of one operation
 // begins with its name (list.p99), others are of all together. models, engines and phases
 // hold bounds for one of them, in place of those for all; streams holds bounds of a stream's
-// own figures. A run that misses one, or in
-// which too few operations came up to tell, exits with 3.
+// own figures. A run exits with 3 if it misses a bound or has too few operations to decide.
 //
 // # Mixes
 //

@@ -17,7 +17,7 @@ import (
 // settings of its driver differ from their defaults.
 type Engine struct {
 	Contact  []string // host or host:port; none is the engine's usual port on loopback
-	Named    bool     // Contact stands in an override: the user's words, not those of a file
+	Named    bool     // Contact comes from an override, not from a file
 	Settings map[string]string
 
 	name  word
@@ -108,12 +108,12 @@ func CheckContact(s string) error {
 	return nil
 }
 
-// EngineWords are the words that a workload may hold about one engine.
+// EngineWords are the keys that a workload may have for one engine.
 type EngineWords struct {
 	Remote   bool     // it has nodes to contact
 	Settings []string // of its driver
-	// Environment are the variables that its secrets come from, each ending
-	// with what a setting would be called.
+	// Environment are the variables that its secrets come from. Each ends with the name
+	// that a setting for it would have, such as PASSWORD.
 	Environment []string
 }
 
@@ -171,7 +171,7 @@ func (w word) check(engine string, words *EngineWords) *strict.Error {
 	return w.unknown(fmt.Sprintf("unknown setting %q of engine %s", w.text, engine), expected)
 }
 
-// variable is the variable to use in place of a setting.
+// variable is the environment variable to use in place of a setting; "": none is like it.
 func (w word) variable(environment []string) string {
 	known := make([]string, len(environment))
 	for i, v := range environment {
@@ -183,7 +183,7 @@ func (w word) variable(environment []string) string {
 	return ""
 }
 
-// lastPart is password of MAILBENCH_CASSANDRA_PASSWORD.
+// lastPart is the part behind the last _: password for MAILBENCH_CASSANDRA_PASSWORD.
 func lastPart(s string) string { return strings.ToLower(s[strings.LastIndexByte(s, '_')+1:]) }
 
 func (w word) unknown(msg string, known []string) *strict.Error {

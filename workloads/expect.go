@@ -14,10 +14,10 @@ import (
 )
 
 // Expectation is a bound that a figure of measured phases must keep: a service level
-// objective. Of several for the same figure of a phase the last one counts.
+// objective. If several bound the same figure of a phase, the last one counts.
 type Expectation struct {
-	Model, Engine, Phase string  // that it holds for; "": all
-	Stream               string  // whose figure it is; "": of the phase
+	Model, Engine, Phase string  // where the bound holds; "": everywhere
+	Stream               string  // the stream whose figure it is; "": the figure is the phase's
 	Op                   string  // an operation; "": all operations together
 	Figure               string  // one of Figures
 	Sign                 string  // <, <=, > or >=
@@ -43,7 +43,7 @@ const (
 	PerSecond             // a rate such as 100/s
 )
 
-// Figures are all figures that an expectation can bound. Those without a prefix are
+// Figures are all figures that an expectation can bound. Times without a prefix are
 // response times of everything that was due.
 var Figures = []Figure{
 	{"p50", Time},
@@ -73,7 +73,7 @@ var Figures = []Figure{
 	{achieved, Share},
 }
 
-// achieved is of all operations together: the schedule has one rate.
+// achieved is a figure of all operations together, because the schedule has one rate.
 const achieved = "achieved"
 
 // expect reads the bounds that the measured phases must keep.
@@ -97,7 +97,7 @@ func (e *Expectation) parts() int {
 }
 
 // bounds reads a mapping of figures to bounds. A figure may be one key (list.p99) or
-// several, one below the other. Path is what stands above.
+// several, one below the other. Path are the keys above the mapping.
 func (d *decoder) bounds(n *yaml.Node, path []string, of Expectation) {
 	for _, e := range d.Mapping(n, strings.Join(append([]string{"expect"}, path...), ".")) {
 		selects := map[string]func(k *yaml.Node, o *Expectation){
@@ -287,7 +287,7 @@ func (e *Expectation) parse(n *yaml.Node, unit Unit) error {
 // there are. The error is of type [strict.Errors].
 func (w *Workload) CheckExpect(models, engines []string) error {
 	var faults strict.Errors
-	told := map[*strict.Error]bool{} // a name holds for several bounds
+	told := map[*strict.Error]bool{} // by place: several bounds may share one name
 	for _, e := range w.Expect {
 		if e.Model != "" && !slices.Contains(models, e.Model) && !told[e.model.at] {
 			told[e.model.at] = true

@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// Growth says how far a data set is on its way to a census: what has to be delivered is
-// what it lacks. The zero Growth is a data set without messages, which lacks the whole
-// load.
+// Growth says what a data set already has of a census. The rest has to be delivered. The
+// zero Growth is a data set without messages, which lacks the whole load.
 //
-// A data set that grows gets as many messages in each folder as that lacks, in an order
-// of arrival of their own. Their numbers follow those of the messages before, and they
-// arrive later: in the day behind the year of the load, before those of any phase. So all
-// that is there stays as it is, and a data set that was grown has as many messages in each
-// folder as one that was loaded at once, and of the same numbers in all. If there is one
-// folder, its message i is the same one, but for the date.
+// A data set that grows gets the messages that each folder lacks. Their numbers follow those
+// of the messages before. They arrive later, too: in the day after the year of the load, and
+// before the messages of any phase. So no message that is there changes. A data set that was
+// grown has as many messages in each folder as one that was loaded at once, and the same
+// message numbers in all. If there is one folder, its message i is the same in both, except
+// for the date.
 type Growth struct {
 	// Step counts the growths of the data set, from 1. 0 is its first load.
 	Step int
@@ -51,8 +50,8 @@ func (g *Growth) lacks(c *Census, user, folder int) int {
 	return n
 }
 
-// Lacks returns how many messages the step delivers in all, with those that were delivered
-// before it was interrupted; of a shard, its own.
+// Lacks returns how many messages the step delivers in all, including those that it delivered
+// before it was interrupted. The census of a shard counts those of its own users.
 func (c *Census) Lacks(g *Growth) int64 {
 	var n int64
 	for u := range c.Users() {
@@ -66,8 +65,8 @@ func (c *Census) Lacks(g *Growth) int64 {
 	return n
 }
 
-// Covers reports whether a data set of another census can grow to this one: it has no user, no
-// folder and no message that this one lacks.
+// Covers reports whether a data set of another census can grow to this one: the other has no
+// more users, no more folders of a user and no more messages in a folder.
 func (c *Census) Covers(o *Census) bool {
 	if c.Shared() != o.Shared() || c.Users() < o.Users() {
 		return false

@@ -2,13 +2,13 @@ package workloads
 
 import "context"
 
-// hottestSample is how many operations Hottest looks at: a share of 1% is then known to
-// within a tenth of itself.
+// hottestSample is how many operations Hottest looks at: enough to know a share of 1% within
+// a tenth of itself.
 const hottestSample = 20_000
 
-// Hottest returns the shares of operations that go to the user and to the folder asked
-// for most, by the first operations of the last measured phase. A delivery goes to each
-// of its recipients. Both are 0 if no phase is measured. The error is that of ctx.
+// Hottest returns the shares of operations that go to the busiest user and to the busiest
+// folder, by the first operations of the last measured phase. A delivery goes to each of its
+// recipients. Both are 0 if no phase is measured or its trace is not read. The error is ctx's.
 func (w *Workload) Hottest(ctx context.Context, c *Census) (user, folder float64, err error) {
 	var last *Phase
 	for i := range w.Phases {
@@ -27,7 +27,7 @@ func (w *Workload) Hottest(ctx context.Context, c *Census) (user, folder float64
 	endless := *last
 	endless.Duration, endless.Operations = 0, 0
 	stream, all := w.Stream(&endless, c), 0
-	clients := make([]Operation, max(1, last.Clients)) // which take turns
+	clients := make([]Operation, max(1, last.Clients)) // they take turns
 	for n := range hottestSample {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
@@ -45,7 +45,7 @@ func (w *Workload) Hottest(ctx context.Context, c *Census) (user, folder float64
 			users[u]++
 			user = max(user, float64(users[u]))
 			if o.Op == Folders || o.Op == Login || o.Op == Purge || o.Op == Recount {
-				continue // of the account as a whole
+				continue // it works on the account as a whole
 			}
 			in := place{u, o.Folder}
 			if c.Shared() {

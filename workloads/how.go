@@ -12,7 +12,7 @@ type how struct {
 	*keySet
 	timeout  time.Duration
 	page     int
-	depth    int         // 0: not said
+	depth    int         // 0: not given
 	messages random.Dist // nil: 1
 	flags    []Mark
 	on       float64
@@ -50,12 +50,12 @@ func (p *Plan) how(h *How, timeout time.Duration) how {
 type keySet struct {
 	user     random.Chooser
 	bySize   []int32          // users in order of size, if the largest is the most popular; else nil
-	folders  []random.Chooser // by how many there are
-	ofFolder random.Chooser   // messages
+	folders  []random.Chooser // folders[i] is for users with i+1 folders
+	ofFolder random.Chooser   // chooses messages of a folder
 	deep     float64
 }
 
-// set returns what chooses such keys of a population.
+// set returns the choosers of these keys for a population.
 func (k *Keys) set(c *Census) *keySet {
 	s := &keySet{user: k.Users.Chooser(c.Users()), ofFolder: k.Messages.Chooser(1), deep: k.Deep}
 	if k.Users.Largest {
@@ -89,7 +89,8 @@ func (c *Census) bySize() []int32 {
 	return users
 }
 
-// Sets reports whether an operation of the workload sets or clears the flag.
+// Sets reports whether the workload names the flag for an operation. FlagSeen, which is the
+// default, need not be named.
 func (w *Workload) Sets(m Mark) bool {
 	for i := range w.Phases {
 		if w.Phases[i].sets(m) {

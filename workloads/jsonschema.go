@@ -69,13 +69,13 @@ func JSONSchema() []byte {
 	}
 	b, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
-		panic(err) // of strings, numbers and maps
+		panic(err) // strings, numbers and maps always encode
 	}
 	return append(b, '\n')
 }
 
-// expectSchema is what expect holds: figures, of operations or of all together, as one key or
-// as several, one below the other.
+// expectSchema is the schema of expect: figures of one operation or of all together, written as
+// one key or as several, one below the other.
 func expectSchema() object {
 	var whole, below []string // figures, and those behind a prefix such as lag
 	for _, f := range Figures {
@@ -146,7 +146,7 @@ func mapping(doc string, keys []key, required ...string) object {
 	return o
 }
 
-// distribution is a value of a kind, or one of the distributions named.
+// distribution is the schema of a value, or of one of the named distributions over it.
 func distribution(value string, names ...string) object {
 	number := func(least float64) object { return object{"type": "number", "minimum": least} }
 	v := ref(value)
@@ -167,7 +167,7 @@ func distribution(value string, names ...string) object {
 	return anyOf(v, one(chosen))
 }
 
-// schemaOf is what a value of a form looks like.
+// schemaOf is the schema of a value of that form.
 func schemaOf(f form) object {
 	switch f {
 	case formWhole:

@@ -142,7 +142,7 @@ var sections = []section{
 	}},
 }
 
-// streamKeys are those of a phase and of a stream.
+// streamKeys are the keys that a phase and a stream have in common.
 var streamKeys = []key{
 	{
 		"rate", formRate,
@@ -160,8 +160,8 @@ var streamKeys = []key{
 	},
 }
 
-// howKeys are what a mix or a session may say of an operation; each with the
-// operations that know it, none: all.
+// howKeys are the keys that an operation may have in a mix or a session. Each has a list of
+// the operations that know it; nil: all.
 var howKeys = []struct {
 	key
 	of []Op
@@ -184,7 +184,7 @@ var howKeys = []struct {
 	{key{"age", formTime, "purges only what was deleted longer ago (default: everything)"}, []Op{Purge}},
 }
 
-// expectSelects are what bounds may be for.
+// expectSelects are the keys of expect whose bounds hold for one model, engine, phase or stream.
 var expectSelects = []key{
 	{"models", formExpect, "bounds for one model, in place of those for all: {james: {list.p99: <50ms}}"},
 	{"engines", formExpect, "the same for one engine"},
@@ -192,7 +192,7 @@ var expectSelects = []key{
 	{"streams", formExpect, "bounds for a stream's own figures: {inbound: {achieved: \">=99%\"}}"},
 }
 
-// stepKeys are what a session may say of a step, besides howKeys.
+// stepKeys are the keys that a step of a session may have, besides howKeys.
 var stepKeys = []key{
 	{"times", formSizes, "how often it is done, one after another (default 1); a list goes to the next page each time"},
 	{"chance", formShare, "share of the sessions in which it is done (default 1)"},

@@ -15,17 +15,17 @@ type Arrival struct {
 	Date         time.Time
 }
 
-// The mail of a load arrived in the year before loadEnd. A run replays from its seed, so
-// no clock sets them.
+// The mail of a load arrived in the year before loadEnd. The date is fixed, so that the same
+// seed makes the same messages.
 var loadEnd = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const loadSpan = 365 * 24 * time.Hour
 
 // LoadOrder iterates over all messages of the load in order of arrival, users
-// interleaved: in each folder they arrive as a Poisson process would bring that many.
+// interleaved. In each folder they arrive like a Poisson process with so many arrivals.
 type LoadOrder struct {
 	seed, n uint64
-	step    uint64 // of the growth; 0: the first load
+	step    uint64 // Growth.Step; 0: the first load
 	end     time.Time
 	span    time.Duration
 	heap    []pending // folders with messages left; the next to arrive at the top
@@ -33,11 +33,11 @@ type LoadOrder struct {
 
 // pending is a folder's next message: 24 bytes, as a large population has many.
 type pending struct {
-	at     float64 // part of the span
+	at     float64 // arrival, as a share of the span
 	user   int32
-	folder int32 // of all folders
+	folder int32 // number among all folders
 	left   int32 // messages of the folder from this one on
-	own    int32 // folder of the user
+	own    int32 // number among the user's folders
 }
 
 // LoadOrder returns the load from its first message, or the error of ctx, if that

@@ -38,8 +38,8 @@ func (m *Mix) String() string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// chooser draws operations by their weights: 64 random bits are compared with
-// the upper bounds of the operations' shares.
+// chooser draws operations by their weights. It compares 64 random bits with the upper
+// bound of each operation's share.
 type chooser struct {
 	bound [NumOps]uint64
 	op    [NumOps]Op

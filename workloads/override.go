@@ -10,9 +10,8 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-// override puts values over what the file says, before it is read, so that
-// both are checked alike. A node that override i brings lies in line -(i+1), where
-// blame finds it.
+// override replaces values of the file before it is decoded, so that both are checked
+// alike. A node of override i gets the line -(i+1), by which blame recognizes it.
 func (d *decoder) override(root *yaml.Node, overrides []string) {
 	faults := len(d.Errs)
 	for i, o := range overrides {
@@ -50,7 +49,7 @@ func place(n *yaml.Node, line, column int) {
 	}
 }
 
-// set puts v at the path below n, making what is not there on the way.
+// set puts v at the path below n. It makes the mappings that are missing on the way.
 func (d *decoder) set(n *yaml.Node, path []string, v *yaml.Node, at *yaml.Node) {
 	word, rest := path[0], path[1:]
 	switch n.Kind {
@@ -82,7 +81,7 @@ func (d *decoder) set(n *yaml.Node, path []string, v *yaml.Node, at *yaml.Node) 
 	}
 }
 
-// setPhase goes on in every phase of that kind or name.
+// setPhase sets v below every phase of that kind or name.
 func (d *decoder) setPhase(list *yaml.Node, word string, rest []string, v, at *yaml.Node) {
 	var known []string
 	found := false
@@ -114,7 +113,7 @@ func (d *decoder) setPhase(list *yaml.Node, word string, rest []string, v, at *y
 	}
 }
 
-// blame gives faults in overridden values their place in the override.
+// blame moves faults in overridden values to their place in the override.
 func blame(errs strict.Errors, overrides []string) {
 	for _, e := range errs {
 		if e.Pos.Line < 0 {

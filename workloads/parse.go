@@ -17,8 +17,8 @@ import (
 type decoder struct {
 	strict.Decoder
 	w      *Workload
-	places strict.Errors // of words that CheckEngines checks
-	base   Keys          // what keys that are left out are
+	places strict.Errors // places of words that CheckEngines and CheckExpect check
+	base   Keys          // values of keys that are left out
 }
 
 // Parse reads a workload file; file is its name in messages. Overrides are
@@ -43,13 +43,13 @@ func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 	return d.w, nil
 }
 
-// MaxMessage bounds body and attachment sizes: larger mail no server takes.
-// A larger number that is drawn is cut to it.
+// MaxMessage bounds body and attachment sizes, because servers refuse larger mail.
+// A larger size that is drawn is cut to it.
 const MaxMessage = 50 * random.MB
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
 
-// workload reads all but the sweep, and returns the sections. It returns nil if there are faults.
+// workload reads all sections but sweep, and returns all. It returns nil if there are faults.
 func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	f := d.Fields(root, "the workload", keysIn("workload"))
 	if root.Kind != yaml.MappingNode {
@@ -175,7 +175,7 @@ func (d *decoder) population(n *yaml.Node, root map[string]strict.Entry) {
 		return
 	}
 	if p.Messages == nil {
-		return // the fault is told already
+		return // dist has reported the fault
 	}
 	folders := float64(p.Users) * min(p.Folders.Mean(), maxFolders)
 	if err := bounded(folders, folders*min(p.Messages.Mean(), maxFolderMessages)); err != nil {
@@ -197,7 +197,7 @@ func (d *decoder) keys(root map[string]strict.Entry) {
 	d.base = *k
 }
 
-// ownKeys reads keys. Those that are left out are as for what is around.
+// ownKeys reads keys. Keys that are left out have the values of d.base.
 func (d *decoder) ownKeys(n *yaml.Node, what string) *Keys {
 	k := d.base
 	f := d.Fields(n, what, keysIn("keys"))

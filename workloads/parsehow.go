@@ -42,7 +42,7 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 // Bounds of how an operation is carried out.
 const (
 	maxPage = 10_000
-	// maxDepth is how deep a page can lie: with the largest page still within a folder.
+	// maxDepth bounds the number of a page.
 	maxDepth = 1_000_000
 	// MaxMessages is how many messages one operation can be about.
 	MaxMessages = 1000
@@ -162,7 +162,7 @@ func (d *decoder) step(s *Session, n *yaml.Node, where string, repeats bool) {
 	s.Steps = append(s.Steps, step)
 }
 
-// maxTimes bounds how often a step is done in a row.
+// maxTimes bounds the constant number of times that a step is done in a row.
 const maxTimes = 1000
 
 func (d *decoder) howOften(s *Step, f map[string]strict.Entry, where string) {

@@ -31,7 +31,7 @@ func (d *decoder) phases(n *yaml.Node) {
 		}
 	}
 	if len(d.Errs) > faults {
-		return // what is missing may only be misspelt
+		return // a phase that seems to be missing may only be misspelt
 	}
 	for i := range d.w.Phases {
 		d.possible(&d.w.Phases[i], places[i])

@@ -111,7 +111,7 @@ func (d *decoder) steps(n *yaml.Node, whole time.Duration, where string) (s Shap
 	return s
 }
 
-// burst is a base rate with peaks, the first of which comes after the first base.
+// burst is a base rate with peaks. A phase begins with the base rate.
 func (d *decoder) burst(n *yaml.Node, where string) Shape {
 	f := d.Fields(n, where, shapeKeys["burst"])
 	if !d.need(n, f, where, "peak", "every", "for") {
@@ -135,7 +135,7 @@ var officeDay = [24]float64{
 	46, 31, 40, 14, 17, 18, 19, 10, 37, 70, 129, 108, 102, 69, 105, 98, 82, 86, 67, 62, 48, 40, 43, 59,
 }
 
-// day is the course of a day, in the length of the phase or the time named.
+// day is a rate that follows the hours of a day. The day takes the whole phase, or its length.
 func (d *decoder) day(n *yaml.Node, whole time.Duration, where string) (s Shape) {
 	f := d.Fields(n, where, shapeKeys["day"])
 	if !d.need(n, f, where, "mean") {

@@ -18,7 +18,7 @@ const (
 	maxStreams = 16
 )
 
-// operations reads what a phase asks for: a mix or a session with its pace, several
+// operations reads which operations a phase has: a mix or a session with its pace, several
 // streams, or a file of operations.
 func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
 	e, streams := f["streams"]
@@ -52,7 +52,7 @@ func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry,
 	}
 }
 
-// common reads what streams take from their phase.
+// common reads the keys that streams inherit from their phase.
 func (d *decoder) common(p *Phase, f map[string]strict.Entry, where string) {
 	if e, ok := f["keys"]; ok {
 		p.Keys = d.ownKeys(e.Value, "keys of "+where)
@@ -177,8 +177,8 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 	p.sum()
 }
 
-// sum fills in what a phase says of all its streams together. Its mix is how many of
-// each operation they have, as a share.
+// sum fills in the Rate, Clients, Arrivals and Mix of a phase from its streams. The mix is
+// each operation's share of all operations.
 func (p *Phase) sum() {
 	p.Mix, p.Clients, p.Arrivals = Mix{}, 0, p.Streams[0].Arrivals
 	rate, total := 0.0, 0.0
@@ -191,7 +191,7 @@ func (p *Phase) sum() {
 		mix, each := s.perOperation()
 		pace := s.Rate.perSecondOrZero()
 		if s.Arrivals == Closed {
-			pace = float64(s.Clients) / each // as if all operations took as long
+			pace = float64(s.Clients) / each // as if all operations took equally long
 		}
 		rate += pace * each
 		for op, n := range mix {
@@ -256,7 +256,7 @@ func (r Rate) perSecondOrZero() float64 {
 }
 
 // prepare gives a warm-up what it leaves out: the operations, keys and pace of the
-// measure phase that follows. Of a rate that changes it takes the mean.
+// measure phase that follows. If that phase's rate changes, the warm-up has its mean.
 func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 	if w.Replay != nil || next.Replay != nil && w.Mix != (Mix{}) && (w.Rate.Count > 0 || w.Clients > 0) {
 		return
@@ -293,7 +293,7 @@ func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 	}
 }
 
-// replay reads where operations are read from.
+// replay reads the name of a trace file and its speed.
 func (d *decoder) replay(n *yaml.Node, where string) *Replay {
 	where = "replay of " + where
 	r := &Replay{Speed: 1}

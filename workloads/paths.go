@@ -2,9 +2,9 @@ package workloads
 
 import "slices"
 
-// Paths are what --set may say of the workload, without what it says of engines: KEY= for
-// each key, and KEY=VALUE where the language lists the values. A key of a section of a
-// list, such as one stream of several, has no path.
+// Paths are the keys that --set may change, except those of engines: KEY= for each key, and
+// KEY=VALUE if the language lists the values. A key inside a list, such as that of one
+// stream of several, has no path.
 func (w *Workload) Paths() []string {
 	var all []string
 	for _, k := range sectionKeys("workload") {
@@ -16,7 +16,7 @@ func (w *Workload) Paths() []string {
 			p := &w.Phases[i]
 			kind := p.Kind
 			if kind == Warmup {
-				kind = Measure // which has the same keys
+				kind = Measure // it has the same keys
 			}
 			for _, k := range sectionKeys(kind.String()) {
 				all = append(all, k.paths("phases."+p.Name+".")...)
@@ -31,7 +31,7 @@ func sectionKeys(name string) []key {
 	return sections[i].keys
 }
 
-// paths are those of the key in a section that prefix leads to.
+// paths are the paths of the key and of all keys below it. Prefix is the path of its section.
 func (k *key) paths(prefix string) []string {
 	name := prefix + k.name
 	var below []key

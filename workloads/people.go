@@ -11,7 +11,7 @@ var (
 		"Quentin", "Rosa", "Sven", "Tara", "Umar", "Vera", "William", "Xenia",
 		"Yusuf", "Zoë", "Amir", "Brigid", "Carlos", "Dana", "Emeka", "Frida",
 	}
-	firstLocal = [...]string{ // as in an address
+	firstLocal = [...]string{ // firstNames as in an address
 		"anna", "bjoern", "chloe", "dmitri", "elena", "farid", "grace", "hiro",
 		"ines", "jonas", "keiko", "liam", "mira", "noor", "olga", "pavel",
 		"quentin", "rosa", "sven", "tara", "umar", "vera", "william", "xenia",
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// Domain is where everybody lives; it can never exist (RFC 2606).
+// Domain is the domain of all mail addresses; it can never exist (RFC 2606).
 const Domain = "mailbench.example"
 
 // AppendName appends person n's display name, UTF-8.

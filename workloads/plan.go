@@ -21,21 +21,21 @@ const (
 	streamThink
 )
 
-// Operation is one operation as it is made before the clock starts. What it
-// does not need is left zero.
+// Operation is one operation as it is made before the clock starts. Fields that its
+// kind does not need are zero.
 type Operation struct {
-	N      uint64 // of its phase, from 0
+	N      uint64 // number in its phase, from 0
 	Op     Op
 	User   int // whose mailbox
 	Folder int // of the user; 0 is the inbox
 	To     int // move: the folder to move to; label: the folder that shows the message, too
-	// Pick stands for the message that is asked for: Choose makes a place in a
-	// folder's live messages of it, and Window a span of time.
+	// Pick is the random number from which Choose draws a place among a folder's live
+	// messages, and Window a span of time.
 	Pick uint64
 	Deep bool // list: begin behind the message picked, not at the newest
 	On   bool // flag, label, subscribe: set, or clear
-	// Message is the number of the message to deliver; for search-sender of
-	// one whose sender is asked for.
+	// Message is the number of the message to deliver. For search-sender, it is that of
+	// a message whose sender is searched for.
 	Message uint64
 	// Recipients are the users that a delivery goes to, into folder 0, each
 	// once; the first is User.
@@ -43,28 +43,28 @@ type Operation struct {
 	// Date is when the message of a delivery arrives, as its header will say.
 	Date time.Time
 
-	Stream int // its place among those of the phase
-	// Replaces: it takes the place of one that the model lacks.
+	Stream int // place of its stream in the phase, from 0
+	// Replaces: it was drawn in place of an operation that the model lacks.
 	Replaces bool
 	Session  uint64        // number of the session that it is a step of
 	Page     int           // entries that one call asks for
 	Skip     int           // list: begin behind so many of the newest messages
-	Messages int           // that a move, delete or flag is about
+	Messages int           // how many messages a move, delete or flag is about
 	Flag     Mark          // to set or clear
-	Size     int           // deliver: of the whole message; 0: as the workload says
-	Age      time.Duration // purge: of what was deleted
+	Size     int           // deliver: bytes of the whole message; 0: as the workload says
+	Age      time.Duration // purge: how long ago a message was deleted, at least
 	Think    time.Duration // closed loop: how long the client waits before
 	Timeout  time.Duration // 0: none
 
 	rand   random.Rand
 	how    *how
-	client *client // of a closed loop, that carries the operation out
+	client *client // the closed loop's client that carries it out; nil: an open loop
 }
 
-// client is one of a closed loop, from 1, and the session that it is in.
+// client is one client of a closed loop.
 type client struct {
-	number int
-	visit  visit
+	number int   // from 1
+	visit  visit // its session
 }
 
 // clear empties the operation. Its buffers and its client stay.
@@ -80,8 +80,8 @@ func (o *Operation) clear() {
 type Plan struct {
 	census   *Census
 	seed     uint64
-	stream   uint64        // number of phase and stream
-	draws    random.Source // of operations
+	stream   uint64        // Phase.stream: number of phase and stream
+	draws    random.Source // what operations are drawn from
 	messages uint64        // number of the first message
 	mix      chooser
 	lacks    [NumOps]bool
@@ -90,8 +90,8 @@ type Plan struct {
 	session  *Session
 	users    *keySet
 	spread   random.Dist // recipients of a delivery
-	widest   int
-	arrived  time.Time // when the phase's first delivery arrives
+	widest   int         // the most recipients that a delivery can have
+	arrived  time.Time   // when the phase's first delivery arrives
 }
 
 // Plan returns the plan of a phase that runs operations and has no streams, or of one
@@ -153,7 +153,7 @@ func (p *Plan) Next(n uint64, o *Operation) {
 	p.draws.Seed(r, n)
 	o.Op = p.mix.choose(r)
 	if p.lacks[o.Op] {
-		var again random.Rand // what else is drawn stays the same
+		var again random.Rand // of its own, so that all else is drawn as for other models
 		again.Seed(p.seed, streamReplace+p.stream<<8, n)
 		o.Op, o.Replaces = p.offered.choose(&again), true
 	}
@@ -185,7 +185,7 @@ func (o *Operation) AddRecipient(user int) {
 	}
 }
 
-// step makes the operation that a session has come to into o.
+// step makes the next operation of a session into o.
 func (p *Plan) step(v *visit, o *Operation) {
 	o.clear()
 	o.Op, o.how, o.Session = p.session.Steps[v.now].Op, &p.hows[v.now], v.number
@@ -204,7 +204,7 @@ func (p *Plan) step(v *visit, o *Operation) {
 	case List: // page after page
 		o.Deep, o.Skip = false, o.Skip+int(v.lists-1)*o.Page
 	case Open, Raw, Attachment, Flag, Label, Move, Delete, Seen:
-		if v.opened > 0 && o.Op != Open { // of the message that was opened last
+		if v.opened > 0 && o.Op != Open { // on the message that the session opened last
 			var opened random.Rand
 			p.draws.Seed(&opened, v.number*mostSteps+uint64(v.opened)-1)
 			o.Pick = opened.Uint64()
@@ -212,8 +212,8 @@ func (p *Plan) step(v *visit, o *Operation) {
 	}
 }
 
-// ofFolder completes a delivery, and says whether the operation is about a folder's
-// messages or the folder itself.
+// ofFolder sets the fields of all operations, and all those of a delivery. It reports whether
+// the operation works on one folder or its messages.
 func (p *Plan) ofFolder(n uint64, o *Operation) bool {
 	o.Page, o.Timeout, o.Messages, o.Age = o.how.page, o.how.timeout, 1, o.how.age
 	switch o.Op {
@@ -223,12 +223,12 @@ func (p *Plan) ofFolder(n uint64, o *Operation) bool {
 		p.recipients(&o.rand, o)
 		return false
 	case Folders, Login, Purge, Recount:
-		return false // of the account as a whole
+		return false // they work on the account as a whole
 	}
 	return true
 }
 
-// draw draws what else the operation needs.
+// draw draws the remaining fields of an operation that works on a folder.
 func (p *Plan) draw(o *Operation) {
 	r, h := &o.rand, o.how
 	switch o.Op {
@@ -257,8 +257,8 @@ func (p *Plan) draw(o *Operation) {
 	}
 }
 
-// recipients draws who a delivery goes to: the user, and others as popular.
-// A user drawn again makes room for a neighbour, so that there are as many as were drawn.
+// recipients draws who a delivery goes to: the operation's user and others, by popularity.
+// If a user is drawn again, the next user takes the place, so that the number stays.
 func (p *Plan) recipients(r *random.Rand, o *Operation) {
 	o.Recipients = append(o.Recipients, o.User)
 	if p.widest == 1 {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// guide is what the reference says before its tables.
+// guide is the text of the reference before its tables.
 const guide = `A workload is a YAML file that says which mail there is, who has it, and which
 operations run in which phases at which rate. Mistakes are told with their place
 and the word that was probably meant.
@@ -107,7 +107,7 @@ trace is the n-th of the population.
   {"time": 1.20, "user": "anna", "op": "move", "folder": "INBOX", "to": "Work"}
 `
 
-// formTexts say what a value looks like, in a word or two.
+// formTexts describe a value of each form in a word or two.
 var formTexts = map[form]string{
 	formText: "text", formWhole: "number", formShare: "0 to 1", formTruth: "true, false", formTime: "time",
 	formSizes: "distribution", formTimes: "distribution", formRate: "rate, shape", formChoice: "choice",

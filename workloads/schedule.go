@@ -40,14 +40,14 @@ func (p *Phase) Schedule(seed uint64) Schedule {
 	return nil
 }
 
-// stream tells the streams of all phases apart.
+// stream is a number that no other stream of any phase has.
 func (p *Phase) stream() uint64 { return uint64(p.Number) | uint64(p.Stream)<<32 }
 
 // limit ends a schedule: at a duration, or after so many operations.
 type limit struct {
 	duration   time.Duration
 	operations uint64
-	n          uint64 // of the next operation
+	n          uint64 // number of the next operation
 }
 
 func (l *limit) next(due time.Duration) (time.Duration, bool) {
@@ -58,7 +58,7 @@ func (l *limit) next(due time.Duration) (time.Duration, bool) {
 	return due, true
 }
 
-// ended reports whether operation n, due then, is behind the end.
+// ended reports whether operation n, which is due at due, is behind the end.
 func (l *limit) ended(n uint64, due time.Duration) bool {
 	return l.operations > 0 && n >= l.operations || l.duration > 0 && due >= l.duration
 }
@@ -78,7 +78,7 @@ func (c *constant) Next() (time.Duration, bool) {
 	return due, ok
 }
 
-// at returns when operation n is due.
+// at returns when operation n is due; false if that is behind the end.
 func (c *constant) at(n uint64) (time.Duration, bool) {
 	hi, lo := bits.Mul64(n, uint64(c.rate.Per))
 	if hi >= c.rate.Count { // the due time would not fit in 64 bits
@@ -91,7 +91,8 @@ func (c *constant) at(n uint64) (time.Duration, bool) {
 	return time.Duration(due), true
 }
 
-// last returns how many of so many operations there are, and when the last of them is due.
+// last returns how many of the claimed numbers are operations of the phase, and when the last of
+// them is due.
 func (c *constant) last(claimed uint64) (operations uint64, due time.Duration) {
 	if c.operations > 0 {
 		claimed = min(claimed, c.operations)
@@ -118,7 +119,7 @@ func (p *poisson) Next() (time.Duration, bool) {
 	return p.next(time.Duration(p.step(p.n)))
 }
 
-// step goes on by gap n and returns the sum of all so far.
+// step draws gap n and returns the sum of all gaps so far.
 func (p *poisson) step(n uint64) float64 {
 	p.r.Seed(p.seed, p.stream, n)
 	p.sum += p.mean * p.r.Exp()

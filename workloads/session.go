@@ -21,10 +21,10 @@ type Step struct {
 	How    How
 	Times  random.Dist // nil: once
 	Chance float64
-	Think  random.Dist // before it; nil: that of the session
-	// Until is set in a step that repeats those behind it up to there.
+	Think  random.Dist // time before the step, in nanoseconds; nil: that of the session
+	// Until is the index of the step that ends a repetition, in the step that begins it.
 	Until int
-	// Back is set in a step that ends a repetition, which begins behind there.
+	// Back is the index of the step that begins a repetition, in the step that ends it.
 	Back int
 	kind stepKind
 }
@@ -77,14 +77,14 @@ func (s *Session) Expected() (m Mix) {
 
 // visit is one session under way.
 type visit struct {
-	due    time.Duration // of its next operation
+	due    time.Duration // when its next operation is due
 	number uint64
 	rand   random.Rand
-	at     int // the step to come
-	now    int // the step under way
-	times  int // how often that is still to be done
-	rounds int // of the repetition
-	// Operations of the session so far; the last that opened a message; lists.
+	at     int // index of the step to come
+	now    int // index of the step under way
+	times  int // how often step now is still to be done
+	rounds int // rounds of the repetition that are left
+	// Operations of the session so far; the value of done at the last open, 0: none; lists so far.
 	done, opened, lists uint32
 }
 
@@ -139,7 +139,7 @@ func (v *visit) think(s *Session, usual random.Dist) time.Duration {
 }
 
 // visits are the sessions under way in an open loop: a heap with the one that is due
-// first on top. Of two due at the same time the one that began first comes first.
+// first on top. If two are due at the same time, the one that began first comes first.
 type visits []visit
 
 func (h visits) before(i, j int) bool {

@@ -6,7 +6,7 @@ import (
 )
 
 // Shape is a rate that changes with time: pieces, one after another, in each of which
-// it changes evenly. Behind the last piece the shape begins anew.
+// it changes evenly. After the last piece the shape begins anew.
 type Shape []Piece
 
 // Piece is a part of a shape. Rates are operations a second.
@@ -65,8 +65,8 @@ func (s Shape) Count(t time.Duration) float64 {
 // cursor finds times by counts that do not decrease.
 type cursor struct {
 	shape Shape
-	at    int           // piece
-	began time.Duration // of the piece
+	at    int           // index of the piece
+	began time.Duration // when the piece began
 	n     float64       // operations due before the piece
 }
 
@@ -89,7 +89,7 @@ func (c *cursor) when(n float64) time.Duration {
 type shaped struct {
 	limit
 	cursor
-	poisson *poisson // nil: even
+	poisson *poisson // draws the exponentials; nil: not a Poisson process
 }
 
 // Next implements Schedule.

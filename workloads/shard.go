@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Shard is the part of a run that one load generator carries out: that of every Of-th
-// user. The zero value is the whole run.
+// Shard is the part of a run that one load generator carries out: the operations of every
+// Of-th user. The zero value is the whole run.
 //
 // Every shard draws the operations of the whole run, and carries out those of its own
 // users, at the times that they have in the whole run. So the operations of all shards
@@ -62,8 +62,8 @@ func (s Shard) Check(w *Workload) error {
 	return nil
 }
 
-// Own returns the phase with the shard's part of its clients. The first shards have one
-// more where they cannot be divided evenly.
+// Own returns the phase with the shard's part of its clients. If they cannot be divided
+// evenly, the first shards have one more.
 func (s Shard) Own(p Phase) Phase {
 	if !s.Divides() || p.Clients == 0 {
 		return p
@@ -90,8 +90,8 @@ func (s Shard) part(n int) int {
 	return part
 }
 
-// OfShard returns the census of a shard: the same users and folders, of which the shard
-// has its own.
+// OfShard returns the census of a shard. It has the users and folders of all shards, but
+// counts only the folders and messages of its own users.
 func (c *Census) OfShard(s Shard) *Census {
 	if !s.Divides() {
 		return c
@@ -107,7 +107,7 @@ func (c *Census) OfShard(s Shard) *Census {
 	return &own
 }
 
-// Shard returns whose census it is.
+// Shard returns the shard whose census it is.
 func (c *Census) Shard() Shard { return c.shard }
 
 // Has reports whether the user is one of the census's shard.
@@ -116,7 +116,7 @@ func (c *Census) Has(user int) bool { return c.shard.Has(user) }
 // FirstUser returns the first user of the shard.
 func (c *Census) FirstUser() int { return c.shard.first() }
 
-// of returns the stream's operations that are the shard's.
+// of returns those operations of a stream that belong to the shard's users.
 func (s Shard) of(all Stream, users int) Stream {
 	if !s.Divides() {
 		return all
@@ -131,8 +131,8 @@ type ownStream struct {
 	users int
 }
 
-// mostForeign bounds how many operations of other shards may follow each other. A closed
-// loop whose users are all of other shards would never end.
+// mostForeign bounds how many operations of other shards may follow each other. Next would
+// never return if all users of the operations were other shards'.
 const mostForeign = 10_000_000
 
 // Next implements Stream.
@@ -149,9 +149,9 @@ func (s *ownStream) Next(now time.Duration, o *Operation) (due time.Duration, ok
 	return 0, false
 }
 
-// keep replaces recipients of other shards by neighbours in this one. A neighbour that
-// is a recipient already makes room for the next; if there is none, there is one
-// recipient less.
+// keep replaces recipients of other shards by users of this one that are close by number. If
+// such a user is a recipient already, the next one of the shard follows. If all are, there is
+// one recipient less.
 func (s *ownStream) keep(o *Operation) {
 	drawn := o.Recipients
 	o.Recipients = o.Recipients[:min(1, len(drawn))]

@@ -20,17 +20,17 @@ type Stream interface {
 	// returns when it is due after the start of the phase. Now is the caller's last
 	// reading of the clock, since the start of the phase; it ends a closed loop. Ok
 	// is false when the phase has no more. A caller passes the same o each time: in a
-	// closed loop that says which client it is.
+	// closed loop, o identifies the client.
 	Next(now time.Duration, o *Operation) (due time.Duration, ok bool)
-	// Open reports whether operations are due at a time of their own.
+	// Open reports whether operations are due by a schedule: an open loop.
 	Open() bool
-	// Span is how long the schedule is, as far as it has been asked for. It is 0
-	// for a closed loop.
+	// Span is how long the schedule is: as long as the phase, or else up to the last
+	// operation that Next has made. It is 0 for a closed loop.
 	Span() time.Duration
 }
 
-// Stream returns the operations of a warm-up or a measured phase; of the census of a
-// shard, those of the shard's users.
+// Stream returns the operations of a warm-up or a measured phase. If the census is that of a
+// shard, it returns those of the shard's users.
 func (w *Workload) Stream(p *Phase, c *Census) Stream {
 	if p.Replay != nil {
 		return c.shard.of(p.Replay.Source.Stream(w, p, c), c.Users())
@@ -51,33 +51,33 @@ func (w *Workload) Stream(p *Phase, c *Census) Stream {
 	return c.shard.of(s, c.Users())
 }
 
-// merged is the streams of a phase, in the order in which their operations are due. Only
-// the claim of a number and its due time is made under the lock; the operation is a pure
-// function of its number. At a constant rate the due time is, too, and needs no lock.
+// merged is the streams of a phase, in the order in which their operations are due. The lock
+// is held only to take a number and its due time, since the operation is a pure function of
+// its number. At a constant rate so is the due time, which then needs no lock.
 type merged struct {
 	phase Phase
 	open  bool
 	parts []part
-	even  *constant // the schedule where there is one stream, of a mix at a constant rate
+	even  *constant // the schedule, if there is one stream, of a mix at a constant rate; else nil
 
-	claimed atomic.Uint64 // of even, also behind its end
+	claimed atomic.Uint64 // numbers taken from even, including those behind its end
 	mu      sync.Mutex
-	next    uint64
-	last    time.Duration // due time of the operation claimed last
-	clients int           // of a closed loop, that have come
+	next    uint64        // number of the next operation, if even is nil
+	last    time.Duration // due time of the operation taken last
+	clients int           // clients of a closed loop that have called Next
 }
 
 // part is one stream.
 type part struct {
 	*Plan
-	place    int
+	place    int      // among the streams of the phase, from 0
 	schedule Schedule // nil: closed loop
 	clients  int
 	think    random.Dist
 	duration time.Duration
 
-	next   uint64        // operation, or session
-	due    time.Duration // when that is due
+	next   uint64        // number of the next operation, or of the next session
+	due    time.Duration // when next is due, if ahead
 	ahead  bool          // due is known
 	ended  bool          // the schedule has no more
 	visits visits        // sessions under way
@@ -127,7 +127,7 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 	return due, true
 }
 
-// one makes the next operation where there is one stream, of a mix.
+// one makes the next operation if there is one stream, of a mix.
 func (s *merged) one(o *Operation) (due time.Duration, ok bool) {
 	p := &s.parts[0]
 	s.mu.Lock()
@@ -154,8 +154,8 @@ func (s *merged) first() *part {
 	return first
 }
 
-// head reports whether the stream has another operation, and begins the sessions that
-// begin before it.
+// head reports whether the stream has another operation. It begins all sessions that are
+// due no later than that operation.
 func (p *part) head() bool {
 	if p.session == nil {
 		return p.look()
@@ -180,7 +180,7 @@ func (p *part) look() bool {
 	return p.ahead
 }
 
-// at is when the next operation is due. Head has said that there is one.
+// at is when the next operation is due. Head must have returned true.
 func (p *part) at() time.Duration {
 	if p.session != nil {
 		return p.visits[0].due
@@ -189,7 +189,7 @@ func (p *part) at() time.Duration {
 }
 
 // take takes the next operation and returns when it is due. For a session, v gets its
-// state. A step that is due behind the end of the phase is none.
+// state. A session ends before a step that is due after the end of the phase.
 func (p *part) take(v *visit) time.Duration {
 	if p.session == nil {
 		p.next++
@@ -207,7 +207,7 @@ func (p *part) take(v *visit) time.Duration {
 	return v.due
 }
 
-// closed makes the next operation of the client whose operation o was.
+// closed makes the next operation of a closed loop's client, which o identifies.
 func (s *merged) closed(now time.Duration, o *Operation) bool {
 	s.mu.Lock()
 	f := &s.phase
@@ -289,7 +289,7 @@ const Digested = 10_000
 // among those that are live when it comes up, and is not part of the plan.
 func (w *Workload) PlanDigest(p *Phase, c *Census) (sum string, operations int64) {
 	s, h := w.Stream(p, c), sha256.New()
-	clients := make([]Operation, max(1, p.Clients)) // which take turns
+	clients := make([]Operation, max(1, p.Clients)) // they take turns
 	for operations < Digested {
 		o := &clients[operations%int64(len(clients))]
 		due, ok := s.Next(0, o)
@@ -328,7 +328,7 @@ func (o *Operation) digest(h hash.Hash, due time.Duration) {
 	if o.how == nil {
 		return // the load
 	}
-	// What older files do not say is left out of their digests.
+	// A usual value is left out, so that files from before these keys keep their digests.
 	for i, v := range []struct{ value, usual uint64 }{
 		{uint64(o.Page), DefaultPage},
 		{uint64(o.Skip), 0},

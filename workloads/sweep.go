@@ -13,8 +13,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Sweep is one key of a workload that a run gives several values, one after another, to
-// find how cost grows with it.
+// Sweep is one key of a workload and its values. A run carries out the workload with one value
+// after another, to find how cost grows with it.
 type Sweep struct {
 	Path   string // as --set names it: population.messages
 	Points []SweepPoint
@@ -23,8 +23,8 @@ type Sweep struct {
 // SweepPoint is one value of a sweep.
 type SweepPoint struct {
 	Value    string    // as the language writes it: 10KB
-	Size     float64   // the same as a number: bytes, seconds, operations a second, or a plain one
-	Workload *Workload // with that value, and without a sweep
+	Size     float64   // Value in bytes, seconds or operations a second, or as a plain number
+	Workload *Workload // the workload with that value, and without a sweep
 }
 
 // Grows reports whether the points differ in their population only, so that the data set of one
@@ -35,8 +35,8 @@ func (s *Sweep) Grows() bool { return strings.HasPrefix(s.Path, "population.") }
 const (
 	fewestPoints, mostPoints = 2, 20
 	longestValue             = 24
-	// rounding is by how much the last value of a range may lie beyond its end: 3.1623 is a
-	// factor for the root of 10.
+	// rounding is by what factor the last value of a range may lie beyond its end. A user may
+	// write 3.1623, say, for the root of 10.
 	rounding = 1.001
 )
 
@@ -105,10 +105,10 @@ func (d *decoder) swept(at, n *yaml.Node, path []string) (of []string, key, valu
 	return d.swept(entries[0].Key, entries[0].Value, append(path, strings.Split(entries[0].Name, ".")...))
 }
 
-// rangeKeys are those of a range of values.
+// rangeKeys are the keys of a range of values.
 var rangeKeys = []string{"from", "to", "factor", "step"}
 
-// isRange reports whether a node says a range of values: from is a plain value in it.
+// isRange reports whether a node is a range of values: a mapping with a plain value for from.
 func isRange(n *yaml.Node) bool {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == "from" && n.Content[i+1].Kind == yaml.ScalarNode {
@@ -183,7 +183,8 @@ func (d *decoder) rangeOf(n *yaml.Node, what string) []*yaml.Node {
 	return values
 }
 
-// sizeOf is the number that a value is: plain, of bytes, of seconds or of operations a second.
+// sizeOf is a value as a number: bytes, seconds, operations a second, or a plain number. It
+// returns false for other texts, and for numbers that are not above 0 and below 1e15.
 func sizeOf(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || strings.ContainsAny(text, "xXpP_") {
@@ -201,8 +202,7 @@ func sizeOf(text string) (float64, bool) {
 	return v, v > 0 && v < 1e15
 }
 
-// like writes a number as another value is written: whole if that is, and with its kind of
-// unit.
+// like writes a number in the form of text: as a whole number, a size, a time or a rate.
 func like(text string, v float64) string {
 	if plain, err := strconv.ParseFloat(text, 64); err == nil {
 		if plain == math.Trunc(plain) && v >= 1 {
@@ -219,8 +219,8 @@ func like(text string, v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64) + "/s"
 }
 
-// point is the workload with one value at the path, or nil if it is wrong. Faults are told
-// at the value.
+// point is the workload with one value at the path, or nil if it has faults. The first fault is
+// reported at the value.
 func (d *decoder) point(root *yaml.Node, path []string, key, value *yaml.Node) *Workload {
 	one := clone(root)
 	for i := 0; i+1 < len(one.Content); i += 2 {

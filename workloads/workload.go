@@ -19,8 +19,8 @@ type Workload struct {
 	Expect     []Expectation // of measured phases
 	Model      Model
 	Sweep      *Sweep // nil: there is none
-	// Source is the workload as YAML with all overrides applied: what a digest
-	// of it is made from.
+	// Source is the workload as YAML with all overrides applied. Digests of the workload
+	// are made from it.
 	Source []byte
 }
 
@@ -41,7 +41,7 @@ type Model struct {
 
 // Attachments says which messages carry how many of which size.
 type Attachments struct {
-	Share float64 // of messages that have any
+	Share float64 // share of messages that have any
 	Count random.Dist
 	Size  random.Dist
 }
@@ -72,7 +72,7 @@ type PhaseKind uint8
 const (
 	Load    PhaseKind = iota // creates the population and its mail
 	Settle                   // waits until the engine is quiet
-	Warmup                   // runs operations until window medians agree; no figures
+	Warmup                   // runs operations until service times are steady
 	Measure                  // runs operations and reports them
 	Cold                     // reopens the store without what any cache holds
 )
@@ -82,7 +82,7 @@ var phaseNames = [...]string{"load", "settle", "warmup", "measure", "cold"}
 // String returns the kind's key in the language.
 func (k PhaseKind) String() string { return phaseNames[k] }
 
-// Arrivals is how operations come to be due.
+// Arrivals is what makes operations due.
 type Arrivals uint8
 
 // Arrivals. Constant and Poisson are open loops: operations are due whether or
@@ -104,7 +104,7 @@ type Pacing uint8
 // Pacings.
 const (
 	ByTimer Pacing = iota
-	// BySpin spins for the last microseconds, where there are processors to spare.
+	// BySpin spins for the last microseconds, if enough processors are free.
 	BySpin
 )
 
@@ -113,7 +113,7 @@ var pacingNames = [...]string{"timer", "spin"}
 // String returns the word for it in workloads and results.
 func (p Pacing) String() string { return pacingNames[p] }
 
-// Missing is what becomes of operations that a model lacks.
+// Missing is what happens to operations that a model lacks.
 type Missing uint8
 
 // Skip leaves them out, so that the model's load is lighter. ReplaceRate draws another
@@ -134,9 +134,9 @@ func (m Missing) String() string { return missingNames[m] }
 // phase it prepares.
 type Phase struct {
 	Kind PhaseKind
-	// Name is the kind where the file gives none; no two measure phases have the same. Of
-	// streams it is their number, from 1, and no two of a phase have the same. A session in
-	// place of a mix is a stream without a name.
+	// Name is the kind if the file gives no name; no two measure phases have the same. A
+	// stream's name is its number, from 1, if the file gives none; no two streams of a phase
+	// have the same. A phase with a session has one stream, without a name.
 	Name string
 	// Number is the phase's place in the workload, from 0. Operations and messages
 	// are drawn from it and the seed; no two phases of a run have the same.
@@ -145,13 +145,13 @@ type Phase struct {
 	// Trial is which trial of the run the phase belongs to, from 0. Trials draw other
 	// operations and arrivals, the same for all models and engines.
 	Trial int
-	// Missing says what becomes of operations that a model lacks. Lacks are those that
-	// are drawn again, among the others; whoever knows the model sets them.
+	// Missing says what happens to operations that a model lacks. Lacks are the operations
+	// to replace by others; Without sets them.
 	Missing Missing
 	Lacks   [NumOps]bool
 
 	Arrivals Arrivals
-	Rate     Rate  // of all operations together; of a shape the mean; zero in a closed loop
+	Rate     Rate  // of all operations together; if it has a shape, the mean; zero in a closed loop
 	Shape    Shape // of a rate that changes, else nil
 	// Clients is how many operations may be under way: in a closed loop how
 	// many there always are; in a load how many loaders there are (0: the
@@ -175,20 +175,20 @@ type Phase struct {
 	// Session is what one user does, in place of a mix; nil: there is a mix. The rate is
 	// that of sessions.
 	Session *Session
-	// Streams run at once. Each is a phase with a pace and a mix or session of its own,
-	// and no duration. None: the phase itself is the only one. A phase that has streams
-	// sums them up in Rate, Clients and Mix.
+	// Streams run at once. Each is a phase with a pace and a mix or session of its own.
+	// None: the phase itself is the only stream. A phase that has streams sums them up in
+	// Rate, Clients and Mix.
 	Streams []Phase
 	// Stream is the place of a stream among those of its phase, from 0.
 	Stream int
-	// Replay is where operations are read from, in place of a mix; nil: they are drawn.
+	// Replay is the file that operations are read from, in place of a mix; nil: they are drawn.
 	Replay *Replay
 }
 
 // Replay is a file of operations.
 type Replay struct {
 	Trace string  // name of the file
-	Speed float64 // how many times as fast as it was
+	Speed float64 // how many times as fast as it was recorded
 	// Source is the file as it was read. Whoever runs the workload sets it.
 	Source Recorded
 }
@@ -199,18 +199,17 @@ type Recorded interface {
 	Stream(w *Workload, p *Phase, c *Census) Stream
 }
 
-// How says how an operation is carried out, where it differs from the defaults. The
-// zero How is the defaults.
+// How says how an operation is carried out. The zero How has all defaults.
 type How struct {
 	Keys     *Keys         // nil: those of the phase
 	Timeout  time.Duration // 0: that of the phase
 	Page     int           // entries that one call asks for; 0: DefaultPage
-	Depth    int           // of a list: which page, 1 is the newest; 0: that, or as Keys.Deep says
+	Depth    int           // page of a list, 1 is the newest; 0: the newest, or as Keys.Deep says
 	Messages random.Dist   // messages that a move, delete or flag is about; nil: 1
 	Flags    []Mark        // which are set or cleared; none: Seen
-	On       *float64      // share of operations that set; nil: half
+	On       *float64      // share of operations that set, not clear; nil: half
 	Width    Width
-	Age      time.Duration // of what is purged, since it was deleted
+	Age      time.Duration // purge: how long ago a message was deleted, at least
 }
 
 // DefaultPage is how many entries a page has: what the documents show at once.
@@ -239,11 +238,11 @@ type Width struct {
 	Share float64
 }
 
-// seed is what the phase draws from in its trial.
+// seed is the seed of what the phase draws in its trial.
 func (p *Phase) seed(seed uint64) uint64 { return random.Derive(seed, uint64(p.Trial)) }
 
-// Without returns the phase as a model carries it out that lacks operations. If they
-// are to be replaced, they are drawn again among those that it has.
+// Without returns the phase for a model that lacks operations. With ReplaceRate, it sets Lacks,
+// unless the model lacks all operations of the mix.
 func (p Phase) Without(lacks [NumOps]bool) Phase {
 	if p.Missing != ReplaceRate {
 		return p
