@@ -81,7 +81,7 @@ func (d *decoder) contact(n *yaml.Node, engine string) []string {
 		hosts = append(hosts, host)
 	}
 	if len(hosts) == 0 {
-		d.Fail(n, "contact of engine %s names nobody; expected addresses such as [10.0.0.1, 10.0.0.2:9042]", engine)
+		d.Fail(n, "contact of engine %s names no node; expected addresses such as [10.0.0.1, 10.0.0.2:9042]", engine)
 	}
 	return hosts
 }
@@ -154,7 +154,7 @@ func (w word) check(engine string, words *EngineWords) *strict.Error {
 	case w.text == contactKey && words.Remote, slices.Contains(words.Settings, w.text):
 		return nil
 	case w.text == contactKey:
-		return w.fault("", "engine %s runs in this process; there is nobody to contact", engine)
+		return w.fault("", "engine %s runs in this process; there is no node to contact", engine)
 	}
 	if v := w.variable(words.Environment); v != "" {
 		f := w.fault("", "%s of engine %s must not be in a workload or a flag; set the environment variable %s", w.text,

@@ -37,7 +37,7 @@ func JSONSchema() []byte {
 	for op := range Op(NumOps) {
 		weight := object{"type": "number", "minimum": 0, "maximum": maxWeight}
 		mix[op.String()] = anyOf(weight, mapping("", slices.Concat([]key{
-			{"weight", formWeight, "how often, beside the others"},
+			{"weight", formWeight, "how often, relative to the others"},
 		}, howOf(op)), "weight"))
 		steps[op.String()] = mapping("", slices.Concat(stepKeys, howOf(op)))
 	}

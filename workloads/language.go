@@ -61,7 +61,7 @@ var sections = []section{
 		{"version", formVersion, "version of the language: 1"},
 		{"name", formName, "name of the workload, in results"},
 		{"doc", formText, "one line for the list of workloads"},
-		{"seed", formWhole, "what everything random is drawn from (default 1)"},
+		{"seed", formWhole, "seed of all random numbers (default 1)"},
 		{
 			"engines", formEngines,
 			"where engines are and how their clients are set; 'mailbench engines NAME' lists the settings",
@@ -71,7 +71,7 @@ var sections = []section{
 		{"keys", formKeys, "which users, folders and messages operations ask for"},
 		{"phases", formPhases, "what is done, in order; the first phase is load"},
 		{"expect", formExpect, "bounds that measured phases must keep, such as {list.p99: <20ms, errors: <0.1%}"},
-		{"sweep", formSweep, "one value, and what it is to be one after another: how cost grows with it. See 'Sweeps' below"},
+		{"sweep", formSweep, "one key and its values, to measure how cost grows with it; see 'Sweeps' below"},
 		{"model", formModel, "parameters of models"},
 	}},
 	{"mail", "What generated messages are like. With --mail FILE only recipients counts.", []key{
@@ -98,7 +98,7 @@ var sections = []section{
 			{"users", formChoice, "default zipf; largest: the user with most messages is the most popular"},
 			{"folders", formChoice, "of the user; 0 is the inbox (default latest)"},
 			{"messages", formChoice, "of the folder; 0 is the newest (default latest)"},
-			{"deep", formShare, "share of lists that go on behind a message chosen like any other (default 0)"},
+			{"deep", formShare, "share of lists that begin behind a message chosen as above, not at the newest (default 0)"},
 		},
 	},
 	{"model", "Parameters of models. A model ignores those that it does not have.", []key{
@@ -112,7 +112,7 @@ var sections = []section{
 		{"clients", formWhole, "how many loaders there are (default --workers)"},
 	}},
 	{"settle", "Waits until the engine is quiet.", nil},
-	{"cold", "Reopens the store without what any cache holds.", nil},
+	{"cold", "Reopens the store with empty caches.", nil},
 	{"measure", "Runs operations and reports them. warmup has the same keys. It runs operations until service times are " +
 		"steady, at most for its duration,\n" +
 		"and does what the measure phase that follows does unless it has a mix or a pace of its own.", append([]key{
@@ -124,7 +124,7 @@ var sections = []section{
 		{"workers", formWhole, "how many operations of an open loop may be under way at a time (default: 32 with an engine " +
 			"in this process, 512 over a network)"},
 		{"pacing", formPacing, "how an open loop waits for due times: timer (default), or spin, which spins for the last " +
-			"50 µs where four processors are free"},
+			"50 µs if four processors are free"},
 		{"missing", formMissing, "what becomes of operations of a mix that a model lacks: skip (default), or replace-rate, " +
 			"which draws another"},
 	}, streamKeys...)},
@@ -133,7 +133,7 @@ var sections = []section{
 	}, streamKeys...)},
 	{"replay", "Operations from a file, one JSON object a line: see 'Trace files' below.", []key{
 		{"trace", formText, "the file"},
-		{"speed", formWeight, "how many times as fast as they were (default 1)"},
+		{"speed", formWeight, "how many times as fast as recorded (default 1)"},
 	}},
 	{"repeat", "In a session: some steps, several times over.", []key{
 		{"times", formSizes, "how often"},
@@ -148,7 +148,7 @@ var streamKeys = []key{
 		"rate", formRate,
 		"open loop: operations (or sessions) that begin in a time, whether or not those before are done; or a shape",
 	},
-	{"arrivals", formArrivals, "of an open loop: constant distances (default), or a Poisson process"},
+	{"arrivals", formArrivals, "of an open loop: constant gaps (default), or a Poisson process"},
 	{"clients", formWhole, "closed loop: so many clients, each of which waits for its answer before it goes on"},
 	{"think", formTimes, "how long a client waits between operations; in a session, how long a user takes between steps"},
 	{"mix", formMix, "operations and their weights; only ratios count"},
@@ -173,13 +173,13 @@ var howKeys = []struct {
 		"the last message of the page before; beyond the end it is empty"}, []Op{List}},
 	{key{"messages", formSizes, "how many messages of the folder it is about (default 1): one call to move or delete, a " +
 		"call each to flag"}, []Op{Flag, Move, Delete}},
-	{key{"flags", formFlags, "which flags, each as often: seen, answered, flagged (default seen); a model without one " +
+	{key{"flags", formFlags, "which flags, each equally often: seen, answered, flagged (default seen); a model without one " +
 		"is not asked for it"}, []Op{Flag}},
 	{
 		key{"on", formShare, "share of the operations that set it; the others clear it (default 0.5)"},
 		[]Op{Flag, Label, Subscribe},
 	},
-	{key{"width", formWidth, "how much time a slice spans: a time, or a share of that from the first message on " +
+	{key{"width", formWidth, "how much time a slice spans: a time, or a share of the time since the first message " +
 		"(default 0.01)"}, []Op{Slice}},
 	{key{"age", formTime, "purges only what was deleted longer ago (default: everything)"}, []Op{Purge}},
 }

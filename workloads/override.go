@@ -77,7 +77,7 @@ func (d *decoder) set(n *yaml.Node, path []string, v *yaml.Node, at *yaml.Node) 
 		at.Column += len(word) + 1
 		d.set(n.Content[i+1], rest, v, at)
 	default:
-		d.Fail(at, "%s is below %s", word, strict.Found(n))
+		d.Fail(at, "%s cannot be set below %s", word, strict.Found(n))
 	}
 }
 

@@ -138,7 +138,7 @@ func (d *decoder) mail(root map[string]strict.Entry) {
 	d.dist(f, "count", "mail.attachments.count", &m.Attachments.Count, 1, maxAttachments)
 	d.dist(f, "size", "mail.attachments.size", &m.Attachments.Size, 0, MaxMessage)
 	if s, ok := f["share"]; !ok {
-		d.Fail(e.Value, "mail.attachments has no share; expected which part of the messages has any, such as 0.15")
+		d.Fail(e.Value, "mail.attachments has no share; expected the share of messages that have any, such as 0.15")
 	} else if m.Attachments.Share = d.share(s.Value, "mail.attachments.share"); m.Attachments.Share > 0 &&
 		f["size"].Value == nil {
 		d.Fail(e.Value,

@@ -30,7 +30,7 @@ func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry,
 		}
 		for _, k := range append(names(streamKeys), "streams", "replay") {
 			if other, ok := f[k]; ok && k != what && !(k == "keys" || k == "timeout") {
-				d.Fail(other.Key, "%s has %s and %s; %s stands in place of the other", where, what, k, what)
+				d.Fail(other.Key, "%s has %s and %s; %s replaces the other", where, what, k, what)
 			}
 		}
 		if replay {

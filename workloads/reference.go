@@ -8,8 +8,8 @@ import (
 
 // guide is the text of the reference before its tables.
 const guide = `A workload is a YAML file that says which mail there is, who has it, and which
-operations run in which phases at which rate. Mistakes are told with their place
-and the word that was probably meant.
+operations run in which phases at which rate. The error for a mistake gives its
+place and the word that was probably meant.
 
   # yaml-language-server: $schema=workload.schema.json
   version: 1
@@ -78,17 +78,18 @@ instead of a rate each client waits for its answer, and then thinks.
 // sweepGuide describes sweeps.
 const sweepGuide = `Sweeps
 
-A sweep names one value of the workload, as --set does, and what it is to be,
-ascending: 2 to 20 values, or a range. The whole workload is carried out with
-each, and the report says whether cost is flat, logarithmic, linear or worse.
+A sweep names one key of the workload, as --set does, and its values: 2 to 20,
+ascending, or a range. The whole workload is carried out with each value, and
+the report says whether cost is flat, logarithmic, linear or worse.
 
   sweep: {population.messages: [100, 1000, 10000]}
   sweep: {mail.body: {from: 1KB, to: 1MB, factor: 10}}
   sweep: {population.folders: {from: 10, to: 50, step: 10}}
 
-Where the population is swept, one data set grows from point to point; every
-second trial goes down and loads anew. Five values or more tell the most.
-"run --sweep population.messages=100,1000" is the same for one run;
+If the population is swept, one data set grows from point to point. Every second
+trial begins with the last point and loads each point anew. The report can tell
+the growth best from five values or more.
+"run --sweep population.messages=100,1000" sweeps in one run;
 --set sweep={} leaves a sweep out.
 
 `
@@ -148,7 +149,7 @@ func Reference() string {
 	b.WriteString("\nSession\n")
 	wrap(&b, "  ", "Steps, in order: an operation, or {OPERATION: {…}} with the keys of a mix but for weight, and "+
 		"these; or {repeat: {…}}. "+
-		"All steps are of one user and one folder. What follows an open is about the message that was opened.")
+		"All steps are of one user and one folder. Steps after an open work on the message that was opened.")
 	keyTable(&b, stepKeys)
 	b.WriteString("\nExpect\n")
 	var figures []string
@@ -156,8 +157,8 @@ func Reference() string {
 		figures = append(figures, f.Name)
 	}
 	wrap(&b, "  ", "Bounds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A figure "+
-		"is of all operations together, "+
-		"or behind the name of one of that (list.p99). Times are of everything that was due, those behind service and lag of what was ok. The figures are "+
+		"covers all operations together, or one operation if it begins with its name (list.p99). Response times cover "+
+		"everything that was due, service and lag times only what was ok. The figures are "+
 		strings.Join(figures, ", ")+".")
 	keyTable(&b, expectSelects)
 	b.WriteString("\n" + sweepGuide + traceGuide)

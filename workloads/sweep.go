@@ -69,7 +69,7 @@ func (d *decoder) sweep(root *yaml.Node, fields map[string]strict.Entry) {
 			return
 		}
 		if n := len(s.Points); n > 0 && p.Size <= s.Points[n-1].Size {
-			d.Fail(v, "the values of sweep.%s must ascend: %s stands behind %s", s.Path, v.Value, s.Points[n-1].Value)
+			d.Fail(v, "the values of sweep.%s must ascend: %s comes after %s", s.Path, v.Value, s.Points[n-1].Value)
 			return
 		}
 		if p.Workload = d.point(root, path, key, v); p.Workload == nil {
@@ -90,7 +90,7 @@ func (d *decoder) swept(at, n *yaml.Node, path []string) (of []string, key, valu
 	}
 	what := strings.Join(append([]string{"sweep"}, path...), ".")
 	if n.Kind != yaml.MappingNode {
-		d.Fail(n, "%s must be {population.messages: [100, 1000, 10000]} or another value with what it is to be, or {from: "+
+		d.Fail(n, "%s must be {population.messages: [100, 1000, 10000]} or another key with its values, or {from: "+
 			"100, to: 10000, factor: 10}, found %s", what, strict.Found(n))
 		return nil, nil, nil
 	}

@@ -79,7 +79,7 @@ func TestSweepFaults(t *testing.T) {
 		{"{population.messages: 100}", "8:30: sweep.population.messages must be"},
 		{"{population.messages: [100]}", "8:30: sweep.population.messages has 1 values; expected 2 to 20"},
 		{"{population.messages: [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21]}", "has 21 values"},
-		{"{population.messages: [100, 10]}", "8:36: the values of sweep.population.messages must ascend: 10 stands behind 100"},
+		{"{population.messages: [100, 10]}", "8:36: the values of sweep.population.messages must ascend: 10 comes after 100"},
 		{"{population.messages: [100, 100]}", "must ascend"},
 		{"{population.messages: [0, 100]}", `8:31: a value of sweep.population.messages must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found the number 0`},
 		{"{population.messages: [-1, 100]}", "above 0"},

@@ -187,7 +187,7 @@ func (p *Plan) WriteText(out io.Writer) error {
 			fmt.Fprintln(out)
 		}
 	}
-	fmt.Fprintf(out, "\nTime: about %v in all, and what engines take to settle.\n",
+	fmt.Fprintf(out, "\nTime: about %v in all, plus the time that engines take to settle.\n",
 		time.Duration(p.Seconds*1e9).Round(time.Second))
 	fmt.Fprintln(out, "\nDisk, with room for compaction, uncompressed:")
 	for _, d := range p.Disk {

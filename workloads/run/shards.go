@@ -105,10 +105,10 @@ func (r *runner) part(ctx context.Context) {
 			r.note(err.Error())
 			err = nil
 		}
-		clean := fmt.Sprintf("%q does it", "mailbench engine clean "+name+" "+r.config.namespace("shards"))
+		clean := fmt.Sprintf("%q drops them", "mailbench engine clean "+name+" "+r.config.namespace("shards"))
 		if s.FirstGone() {
 			r.result.Left = append(r.result.Left,
-				fmt.Sprintf("shard 1 is gone, which would have dropped the marks of shards on %s; %s", name, clean))
+				fmt.Sprintf("shard 1, which drops the marks of shards on %s, is gone; %s", name, clean))
 		}
 		if r.config.Shard.Index > 1 {
 			continue
