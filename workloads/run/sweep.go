@@ -56,8 +56,8 @@ func (c *Config) CheckSweep() error {
 	case c.Workload.Sweep == nil || c.Audit == AuditOnly:
 		return nil
 	case c.FindMax != nil:
-		return errors.New("a search for the highest rate sets the rates itself and cannot be swept; leave one of them out (--set " +
-			"sweep={} leaves a sweep out)")
+		return errors.New("a search for the highest rate sets the rates itself and cannot be swept; leave one of them out " +
+			"(--set sweep={} leaves a sweep out)")
 	case c.Shard.Divides():
 		return errors.New("a sweep cannot be divided among shards; leave one of them out (--set sweep={} leaves a sweep out)")
 	}
