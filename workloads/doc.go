@@ -54,13 +54,13 @@
 //
 // load comes first and delivers the population's mail in order of arrival,
 // users interleaved; its clients are how many loaders there are. settle waits
-// until the engine is quiet. cold reopens the store without what any cache
-// holds. warmup runs operations until window medians agree, at most for its
+// until the engine is quiet. cold reopens the store with empty caches. warmup
+// runs operations until service times are steady, at most for its
 // duration; one with operations runs them all. Mix and pace are those of the
 // measure phase that follows unless it has its own. measure runs operations and reports them.
 //
 // A phase with a rate (2000/s, 90/min) is an open loop: operations are due at
-// constant distances, or as a Poisson process (arrivals: poisson), whether or
+// constant gaps, or as a Poisson process (arrivals: poisson), whether or
 // not those before are done. A phase with clients instead is a closed loop.
 // workers is how many operations of an open loop may be under way at a time.
 // duration or operations bounds a phase. name tells several measure phases apart.

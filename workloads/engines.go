@@ -51,7 +51,7 @@ func (d *decoder) engines(root map[string]strict.Entry) {
 			switch {
 			case s.Name == contactKey:
 				engine.Contact = d.contact(s.Value, e.Name)
-				engine.Named = s.Value.Line < 0 // where overrides lie
+				engine.Named = s.Value.Line < 0 // nodes of overrides have such lines
 			case s.Value.Kind != yaml.ScalarNode || s.Value.ShortTag() == "!!null":
 				d.Fail(s.Value, "%s of engine %s must be one value, found %s", s.Name, e.Name, strict.Found(s.Value))
 			default:
@@ -111,7 +111,7 @@ func CheckContact(s string) error {
 // EngineWords are the keys that a workload may have for one engine.
 type EngineWords struct {
 	Remote   bool     // it has nodes to contact
-	Settings []string // of its driver
+	Settings []string // names of its driver's settings
 	// Environment are the variables that its secrets come from. Each ends with the name
 	// that a setting for it would have, such as PASSWORD.
 	Environment []string

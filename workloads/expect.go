@@ -39,7 +39,7 @@ type Unit uint8
 // Units of figures.
 const (
 	Time      Unit = iota // a duration such as 20ms
-	Share                 // of the operations that were due, such as 0.1%
+	Share                 // a share of the operations that were due, such as 0.1%
 	PerSecond             // a rate such as 100/s
 )
 

@@ -61,7 +61,7 @@ func (d *decoder) shape(name string, n *yaml.Node, whole time.Duration, where st
 	return d.day(n, whole, where)
 }
 
-// need notes the first of the keys that is missing.
+// need reports the first missing key as a fault. It returns false if one is missing.
 func (d *decoder) need(n *yaml.Node, f map[string]strict.Entry, where string, keys ...string) bool {
 	for _, k := range keys {
 		if _, ok := f[k]; !ok {

@@ -10,13 +10,13 @@ import (
 type Workload struct {
 	Name       string
 	Doc        string
-	Seed       uint64             // of everything that is drawn; 1 if the file names none
-	Engines    map[string]*Engine // by name; only those with a config
+	Seed       uint64             // seed of all random numbers; 1 if the file names none
+	Engines    map[string]*Engine // by name; only engines with a section in the file
 	Mail       Mail
 	Population Population
 	Keys       Keys
 	Phases     []Phase
-	Expect     []Expectation // of measured phases
+	Expect     []Expectation // bounds for measured phases
 	Model      Model
 	Sweep      *Sweep // nil: there is none
 	// Source is the workload as YAML with all overrides applied. Digests of the workload
@@ -49,8 +49,8 @@ type Attachments struct {
 // Population says who has how much mail before the first operation.
 type Population struct {
 	Users    int
-	Folders  random.Dist // of each user, the inbox included; at least 1
-	Messages random.Dist // in each folder
+	Folders  random.Dist // folders of each user, the inbox included; at least 1
+	Messages random.Dist // messages in each folder
 	// Shared: there is one folder, which belongs to all users.
 	Shared bool
 }
@@ -74,7 +74,7 @@ const (
 	Settle                   // waits until the engine is quiet
 	Warmup                   // runs operations until service times are steady
 	Measure                  // runs operations and reports them
-	Cold                     // reopens the store without what any cache holds
+	Cold                     // reopens the store with empty caches
 )
 
 var phaseNames = [...]string{"load", "settle", "warmup", "measure", "cold"}
@@ -152,7 +152,7 @@ type Phase struct {
 
 	Arrivals Arrivals
 	Rate     Rate  // of all operations together; if it has a shape, the mean; zero in a closed loop
-	Shape    Shape // of a rate that changes, else nil
+	Shape    Shape // how the rate changes; nil: it is constant
 	// Clients is how many operations may be under way: in a closed loop how
 	// many there always are; in a load how many loaders there are (0: the
 	// runner's choice). An open loop has none.
@@ -170,7 +170,7 @@ type Phase struct {
 	How        [NumOps]How   // how operations of the mix are carried out
 	Keys       *Keys         // nil: the workload's
 	Think      random.Dist   // nanoseconds that a client waits between operations; nil: none
-	Timeout    time.Duration // of an operation; 0: none
+	Timeout    time.Duration // for each operation; 0: none
 
 	// Session is what one user does, in place of a mix; nil: there is a mix. The rate is
 	// that of sessions.
@@ -206,7 +206,7 @@ type How struct {
 	Page     int           // entries that one call asks for; 0: DefaultPage
 	Depth    int           // page of a list, 1 is the newest; 0: the newest, or as Keys.Deep says
 	Messages random.Dist   // messages that a move, delete or flag is about; nil: 1
-	Flags    []Mark        // which are set or cleared; none: Seen
+	Flags    []Mark        // flags to set or clear; none: Seen
 	On       *float64      // share of operations that set, not clear; nil: half
 	Width    Width
 	Age      time.Duration // purge: how long ago a message was deleted, at least
@@ -231,7 +231,7 @@ var flagNames = []string{"seen", "answered", "flagged"}
 // String returns the flag's name in the language.
 func (f Mark) String() string { return flagNames[f] }
 
-// Width is how much time a slice spans: a time, or a share of that since the first
+// Width is how much time a slice spans: a time, or a share of the time since the first
 // message. Both 0: a hundredth.
 type Width struct {
 	Time  time.Duration

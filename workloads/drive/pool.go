@@ -19,9 +19,8 @@ const (
 	growEvery = 5 * time.Millisecond
 	// idleMost is how long an extra worker may wait for an operation. After a longer wait it
 	// ends: a worker reserves its message before it waits, and so keeps it from others.
-	idleMost = time.Second
-	// usualMost bounds a usual call: usualMost times the lower quartile of service times.
-	usualMost = 1.5
+	idleMost  = time.Second
+	usualMost = 1.5 // see pool.usual
 	// usualLeast is how many calls it takes to tell what is usual.
 	usualLeast = 8
 )
@@ -40,8 +39,8 @@ type pool struct {
 	most int       // the highest value of busy
 	full bool      // no further worker could be made
 
-	// usual is how long a usual call takes at most, by slot, in nanoseconds; 0 while it is
-	// not known. The quartile is that of calls so far that found a free worker.
+	// usual is how long a usual call takes at most, by slot, in nanoseconds; 0 while it is not
+	// known. It is usualMost times the lower quartile of calls that found a free worker.
 	usual []atomic.Int64
 }
 

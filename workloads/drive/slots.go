@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// slots are the counters and histograms of a phase, one slot for each operation of each
+// slots numbers the counters and histograms of a phase: one slot for each operation of each
 // stream. Each operation is recorded once, and the figures of operations and of streams are
 // sums of slots. A phase without streams has one slot for each operation, with its number.
 type slots struct {

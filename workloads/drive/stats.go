@@ -12,7 +12,7 @@ import (
 
 // stats are what one worker, or all of them, counted besides latencies.
 type stats struct {
-	tally                         // of all streams: a worker counts by stream
+	tally                         // sum of all streams; a worker counts in streams instead
 	streams         []tally       // by number; a phase without streams has one
 	crowded         int64         // operations of queued that noteCrowded counted
 	droppedByClient int64         // see reports.Delays

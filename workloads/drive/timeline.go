@@ -26,8 +26,8 @@ type timeline struct {
 // one of ten minutes.
 const intervalsMost = 600
 
-// add enters what was recorded from one moment of the phase to another, the
-// last time at the phase's end.
+// add adds the interval between two moments of the phase. Last says that the phase has
+// ended.
 func (t *timeline) add(
 	ops []latency.Op, streams map[string]reports.OpInterval, kind latency.Kind, from, to time.Duration, last bool,
 ) {

@@ -12,7 +12,7 @@ import (
 type estimate struct {
 	now     func() time.Time
 	phases  []expected
-	weights []float64 // of the combinations, in their order; nil: all are alike
+	weights []float64 // seconds that each combination is expected to take, in order; nil: all alike
 
 	started, began, phaseBegan time.Time // when the run, this combination and this phase began
 	cell                       int

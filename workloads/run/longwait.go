@@ -15,7 +15,7 @@ type longWaits struct {
 	noted       bool
 }
 
-// tell is called again and again while the run waits.
+// tell is called repeatedly while the run waits. What names the wait.
 func (w *longWaits) tell(what string) {
 	now := w.now()
 	if what != w.what || now.Sub(w.last) > longWait/2 { // another wait than the one before

@@ -119,7 +119,7 @@ func (r *runner) fits(memory int64) error {
 	return nil
 }
 
-// end notes that the run ends now.
+// end enters the end of the run, which is now, into the result.
 func (r *runner) end(result *reports.Run, interrupted bool) {
 	if s := result.Sweep; s != nil {
 		s = &reports.Sweep{Path: s.Path, Points: s.Points}
