@@ -38,7 +38,7 @@ func (s *spins) ahead() time.Duration {
 	return spinFor
 }
 
-// until returns when the operation is due. If most workers spin already, this one waits for
+// until returns when the operation is due. If as many workers spin as may, this one waits for
 // its timer.
 func (s *spins) until(c *clock, t *timer, due time.Duration) error {
 	if s.most == 0 {

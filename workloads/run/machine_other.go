@@ -4,7 +4,7 @@ package run
 
 import "github.com/mailbench/mailbench/reports"
 
-// machine does nothing: the figures are only known on Linux.
+// machine does nothing: mailbench reads these figures only on Linux.
 func machine(*reports.Environment, string) {}
 
 // machineID is not asked for on this operating system.
