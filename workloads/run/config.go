@@ -103,7 +103,7 @@ type AuditMode uint8
 // Audit modes.
 const (
 	NoAudit    AuditMode = iota
-	AuditAfter           // after all phases of a combination
+	AuditAfter           // after all phases, at each point of a sweep
 	AuditOnly            // an audit and no phases, of a DataDir that an earlier run left, even a killed one
 )
 
