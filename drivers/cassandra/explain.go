@@ -77,6 +77,8 @@ func (st *statement) explainBatch() []string {
 	p := st.Pattern()
 	var head string
 	switch {
+	case st.unlogged:
+		head = "BEGIN UNLOGGED BATCH"
 	case p.Atomic == schemas.AtomicNone && p.Parallel > 1:
 		head = fmt.Sprintf("-- a request for each part, %d at once", p.Parallel)
 	case p.Atomic == schemas.AtomicNone:
@@ -89,7 +91,7 @@ func (st *statement) explainBatch() []string {
 	lines := []string{head}
 	for i, part := range st.parts {
 		q := part.timed
-		if p.Atomic == schemas.AtomicNone {
+		if p.Atomic == schemas.AtomicNone && !st.unlogged {
 			q = part.queries[0]
 		}
 		line := "  " + q.text + ";"
@@ -98,7 +100,7 @@ func (st *statement) explainBatch() []string {
 		}
 		lines = append(lines, line)
 	}
-	if p.Atomic != schemas.AtomicNone {
+	if p.Atomic != schemas.AtomicNone || st.unlogged {
 		lines = append(lines, "APPLY BATCH;")
 	}
 	return lines

@@ -98,7 +98,7 @@ func (s *session) conditionResult(st *statement, it *gocql.Iter) (drivers.Result
 		}
 		for j, c := range st.Pattern().If {
 			if c.Name == columns[i].Name {
-				present[j].typ = c.Type
+				present[j].typ, present[j].tolerant = c.Type, s.tolerant
 				s.answer[i] = &present[j]
 			}
 		}

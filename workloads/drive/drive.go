@@ -227,6 +227,11 @@ func (p *phase) run(ctx context.Context) (err error) {
 	return errors.Join(workErr, collectErr)
 }
 
+// lacks reports whether the model does not offer the operation.
+func (p *phase) lacks(o *workloads.Operation) bool {
+	return !p.target.Offers[o.Op] || o.Op == workloads.Flag && p.target.LacksFlag[o.Flag]
+}
+
 // overdueMost is how many overdue operations are looked at, which takes a second or two.
 const overdueMost = 1 << 22
 
@@ -246,7 +251,10 @@ func (p *phase) countOverdue(stopped time.Duration) {
 			first = due
 		}
 		t := tally{due: 1}
-		if !p.target.Offers[o.Op] {
+		if o.Replaces {
+			t.replaced = 1
+		}
+		if p.lacks(&o) {
 			t.skipped = 1
 		}
 		seen.count(o.Stream, &t)
@@ -259,7 +267,9 @@ func (p *phase) countOverdue(stopped time.Duration) {
 		times = min(times, (float64(limit)-float64(p.stats.due))/float64(seen.due))
 	}
 	for i, t := range seen.streams {
-		t.due, t.skipped = int64(times*float64(t.due)), int64(times*float64(t.skipped))
+		for _, n := range []*int64{&t.due, &t.replaced, &t.skipped} {
+			*n = int64(times * float64(*n))
+		}
 		p.stats.count(i, &t)
 	}
 }

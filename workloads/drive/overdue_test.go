@@ -17,9 +17,10 @@ func TestOverdue(t *testing.T) {
 		10_000_000:  {Operations: 50_000_000},
 	} {
 		phase.Kind, phase.Arrivals, phase.Rate = workloads.Measure, workloads.Constant, workloads.Rate{Count: rate, Per: second}
-		phase.Mix = workloads.Mix{workloads.List: 3, workloads.Counters: 1}
+		phase.Mix = workloads.Mix{workloads.List: 2, workloads.Counters: 1, workloads.Flag: 1}
 		at, stream := testTarget(t, idleBound{})
 		at.Offers[workloads.Counters] = false
+		at.LacksFlag[workloads.FlagSeen] = true
 		p := newPhase(at, Spec{Phase: phase, Stream: stream(&phase), Workers: 1, MaxLag: time.Hour})
 		p.countOverdue(time.Minute)
 		want := float64(60 * rate)
@@ -29,8 +30,8 @@ func TestOverdue(t *testing.T) {
 		if due := float64(p.stats.due); math.Abs(due-want) > max(2, 1e-6*want) {
 			t.Errorf("%d/s: %.0f operations were due, want %.0f", rate, due, want)
 		}
-		if share := float64(p.stats.skipped) / float64(p.stats.due); math.Abs(share-0.25) > 0.03 {
-			t.Errorf("%d/s: the model lacks %.3f of them, want 0.25", rate, share)
+		if share := float64(p.stats.skipped) / float64(p.stats.due); math.Abs(share-0.5) > 0.03 {
+			t.Errorf("%d/s: the model lacks %.3f of them, want 0.5", rate, share)
 		}
 	}
 }

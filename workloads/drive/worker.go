@@ -133,7 +133,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	if w.op.Replaces {
 		tally.replaced++
 	}
-	if !w.target.Offers[w.op.Op] || w.op.Op == workloads.Flag && w.target.LacksFlag[w.op.Flag] {
+	if w.phase.lacks(&w.op) {
 		tally.skipped++
 		w.idle(ctx, 0)
 		return nil
