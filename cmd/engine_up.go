@@ -62,7 +62,7 @@ Kerberos, so it has no login for HBase.`,
 	flags.StringVar(&f.dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in "+
 		"mailbench's cache)")
 	flags.IntVar(&f.port, "port", 0, "first `PORT`; 0 takes free ones (default "+strings.Join(ports, ", ")+")")
-	flags.StringVar(&f.heap, "heap", "", "heap of each process: `SIZE` such as 1GiB (default 512MiB)")
+	flags.StringVar(&f.heap, "heap", "", "heap of each process: `SIZE` such as 1GiB (default 512MiB, of HBase 1GiB)")
 	flags.BoolVar(&f.auth, "auth", false, "Cassandra on one node: with a login, a restricted role and TLS")
 	flags.BoolVar(&f.check, "check", false, "start nothing; exit with 1 if this machine lacks Java or Maven")
 	bindJSON(cmd, &f.asJSON)

@@ -24,7 +24,7 @@ func (hbase) facts() Facts {
 		Name: "hbase", Port: 2181, Unit: "region server", MaxNodes: 2,
 		Nodes:   "HBase region servers in processes of their own; 0 is one process for all of HBase",
 		version: "2.6.4", sums: sums("hbase"), download: "117 MB", protocol: "ZooKeeper",
-		heap: 512 * mib, overhead: 200 * mib,
+		heap: 1024 * mib, overhead: 200 * mib, // with 512 MiB it ran out of memory under 560 MB of mail
 		// HBase closes its regions in a second or two. A standalone HBase then
 		// tries for 20 s to reach its ZooKeeper, which has already stopped.
 		patience: 10 * time.Second,
