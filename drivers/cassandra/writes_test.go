@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -293,14 +294,40 @@ patterns:
 func TestObserve(t *testing.T) {
 	st := openLive(t, nil)
 	r := run(t, st, schemaOf(t, "flags", flagsBody))
-	r.write("log", drivers.Text("p"), drivers.Int(1), drivers.Blob(make([]byte, 1<<20)))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := st.Settle(ctx); err != nil {
-		t.Fatal(err)
+	if o := st.Observe(); o.DiskBytes != 0 {
+		t.Errorf("%d bytes are on disk before anything was written", o.DiskBytes)
+	}
+	// CQL has no statement for a flush. A table flushes its memtable when that is older than
+	// its option says.
+	for table := range st.applied.All() {
+		if err := st.session.Query("ALTER TABLE " + table.qualified +
+			" WITH memtable_flush_period_in_ms = 1000").WithContext(ctx).Exec(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	noise := rand.NewChaCha8([32]byte{1}) // Cassandra compresses what is on disk
+	large := make([]byte, 1<<20)
+	for round := range int32(2) {
+		for k := range int32(4) {
+			noise.Read(large)
+			r.write("log", drivers.Text("p"), drivers.Int(4*round+k), drivers.Blob(large))
+		}
+		// Sizes are told in whole MiB.
+		least := int64(round+1) * 4 << 20
+		for st.Observe().DiskBytes < least {
+			if ctx.Err() != nil {
+				t.Fatalf("%d bytes are on disk, expected at least %d", st.Observe().DiskBytes, least)
+			}
+			time.Sleep(pollInterval)
+		}
+		if err := st.Settle(ctx); err != nil {
+			t.Fatal(err)
+		}
 	}
 	o := st.Observe()
-	if o.DiskBytes < 0 || o.CacheBytes <= 0 || o.CompactionDebt < 0 || o.WrittenBytes != -1 || o.Tombstones != -1 {
+	if o.DiskBytes < 8<<20 || o.DiskBytes > 12<<20 || o.CacheBytes <= 0 || o.CompactionDebt < 0 || o.WrittenBytes != -1 || o.Tombstones != -1 {
 		t.Errorf("observation %+v", o)
 	}
 	for name, want := range map[string]string{
