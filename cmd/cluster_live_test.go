@@ -109,9 +109,15 @@ func hungUp(t *testing.T, args []string, namespaces func() []string) {
 // endless are the arguments of a run, without the first and its output folder, that goes on
 // until it is ended.
 func endless(args []string) []string {
-	long := slices.Clone(args[1:]) // without run
-	i := slices.Index(long, "-o")
-	return append(slices.Delete(long, i, i+2), "--set", "phases.measure.duration=10m", "--quiet=false")
+	return append(withoutOutput(args), "--set", "phases.measure.duration=10m", "--quiet=false")
+}
+
+// withoutOutput are the arguments of a run that runBeside takes: without the first, run, and
+// its output folder.
+func withoutOutput(args []string) []string {
+	args = slices.Clone(args[1:])
+	i := slices.Index(args, "-o")
+	return slices.Delete(args, i, i+2)
 }
 
 func notedNamespace(t *testing.T, file string) string {
@@ -134,19 +140,19 @@ func refusedBeside(t *testing.T, data string, args []string) {
 	first := runBeside(t, endless(args)...)
 	first.await("its measured phase", func() bool { return first.done("warmup") })
 
-	args = append(slices.Clone(args), "-o", filepath.Join(t.TempDir(), "second"))
-	var out, errs bytes.Buffer
-	got := execute(bundled(), args, &out, &errs)
-	if got != exitFailed || !strings.Contains(errs.String(), "data folder "+data) || !strings.Contains(errs.String(), "wait for the other run") {
-		t.Errorf("a second process on %s: status %d, %s", data, got, errs.String())
+	second := runBeside(t, withoutOutput(args)...)
+	if got := second.finish(); got != exitFailed {
+		t.Errorf("a second process on %s: status %d", data, got)
+	}
+	if says := second.printed("stderr"); !strings.Contains(says, "data folder "+data) || !strings.Contains(says, "wait for the other run") {
+		t.Errorf("a second process on %s: %s", data, says)
 	}
 	if err := first.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	first.end(exitInterrupted)
-	args = append(args[:len(args)-1], filepath.Join(t.TempDir(), "after"), "--audit=only")
-	out.Reset()
-	if got := execute(bundled(), args, &out, &errs); got != exitOK || !strings.Contains(out.String(), "nothing lost") {
-		t.Errorf("audit after both: status %d\n%s%s", got, out.String(), errs.String())
+	after := runBeside(t, append(withoutOutput(args), "--audit=only")...)
+	if got := after.finish(); got != exitOK || !strings.Contains(after.printed("stdout"), "nothing lost") {
+		t.Errorf("audit after both: status %d\n%s%s", got, after.printed("stdout"), after.printed("stderr"))
 	}
 }
