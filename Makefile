@@ -69,11 +69,12 @@ bench-hbase: ## compare the driver with a bare gohbase loop (BLOCKS=15 pairs, BL
 bench-cassandra bench-hbase: bench-%:
 	GO='$(GO)' .ci/bench $* $(BLOCKS) $(BLOCK)
 
-# Kill KILLS runs, spread over all models, and audit what each leaves: 1 to 2 s a kill.
+# Kill KILLS runs at random moments, and as many that purge, spread over all models, and audit
+# what each leaves: 1 to 2 s a kill.
 KILLS ?= 200
 .PHONY: kills
-kills: ## kill runs at random moments and audit what they leave (KILLS=200)
-	MAILBENCH_KILLS=$(KILLS) $(GO) test -run '^TestKills$$' -count 1 -v -timeout 2h ./cmd
+kills: ## kill runs at random moments, and in purges, and audit what they leave (KILLS=200 of each)
+	MAILBENCH_KILLS=$(KILLS) $(GO) test -run '^TestKills(OfPurges)?$$' -count 1 -v -timeout 2h ./cmd
 
 .PHONY: memory-check
 memory-check: ## what 32 clients take with large hostile mail: all models, one operation after the other; 10 minutes

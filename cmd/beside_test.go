@@ -28,8 +28,14 @@ type beside struct {
 // runBeside starts mailbench run with results in a folder of the test's own.
 func runBeside(t *testing.T, args ...string) *beside {
 	t.Helper()
+	return programBeside(t, "mailbench", args...)
+}
+
+// programBeside does so with another program of the test binary (TestMain).
+func programBeside(t *testing.T, program string, args ...string) *beside {
+	t.Helper()
 	p := &beside{t: t, dir: t.TempDir(), status: make(chan int, 1)}
-	p.cmd = exec.Command("mailbench", append([]string{"run", "--no-fail", "-o", p.path("out")}, args...)...)
+	p.cmd = exec.Command(program, append([]string{"run", "--no-fail", "-o", p.path("out")}, args...)...)
 	for name, to := range map[string]*io.Writer{"stdout": &p.cmd.Stdout, "stderr": &p.cmd.Stderr} {
 		f, err := os.Create(p.path(name))
 		if err != nil {

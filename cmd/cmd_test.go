@@ -26,7 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"mailbench": func() { Main() }, "changed": changedMain})
+	testscript.Main(m, map[string]func(){"mailbench": func() { Main() }, "changed": changedMain, "removing": removingMain})
 }
 
 // TestScripts runs the scripts of testdata/script, each in a folder of its own

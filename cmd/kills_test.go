@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,30 +25,15 @@ const killsWorkload = "testdata/kills.yaml"
 // changes, with every model on the embedded engine, and audits what is left:
 // nothing may be wrong. "make kills" does so hundreds of times.
 func TestKills(t *testing.T) {
-	kills := len(bundled().models)
-	if s := os.Getenv("MAILBENCH_KILLS"); s != "" {
-		var err error
-		if kills, err = strconv.Atoi(s); err != nil {
-			t.Fatal("MAILBENCH_KILLS:", err)
-		}
-	}
+	kills := killsOfModels(t)
 	for i, m := range bundled().models {
 		t.Run(m.Name, func(t *testing.T) {
-			var sum reports.Audit
+			var sum audits
 			var done int
 			for done = 0; done*len(bundled().models)+i < kills; done++ {
-				a := killAndAudit(t, m.Name)
-				sum.Delivered += a.Delivered
-				sum.Deleted += a.Deleted
-				sum.Verified += a.Verified
-				sum.Unknown += a.Unknown
-				sum.Unreferenced += a.Unreferenced
-				sum.Duplicated += a.Duplicated
-				sum.CounterDrift += a.CounterDrift
+				sum.add(killAndAudit(t, m.Name))
 			}
-			t.Logf("%d kills: %d delivered, %d deleted, %d verified, %d of unknown outcome; "+
-				"%d unreferenced, %d duplicated, counters adrift by %d",
-				done, sum.Delivered, sum.Deleted, sum.Verified, sum.Unknown, sum.Unreferenced, sum.Duplicated, sum.CounterDrift)
+			t.Logf("%d kills: %v", done, &sum)
 		})
 	}
 }
