@@ -161,11 +161,11 @@ func writeNotes(w io.Writer, r *trace.Report) error {
 	for i := range r.Patterns {
 		p := &r.Patterns[i]
 		switch {
-		case p.Not != "":
-			if not[p.Not] == nil {
-				reasons = append(reasons, p.Not)
+		case p.NotRun != "":
+			if not[p.NotRun] == nil {
+				reasons = append(reasons, p.NotRun)
 			}
-			not[p.Not] = append(not[p.Not], p.Name)
+			not[p.NotRun] = append(not[p.NotRun], p.Name)
 		case p.Failed > 0:
 			notes = append(notes, fmt.Sprintf("%s: %d of %d calls failed", p.Name, p.Failed, p.Calls))
 		case p.Most.Tombstones > 0 || p.Most.Hidden > 0:

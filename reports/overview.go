@@ -239,7 +239,7 @@ func (cs columnCells) times(op string, f Figure) (v OverviewValue, intervals []f
 		}
 		times = append(times, c.time(&o, f))
 		intervals = c.intervals(op, f)
-		if o.due() != "" { // intervals have only operations that were ok
+		if o.dueText() != "" { // intervals have only operations that were ok
 			intervals = slices.Repeat(times[:1], tellIntervals)
 		}
 		v.n += o.Count

@@ -234,9 +234,9 @@ func (t *text) remark(line string, indent int, remarks []string) {
 // errorsShown is how many texts of errors are shown beside the figures.
 const errorsShown = 2
 
-// due writes the percentiles of everything that was due. It is "" if they are near those of
+// dueText writes the percentiles of everything that was dueText. It is "" if they are near those of
 // the operations that were ok.
-func (o *Op) due() string {
+func (o *Op) dueText() string {
 	if o.Due == nil || near(o.Due.P50, o.Response.P50) && near(o.Due.P99, o.Response.P99) &&
 		near(o.Due.P999, o.Response.P999) {
 		return ""
@@ -271,7 +271,7 @@ func (o *Op) Remarks() []string {
 			s = append(s, fmt.Sprintf("%d %s", n.count, n.what))
 		}
 	}
-	if d := o.due(); d != "" {
+	if d := o.dueText(); d != "" {
 		s = append(s, d)
 	}
 	for i, e := range o.Errors {

@@ -35,9 +35,9 @@ func (m *mender) mend(f schemas.Difference) []string {
 		}
 		return []string{fmt.Sprintf("ALTER TABLE %s ADD %s %s%s;", table, quote(c.Name), cqlType(c.Type), static)}
 	case schemas.DifferentKey, schemas.DifferentOrder:
-		return m.again(*td, "the primary key of a table and its order cannot be changed")
+		return m.recreate(*td, "the primary key of a table and its order cannot be changed")
 	case schemas.DifferentType, schemas.DifferentRole:
-		return m.again(*td, "the type of a column cannot be changed, nor whether it is static")
+		return m.recreate(*td, "the type of a column cannot be changed, nor whether it is static")
 	case schemas.MissingIndex, schemas.DifferentIndex, schemas.ExtraIndex:
 		return m.index(*td, f)
 	case schemas.ExtraColumn:
@@ -82,8 +82,8 @@ func (m *mender) createMissing(td tableDefinition) (stmts []string) {
 	return stmts
 }
 
-// again returns, as comments, the steps that create a table again and keep its rows.
-func (m *mender) again(td tableDefinition, why string) []string {
+// recreate returns, as comments, the steps that create a table recreate and keep its rows.
+func (m *mender) recreate(td tableDefinition, why string) []string {
 	table := m.qualified(td.name)
 	stmts := []string{
 		"-- " + why + ": create the table again, with its rows",

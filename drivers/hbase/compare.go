@@ -43,7 +43,7 @@ func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 		// If the family of static columns is missing, its columns are reported already.
 		return d.Have == "" && strings.HasPrefix(d.Part, engineName+"."+staticFamilyHint)
 	}))
-	m := &mender{layout: l, found: there, namespace: s.namespaceFor(sch.Name)}
+	m := &mender{layout: l, foundTables: there, namespace: s.namespaceFor(sch.Name)}
 	for i := range c.Drifts {
 		d := &c.Drifts[i]
 		if d.Kind == schemas.DifferentSetting && slices.Contains(layoutSettings, d.Part) {

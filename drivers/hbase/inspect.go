@@ -149,8 +149,8 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	return s.read(name, prefix, there)
 }
 
-// found are the HBase tables whose names begin with the store's prefix for a schema.
-type found struct {
+// foundTables are the HBase tables whose names begin with the store's prefix for a schema.
+type foundTables struct {
 	schema   *schemas.Schema             // all of them, in canonical form
 	tables   map[string]TableDescription // those whose columns are known, by their names in HBase
 	others   []string                    // names in HBase of the tables of which only the name is known
@@ -159,7 +159,7 @@ type found struct {
 
 // find returns the tables of a schema as they are in HBase. HBase itself knows only a table's
 // families, so find assumes that a table without a mark is laid out as the schema says.
-func (s *Store) find(ctx context.Context, l *layout) (*found, error) {
+func (s *Store) find(ctx context.Context, l *layout) (*foundTables, error) {
 	prefix := s.prefix(l.schema.Name)
 	there, err := s.describe(ctx, prefix)
 	if err != nil && !isClass(err, "NamespaceNotFoundException") { // without a namespace there are no tables
@@ -170,7 +170,7 @@ func (s *Store) find(ctx context.Context, l *layout) (*found, error) {
 			return strings.HasPrefix(table, drivers.Prefix)
 		})
 	}
-	f := &found{tables: there}
+	f := &foundTables{tables: there}
 	for _, table := range slices.Sorted(maps.Keys(there)) {
 		d := there[table]
 		if d.foreign() == nil && d.marks(strings.TrimPrefix(table, prefix)) {

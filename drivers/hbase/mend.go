@@ -10,7 +10,7 @@ import (
 // mender knows the commands of the HBase shell that mend a difference.
 type mender struct {
 	*layout
-	*found
+	*foundTables
 	namespace string // the namespace in marks
 }
 
@@ -24,12 +24,12 @@ func (m *mender) mend(f schemas.Difference) []string {
 	tb, r := m.layout.tables[t], m.rootOf(t)
 	switch f.Kind {
 	case schemas.MissingTable:
-		if _, ok := m.found.tables[r.name]; !ok {
+		if _, ok := m.foundTables.tables[r.name]; !ok {
 			return []string{create(m.descriptor(r, m.namespace), nil)}
 		}
 		return []string{fmt.Sprintf("alter %s, %s", ruby(r.name), familyHash(tb.family, r.families[tb.family]))}
 	case schemas.MissingColumn:
-		if d := m.found.tables[r.name]; t.Column(f.Part).Role == schemas.Static && d.Families[staticFamily] == nil {
+		if d := m.foundTables.tables[r.name]; t.Column(f.Part).Role == schemas.Static && d.Families[staticFamily] == nil {
 			return []string{fmt.Sprintf("alter %s, %s", ruby(r.name), familyHash(staticFamily, r.families[staticFamily]))}
 		}
 		return []string{"# HBase has no columns to create: existing rows have no value in this one"}
@@ -39,12 +39,12 @@ func (m *mender) mend(f schemas.Difference) []string {
 		name := strings.TrimPrefix(f.Part, engineName+".")
 		for _, of := range layoutSettings {
 			if of == f.Part {
-				return m.again(r, "rows are stored with another "+name)
+				return m.recreate(r, "rows are stored with another "+name)
 			}
 		}
 		return m.set(r, tb, name)
 	}
-	return m.again(r, "rows are stored under other keys, or with other types")
+	return m.recreate(r, "rows are stored under other keys, or with other types")
 }
 
 func (l *layout) rootOf(t *schemas.Table) *root {
@@ -97,8 +97,8 @@ func (m *mender) set(r *root, tb *table, name string) []string {
 	return commands
 }
 
-// again returns, as comments, the commands that drop a table and create it again.
-func (m *mender) again(r *root, why string) []string {
+// recreate returns, as comments, the commands that drop a table and create it recreate.
+func (m *mender) recreate(r *root, why string) []string {
 	return []string{
 		"# " + why + ": write the rows again into a new table",
 		fmt.Sprintf("# removes them: disable %s", ruby(r.name)),

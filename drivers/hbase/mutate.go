@@ -103,7 +103,7 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 			return false, err
 		}
 		sl.timeout.until(again.deadline)
-		if err := sl.lookAgain(ctx); err != nil {
+		if err := sl.awaitRegion(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -148,9 +148,9 @@ func checkMulti(m *mutateCall) (refused *javaError, err error) {
 	return nil, fmt.Errorf("%w: %w", drivers.ErrUnknown, j)
 }
 
-// lookAgain gets the row of the slot's call: that makes gohbase find its region and wait
+// awaitRegion gets the row of the slot's call: that makes gohbase find its region and wait
 // for it.
-func (sl *slot) lookAgain(ctx context.Context) error {
+func (sl *slot) awaitRegion(ctx context.Context) error {
 	table, key := sl.call.table, sl.call.key
 	c := sl.request("Get", table, key)
 	c.asGet(key, nil, nil, 1)

@@ -24,12 +24,12 @@ type scanner struct {
 	r    scanRange
 	sink sink
 
-	row  []byte // key of the current HBase row, or of the last one
-	open bool   // more cells of row may come
-	id   uint64 // the number of the region server's scanner
-	held bool   // the region server's scanner is open
-	rows uint32 // number of rows that this scanner of the region server has returned
-	lost int    // number of scanners lost since the last cell
+	row         []byte // key of the current HBase row, or of the last one
+	open        bool   // more cells of row may come
+	id          uint64 // the number of the region server's scanner
+	scannerOpen bool   // the region server's scanner is open
+	rows        uint32 // number of rows that this scanner of the region server has returned
+	lost        int    // number of scanners lost since the last cell
 }
 
 // maxLost is how many scanners may be lost one after another.
@@ -41,10 +41,10 @@ const closeTimeout = 2 * time.Second
 
 // run scans until the range or the sink is at its end.
 func (s *scanner) run(ctx context.Context, table []byte) error {
-	s.row, s.open, s.held, s.lost = s.row[:0], false, false, 0
+	s.row, s.open, s.scannerOpen, s.lost = s.row[:0], false, false, 0
 	for {
 		done, err := s.region(ctx, table)
-		if s.held {
+		if s.scannerOpen {
 			s.close(ctx, table)
 		}
 		switch {
@@ -87,12 +87,12 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 		}
 		answer := &c.scan.response
 		if step == 0 {
-			s.id, s.held = answer.GetScannerId(), answer.ScannerId != nil
+			s.id, s.scannerOpen = answer.GetScannerId(), answer.ScannerId != nil
 		}
 		region := c.region
 		inRegion, anywhere := answer.GetMoreResultsInRegion(), answer.MoreResults == nil || answer.GetMoreResults()
 		if !inRegion || !anywhere {
-			s.held = false // HBase has closed it
+			s.scannerOpen = false // HBase has closed it
 		}
 		more, err := s.results(c)
 		if err != nil || !more {
@@ -201,7 +201,7 @@ func keyBefore(key []byte) []byte {
 func (s *scanner) close(ctx context.Context, table []byte) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	s.held = false
+	s.scannerOpen = false
 	s.slot.request("Scan", table, s.key()).asClose(s.id)
 	_ = s.slot.send(ctx) // if this fails, HBase closes the scanner after a minute
 }

@@ -40,7 +40,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	for i := range parts {
 		part, err := plan.Part(st.parts, &parts[i])
 		if err == nil && part.table.guarded.Load() {
-			err = s.hold(part, parts[i].Args)
+			err = s.noteLock(part, parts[i].Args)
 		}
 		if err != nil {
 			s.held = s.held[:0]
@@ -103,9 +103,9 @@ const keepBatch = 256 << 10
 
 func (s *session) discard() { s.batch.Reset() }
 
-// hold adds to s.held the number of the lock of the row that is written, for lock to take. A
+// noteLock adds to s.held the number of the lock of the row that is written, for lock to take. A
 // delete of many rows takes all locks.
-func (s *session) hold(st *statement, args []drivers.Value) (err error) {
+func (s *session) noteLock(st *statement, args []drivers.Value) (err error) {
 	if st.Pattern().Kind == schemas.Delete && len(st.Pattern().By) < len(st.fam.path.cols) {
 		s.held = s.held[:0]
 		for i := range stripes {

@@ -26,12 +26,12 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 		return drivers.Result{}, st.Named(err)
 	}
 	if st.table.guarded.Load() {
-		if err := s.hold(st, args); err != nil {
+		if err := s.noteLock(st, args); err != nil {
 			return drivers.Result{}, st.Named(err)
 		}
 		s.lock()
 	}
-	res, err := s.writeHeld(st, args)
+	res, err := s.writeLocked(st, args)
 	if err != nil {
 		s.unlock()
 		s.discard()
@@ -40,16 +40,16 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	return res, st.Named(s.commit())
 }
 
-// writeHeld puts one write into the batch. If it reads the row first, the caller has the row's
+// writeLocked puts one write into the batch. If it reads the row first, the caller has the row's
 // lock, so no other session changes the row in between.
-func (s *session) writeHeld(st *statement, args []drivers.Value) (drivers.Result, error) {
+func (s *session) writeLocked(st *statement, args []drivers.Value) (drivers.Result, error) {
 	res := drivers.Result{Applied: true}
 	if st.locks {
 		present, err := s.readOld(st, args)
 		if err != nil {
 			return res, err
 		}
-		if st.Pattern().Kind == schemas.PutIf && !s.holds(st, present, args[st.Layout.If:]) {
+		if st.Pattern().Kind == schemas.PutIf && !s.conditionMet(st, present, args[st.Layout.If:]) {
 			return s.refused(st, present), nil
 		}
 		if st.Pattern().ReturnsNew {
@@ -78,8 +78,8 @@ func (s *session) readOld(st *statement, args []drivers.Value) (present bool, er
 	return data != nil, st.fam.decodeRow(data, s.vals, false)
 }
 
-// holds reports whether the row in s.vals meets a put-if's condition.
-func (s *session) holds(st *statement, present bool, want []drivers.Value) bool {
+// conditionMet reports whether the row in s.vals meets a put-if's condition.
+func (s *session) conditionMet(st *statement, present bool, want []drivers.Value) bool {
 	if st.Pattern().Absent && present {
 		return false
 	}

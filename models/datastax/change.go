@@ -115,7 +115,7 @@ func (m *mailbox) move(ctx context.Context, from, to *folder, hs, handles []mode
 	if err := m.Handles.Distinct(hs); err != nil {
 		return err
 	}
-	if err := m.look(ctx, to); err != nil {
+	if err := m.readCurrentLabel(ctx, to); err != nil {
 		return err
 	}
 	here := from.username == to.username && from.label == to.label
@@ -160,7 +160,7 @@ func (m *mailbox) setLabel(ctx context.Context, f *folder, h models.Handle, labe
 		return h, err
 	}
 	id, s := idOf(h), m.shown
-	if err := m.look(ctx, label); err != nil {
+	if err := m.readCurrentLabel(ctx, label); err != nil {
 		return h, err
 	}
 	overflow, found, err := m.find(ctx, label, id)

@@ -27,8 +27,8 @@ func (m *mailbox) labelRow(row []drivers.Value) error {
 	return nil
 }
 
-// look reads which label takes the folder's new emails.
-func (m *mailbox) look(ctx context.Context, f *folder) error {
+// readCurrentLabel reads which label takes the folder's new emails.
+func (m *mailbox) readCurrentLabel(ctx context.Context, f *folder) error {
 	m.label = label{}
 	err := m.S.Read(ctx, m.currentLabel, m.With(drivers.Text(f.username), drivers.Text(f.label)), m.onLabel)
 	if err == nil {
@@ -47,7 +47,7 @@ func (m *mailbox) place(ctx context.Context, f *folder) (int32, error) {
 	if f.room.Add(-1) >= 0 {
 		return f.current.Load(), nil
 	}
-	if err := m.look(ctx, f); err != nil {
+	if err := m.readCurrentLabel(ctx, f); err != nil {
 		return 0, err
 	}
 	l := m.label

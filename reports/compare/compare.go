@@ -94,7 +94,7 @@ type Figure struct {
 	Exact  bool `json:"exact,omitempty"` // chance has no part in the difference
 	Gate   bool `json:"gate"`            // the figure fails the comparison if it is worse
 
-	is     *figure
+	kind   *figure
 	spread float64 // standard deviation of the logarithm between trials
 }
 
@@ -170,7 +170,7 @@ func (p *pair) cell(gates []Gate) Cell {
 			if !s.has(is, search) || is.timed() && !(has(p.base, s, is) && has(p.new, s, is)) {
 				continue
 			}
-			f := Figure{Stream: s.stream, Op: s.op, Name: is.name, Limit: is.limit, is: is}
+			f := Figure{Stream: s.stream, Op: s.op, Name: is.name, Limit: is.limit, kind: is}
 			if is.found != nil {
 				f.BaseUncertainty, f.NewUncertainty = number(uncertainty(p.base)), number(uncertainty(p.new))
 			}
@@ -212,7 +212,7 @@ func (c *Comparison) time(all []*pair, arrangements int) {
 	var matters []float64
 	for i, p := range all {
 		for j := range c.Cells[i].Figures {
-			if f := &c.Cells[i].Figures[j]; f.is.timed() {
+			if f := &c.Cells[i].Figures[j]; f.kind.timed() {
 				s := sample{f.values(p.base, bases), f.values(p.new, news)}
 				of, samples, matters = append(of, f), append(samples, s), append(matters, math.Log1p(max(f.Limit, 0.01)))
 			}
@@ -233,7 +233,7 @@ func (f *Figure) values(trials []trial, n int) []float64 {
 	for i := range values {
 		values[i] = math.NaN()
 		if i < len(trials) && !trials[i].out {
-			values[i] = f.is.timeOf(trials[i], f.operation())
+			values[i] = f.kind.timeOf(trials[i], f.operation())
 		}
 	}
 	return values
@@ -257,7 +257,7 @@ func (c *Comparison) judge(cell *Cell, p *pair) {
 		switch {
 		case p.why != "":
 			f.cannotTell(p.why)
-		case f.is.timed():
+		case f.kind.timed():
 			f.judgeTime(min(cell.BaseTimed, cell.NewTimed), c.Interleaved)
 		default:
 			p.compareCount(f)
@@ -300,7 +300,7 @@ func (f *Figure) differs(more, matters bool) {
 	switch {
 	case !matters:
 		f.Verdict = Same
-	case more != f.is.higherIsBetter():
+	case more != f.kind.higherIsBetter():
 		f.Verdict = Worse
 	default:
 		f.Verdict = Better

@@ -43,11 +43,11 @@ func pooled(trials []trial, s operation, f *figure) count {
 
 // compareCount compares a counted figure.
 func (p *pair) compareCount(f *Figure) {
-	b, n := pooled(p.base, f.operation(), f.is), pooled(p.new, f.operation(), f.is)
+	b, n := pooled(p.base, f.operation(), f.kind), pooled(p.new, f.operation(), f.kind)
 	f.Base, f.New = &b.mean, &n.mean
 	change := math.Abs(n.mean - b.mean)
 	relative := change / b.mean
-	if f.is.name == "errors" { // errors are a share of operations already
+	if f.kind.name == "errors" { // errors are a share of operations already
 		relative = change
 	} else if b.mean > 0 {
 		ratio := n.mean / b.mean
@@ -58,15 +58,15 @@ func (p *pair) compareCount(f *Figure) {
 	switch same := p.sameOperations(f.operation()); {
 	case change <= leastChange*max(1, b.mean):
 		f.Verdict = Same
-	case f.is.name != "errors" && !same:
+	case f.kind.name != "errors" && !same:
 		f.cannotTell("the runs did not carry out the same operations")
-	case f.Op == "slice" && (f.is.name == "rows" || f.is.name == "bytes"):
+	case f.Op == "slice" && (f.kind.name == "rows" || f.kind.name == "bytes"):
 		f.cannotTell("which messages a span of time holds depends on how fast they were delivered")
-	case f.is.name != "errors" && p.sequential():
+	case f.kind.name != "errors" && p.sequential():
 		f.Exact = true
 		f.differs(n.mean > b.mean, relative >= f.Limit)
-	case f.is.name != "errors" && !p.spreadKnown():
-		if f.is.name == "calls" && !few && whole(b.mean) && whole(n.mean) {
+	case f.kind.name != "errors" && !p.spreadKnown():
+		if f.kind.name == "calls" && !few && whole(b.mean) && whole(n.mean) {
 			f.Exact = true // all operations made the same number of calls
 			f.differs(n.mean > b.mean, relative >= f.Limit)
 			return
@@ -77,7 +77,7 @@ func (p *pair) compareCount(f *Figure) {
 	case relative >= f.Limit && change >= tellErrors*err:
 		f.Exact = err == 0
 		f.differs(n.mean > b.mean, true)
-	case change+tellErrors*err <= f.Limit*b.mean || f.is.name == "errors" && change+tellErrors*err <= f.Limit:
+	case change+tellErrors*err <= f.Limit*b.mean || f.kind.name == "errors" && change+tellErrors*err <= f.Limit:
 		f.Verdict = Same
 	default:
 		f.cannotTell("which messages operations find is chance, and the difference is within it")

@@ -36,7 +36,7 @@ func differences(base, new Side, commits bool) (all, held []string) {
 			}
 			for _, d := range differ(first, r) {
 				switch {
-				case !commits || !d.held || side == 0: // all runs of a side must be of one commit
+				case !commits || !d.ofCommit || side == 0: // all runs of a side must be of one commit
 					all = append(all, d.text(base.Name, name))
 				case i == 0:
 					held = append(held, d.text(base.Name, s.Name))
@@ -50,7 +50,7 @@ func differences(base, new Side, commits bool) (all, held []string) {
 // difference is a property in which two runs differ.
 type difference struct {
 	what, base, new string
-	held            bool // the property belongs to a commit, such as a schema
+	ofCommit        bool // the property belongs to a commit, such as a schema
 }
 
 func (d difference) text(base, new string) string {
@@ -183,7 +183,7 @@ func settings(r *reports.Run) map[string]string {
 
 // engines compares versions, settings and durability of the engines of measured cells.
 func engines(a, b *reports.Run) []difference {
-	was, is := told(a), told(b)
+	was, is := reportedByEngine(a), reportedByEngine(b)
 	var all []difference
 	for _, engine := range slices.Sorted(maps.Keys(was)) {
 		if is[engine] == nil {
@@ -199,8 +199,8 @@ func engines(a, b *reports.Run) []difference {
 	return all
 }
 
-// told is what each engine reported in its first measured cell, by engine and name.
-func told(r *reports.Run) map[string]map[string]string {
+// reportedByEngine is what each engine reported in its first measured cell, by engine and name.
+func reportedByEngine(r *reports.Run) map[string]map[string]string {
 	all := map[string]map[string]string{}
 	for i := range r.Cells {
 		c := &r.Cells[i]

@@ -61,7 +61,7 @@ func TestMaxRate(t *testing.T) {
 			t.Errorf("%s: regressions %q", tc.name, c.Regressions)
 		}
 		for i := range c.Cells[0].Figures {
-			if f := &c.Cells[0].Figures[i]; f.is.timed() && f.Name != "max-rate" || f.Name == "errors" {
+			if f := &c.Cells[0].Figures[i]; f.kind.timed() && f.Name != "max-rate" || f.Name == "errors" {
 				t.Errorf("%s: %s.%s is of another rate in each trial", tc.name, f.Op, f.Name)
 			}
 		}

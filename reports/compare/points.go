@@ -97,7 +97,7 @@ func Counted(base, new *reports.Run, model, engine, phase string) []Figure {
 			if is.timed() || !s.has(is, search) {
 				continue
 			}
-			f := Figure{Stream: s.stream, Op: s.op, Name: is.name, is: is}
+			f := Figure{Stream: s.stream, Op: s.op, Name: is.name, kind: is}
 			if is.name == "errors" {
 				f.Limit = is.limit
 			}

@@ -44,10 +44,10 @@ const (
 // intervals are as wide as the largest deviation of 95% of the arrangements. So they
 // hold for all figures together, whatever the noise is like and however figures depend
 // on each other (P. H. Westfall, S. S. Young, Resampling-Based Multiple Testing, 1993).
-func judgeAll(samples []sample, matters []float64, paired bool, most int) []estimate {
+func judgeAll(samples []sample, limits []float64, paired bool, most int) []estimate {
 	estimates := make([]estimate, len(samples))
 	errors := make([]float64, len(samples))
-	a := newArranger(samples, matters, paired, most)
+	a := newArranger(samples, limits, paired, most)
 	for i := range samples {
 		estimates[i].ratio, errors[i] = a.deviation(i)
 		estimates[i].spread = spread(a.values[i], a.base)
@@ -75,8 +75,8 @@ type arranger struct {
 	asNew     []bool
 }
 
-func newArranger(samples []sample, matters []float64, paired bool, most int) *arranger {
-	a := &arranger{matters: matters, paired: paired, most: most}
+func newArranger(samples []sample, limits []float64, paired bool, most int) *arranger {
+	a := &arranger{matters: limits, paired: paired, most: most}
 	for _, s := range samples {
 		a.values = append(a.values, clipped(s))
 		a.base, a.all = len(s.base), len(s.base)+len(s.new)

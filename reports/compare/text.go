@@ -211,11 +211,11 @@ func (c *Cell) rows(all bool) (rows []*Figure, left []string) {
 	rates := map[string]bool{} // what is shown of rates
 	for i := range c.Figures {
 		f := &c.Figures[i]
-		shown := f.is.name == "rate" && f.Low != nil
+		shown := f.kind.name == "rate" && f.Low != nil
 		switch {
 		case !all && shown && rates[f.interval()+f.limit()+f.said()]:
 			alike++
-		case all || f.Verdict == Worse || f.Verdict == Better || f.Verdict == CannotTell && f.is.timed() && f.Low != nil:
+		case all || f.Verdict == Worse || f.Verdict == Better || f.Verdict == CannotTell && f.kind.timed() && f.Low != nil:
 			rows = append(rows, f)
 			if shown {
 				rates[f.interval()+f.limit()+f.said()] = true
@@ -225,7 +225,7 @@ func (c *Cell) rows(all bool) (rows []*Figure, left []string) {
 				whys = append(whys, f.Why)
 			}
 			untold[f.Why] = append(untold[f.Why], f.operation().String()+" "+f.Name)
-		case !f.is.timed() && *f.Base == *f.New:
+		case !f.kind.timed() && *f.Base == *f.New:
 			equal++
 		default:
 			same++
@@ -255,7 +255,7 @@ func (f *Figure) value(v *float64) string {
 	if v == nil {
 		return "-"
 	}
-	return f.is.text(*v)
+	return f.kind.text(*v)
 }
 
 // interval writes the ratio with its interval.

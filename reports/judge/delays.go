@@ -10,9 +10,9 @@ import (
 const (
 	// delayMost is by which share the client's own delays may change a percentile.
 	delayMost = 0.1
-	// beyond is how many operations must be slower than a median before it is judged. One
+	// leastSlower is how many operations must be slower than a median before it is judged. One
 	// operation changes the median of a few. It is also how many drops count.
-	beyond = 10
+	leastSlower = 10
 	// stoppedMost is the share of a phase in which the client may be stopped.
 	stoppedMost = 0.1
 	// foreign is the share of a phase above which the client is to blame for pauses
@@ -52,7 +52,7 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 	if c.Offered != nil && c.Offered.Dropped > count {
 		count, most = c.Offered.Dropped, "up to "
 	}
-	if dropped := share(count, e.Started+count); d.Dropped >= beyond && dropped > lateInvalid && !beyondStore(c, d) {
+	if dropped := share(count, e.Started+count); d.Dropped >= leastSlower && dropped > lateInvalid && !beyondStore(c, d) {
 		what, changed = most+percent(dropped)+" of the operations were dropped because of its own delays", true
 	}
 	switch {
@@ -86,7 +86,7 @@ func effect(count int64, reported, undelayed reports.Latency) (worst float64, wh
 		enough          int64
 		reported, ideal int64
 	}{
-		{"p50", 2 * beyond, reported.P50, undelayed.P50},
+		{"p50", 2 * leastSlower, reported.P50, undelayed.P50},
 		{"p99", reports.EnoughFor(0.99), reported.P99, undelayed.P99},
 	} {
 		if ratio := float64(q.reported) / max(1, float64(q.ideal)); count >= q.enough && ratio > worst {

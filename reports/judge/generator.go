@@ -98,7 +98,7 @@ func (j *Judgement) saturated(c *reports.Cell, e *reports.Evidence) {
 		return
 	}
 	busy := seconds(e.Own) > ownBusy*c.Seconds*float64(min(client.Workers, client.Processors))
-	if own := float64(e.Own) / max(1, float64(e.Own+e.Service)); busy && own > ownInvalid && e.Started >= 10*beyond {
+	if own := float64(e.Own) / max(1, float64(e.Own+e.Service)); busy && own > ownInvalid && e.Started >= 10*leastSlower {
 		j.because(reports.Invalid, CodeClientBusy,
 			"client saturated: busy workers spent %.0f%% of their time on making and recording operations; the figures are the generator's", 100*own)
 		return

@@ -68,7 +68,7 @@ func belong(sources []Source) error {
 func differences(a, b *reports.Run) []string {
 	var found []string
 	differ := func(what string, a, b any) {
-		if x, y := short(a), short(b); x != y {
+		if x, y := asJSON(a), asJSON(b); x != y {
 			found = append(found, fmt.Sprintf("%s (%s and %s)", what, x, y))
 		}
 	}
@@ -121,8 +121,8 @@ func settings(r *reports.Run) map[string]string {
 	return all
 }
 
-// short writes a value as JSON, without quotes at its ends.
-func short(v any) string {
+// asJSON writes a value as JSON, without quotes at its ends.
+func asJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprint(v)
@@ -152,14 +152,14 @@ func audits(sources []Source) []reports.Audit {
 				all[len(all)-1].Notes, all[len(all)-1].Shard = slices.Clone(a.Notes), 1
 				continue
 			}
-			addAudit(&all[at], &a, common(s.Run, a.Engine))
+			addAudit(&all[at], &a, sharesStore(s.Run, a.Engine))
 		}
 	}
 	return all
 }
 
-// common reports whether the shards have the engine's store in common.
-func common(r *reports.Run, engine string) bool {
+// sharesStore reports whether the shards have the engine's store in sharesStore.
+func sharesStore(r *reports.Run, engine string) bool {
 	return slices.ContainsFunc(r.Cells, func(c reports.Cell) bool {
 		return c.Engine == engine && c.Evidence != nil && c.Kind == reports.KindLoad && !c.Evidence.InProcess
 	})

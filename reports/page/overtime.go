@@ -67,7 +67,7 @@ func newStrips(r *reports.Run, n reports.Names, of func(*reports.Cell) bool) []s
 	}
 	var a axes
 	for _, ps := range phases {
-		a.hold(ps)
+		a.include(ps)
 	}
 	var strips []strip
 	for _, t := range order {
@@ -150,7 +150,7 @@ type axes struct {
 	least, most int64
 }
 
-func (a *axes) hold(ps []phaseTime) {
+func (a *axes) include(ps []phaseTime) {
 	if a.most == 0 {
 		a.rate, a.least, a.most = 1, math.MaxInt64, 1
 	}

@@ -17,7 +17,7 @@ func (w *worker) chooseToDelete() (bool, error) {
 	if !w.search(removeRank) {
 		return false, nil
 	}
-	w.more(removeRank, 0)
+	w.reserveMore(removeRank, 0)
 	return true, w.logAll(ledger.Taking)
 }
 
@@ -38,7 +38,7 @@ func (w *worker) chooseToMove() (bool, error) {
 		t.from.Add(t.handle)
 		return false, nil
 	}
-	w.more(removeRank, 0)
+	w.reserveMore(removeRank, 0)
 	// If this process is killed during the call, the messages may be in the new folder.
 	// In some models they have the same handles there.
 	t.handles = t.handles[:0]
@@ -132,13 +132,15 @@ func (w *worker) restored(out latency.Outcome) error {
 
 func (w *worker) chooseToPurge() (bool, error) {
 	w.task.until = time.Now().Add(-w.op.Age)
-	return w.hold((*target.Account).BeginPurge), nil
+	return w.chooseAccount((*target.Account).BeginPurge), nil
 }
 
-func (w *worker) chooseToRecount() (bool, error) { return w.hold((*target.Account).BeginRecount), nil }
+func (w *worker) chooseToRecount() (bool, error) {
+	return w.chooseAccount((*target.Account).BeginRecount), nil
+}
 
-// hold finds the first account, from the planned one on, that begin can reserve.
-func (w *worker) hold(begin func(*target.Account) bool) bool {
+// chooseAccount finds the first account, from the planned one on, that begin can reserve.
+func (w *worker) chooseAccount(begin func(*target.Account) bool) bool {
 	user := w.op.User
 	for range min(searchFolders, len(w.live.Accounts)) {
 		a := &w.live.Accounts[user]

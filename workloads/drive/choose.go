@@ -19,16 +19,16 @@ import (
 // the one that the plan chose.
 const searchFolders = 1000
 
-// search finds the first folder, from the planned one on, in which hold can
-// reserve a message.
-func (w *worker) search(hold func(f *target.FolderSet, rank int) (models.Handle, bool)) bool {
+// search finds the first folder, from the planned one on, in which reserve takes
+// a message.
+func (w *worker) search(reserve func(f *target.FolderSet, rank int) (models.Handle, bool)) bool {
 	user, at := w.op.User, w.op.Folder
 	for range searchFolders {
 		a := &w.live.Accounts[user]
 		f := a.Folders[at]
 		if live := f.Len(); live > 0 {
 			w.task.rank = w.op.Choose(live)
-			if h, ok := hold(f.FolderSet, w.task.rank); ok {
+			if h, ok := reserve(f.FolderSet, w.task.rank); ok {
 				w.task.account, w.task.from, w.task.handle = a, f, h
 				return true
 			}
@@ -78,17 +78,17 @@ func (w *worker) chooseToFlag() (bool, error) {
 	if !w.search(ownRank) {
 		return false, nil
 	}
-	w.more(ownRank, 1)
+	w.reserveMore(ownRank, 1)
 	return true, nil
 }
 
-// more reserves messages behind the one chosen, until there are as many as the operation
-// works on. Step is 1 if hold leaves a message in the folder, and 0 if it takes it out.
-func (w *worker) more(hold func(f *target.FolderSet, rank int) (models.Handle, bool), step int) {
+// reserveMore reserves messages behind the one chosen, until there are as many as the operation
+// works on. Step is 1 if reserve leaves a message in the folder, and 0 if it takes it out.
+func (w *worker) reserveMore(reserve func(f *target.FolderSet, rank int) (models.Handle, bool), step int) {
 	t := &w.task
 	t.many = append(t.many[:0], t.handle)
 	for len(t.many) < w.op.Messages {
-		h, ok := hold(t.from.FolderSet, t.rank+step*len(t.many))
+		h, ok := reserve(t.from.FolderSet, t.rank+step*len(t.many))
 		if !ok {
 			return
 		}
@@ -213,7 +213,7 @@ func (w *worker) makeMessage(n uint64, date time.Time) (err error) {
 }
 
 func (w *worker) delivered(out latency.Outcome) error {
-	t, held := &w.task, w.holds()
+	t, held := &w.task, w.memoryNeeds()
 	switch out {
 	case latency.OK:
 		for i, f := range t.sets {
@@ -224,7 +224,7 @@ func (w *worker) delivered(out latency.Outcome) error {
 		}
 	case latency.Unknown:
 		for _, f := range t.sets {
-			w.record(ledger.Record{Event: ledger.Unsure, Place: f.Place, N: w.op.Message})
+			w.record(ledger.Record{Event: ledger.UnknownDelivery, Place: f.Place, N: w.op.Message})
 		}
 	default:
 		return nil

@@ -113,9 +113,9 @@ type phase struct {
 	hiccups  *hiccups
 	began    time.Time
 
-	mu     sync.Mutex
-	bulk   bool
-	missed int64 // messages of a load that could not be delivered
+	mu          sync.Mutex
+	bulk        bool
+	undelivered int64 // messages of a load that could not be delivered
 
 	// The collector owns these while workers run.
 	timeline timeline

@@ -93,8 +93,8 @@ func hotWorkerOf(tb testing.TB, phase workloads.Phase) *worker {
 			tb.Error(err)
 		}
 	})
-	hot.last = 1       // all due times are past
-	hot.free = 1 << 60 // and none of the waits is the client's
+	hot.last = 1           // all due times are past
+	hot.idealEnd = 1 << 60 // and none of the waits is the client's
 	return hot
 }
 

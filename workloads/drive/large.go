@@ -7,9 +7,9 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// bound waits until an operation may keep so many bytes of large messages in memory. It
+// acquireMemory waits until an operation may keep so many bytes of large messages in memory. It
 // returns how many bytes to release.
-func (w *worker) bound(ctx context.Context, size int64) (held int64, err error) {
+func (w *worker) acquireMemory(ctx context.Context, size int64) (held int64, err error) {
 	held, waited, err := w.target.Large.Take(ctx, size)
 	if waited {
 		w.stats.largeWaits++
@@ -23,7 +23,7 @@ func (w *worker) release(held int64) { w.target.Large.Release(held) }
 // is read, so the wait is the client's own time and no service time.
 func (w *worker) reserve(ctx context.Context) (held int64, err error) {
 	if w.op.Op == workloads.Deliver {
-		return w.bound(ctx, w.holds().Deliver)
+		return w.acquireMemory(ctx, w.memoryNeeds().Deliver)
 	}
 	if !w.live.SomeLarge() {
 		return 0, nil
@@ -51,11 +51,11 @@ func (w *worker) reserve(ctx context.Context) (held int64, err error) {
 			n = max(n, f.LargestRow())
 		}
 	}
-	return w.bound(ctx, n)
+	return w.acquireMemory(ctx, n)
 }
 
-// holds is how many bytes of the message each kind of call keeps in memory.
-func (w *worker) holds() models.Holding {
+// memoryNeeds is how many bytes of the message each kind of call keeps in memory.
+func (w *worker) memoryNeeds() models.Holding {
 	if h, ok := w.mb.(models.Holder); ok {
 		return h.Holds(&w.message)
 	}

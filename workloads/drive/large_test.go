@@ -133,7 +133,7 @@ func TestLargeWaits(t *testing.T) {
 	} {
 		w := &worker{mb: c.mb, live: &target.Live{}, target: &target.Target{Large: target.NewBudget(32 << 20)}}
 		h, f := models.Handle{1}, target.Folder{FolderSet: &target.FolderSet{}}
-		w.live.Add(f.FolderSet, h, nil, w.holds())
+		w.live.Add(f.FolderSet, h, nil, w.memoryNeeds())
 		w.op.Op, w.task.handle, w.task.many = c.op, h, []models.Handle{h, h}
 		w.task.from, w.task.account = f, &target.Account{Folders: []target.Folder{f}}
 		held, err := w.reserve(t.Context())

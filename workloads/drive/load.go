@@ -68,8 +68,8 @@ func (p *phase) miss(cause error) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.missed++; float64(p.missed) > max(missesMost, missesShare*float64(p.Total)) {
-		return fmt.Errorf("no more than %d messages may be missing: %w", p.missed-1, cause)
+	if p.undelivered++; float64(p.undelivered) > max(missesMost, missesShare*float64(p.Total)) {
+		return fmt.Errorf("no more than %d messages may be missing: %w", p.undelivered-1, cause)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (p *phase) miss(cause error) error {
 func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 	// If the size is known, the memory bound also covers parsing and decoding.
 	if m, ok := w.mail.(messages.Measurer); ok {
-		held, err := w.bound(opCtx, m.Size(w.op.Message))
+		held, err := w.acquireMemory(opCtx, m.Size(w.op.Message))
 		if err != nil {
 			return nil, err
 		}

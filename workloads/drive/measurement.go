@@ -17,11 +17,11 @@ func (p *phase) measurement() Measurement {
 	m := Measurement{
 		Began: p.began, Ended: p.began.Add(time.Duration(p.seconds * 1e9)),
 		Ops: map[string]reports.Op{}, Timeline: p.timeline.intervals, Gap: p.timeline.gap,
-		Offered: p.offered(&p.stats.tally, p.slots.of(-1, -1)), Evidence: p.evidence(),
+		Offered: p.offered(&p.stats.tally, p.slots.slotOf(-1, -1)), Evidence: p.evidence(),
 		Client: p.used.client(p.pool.most, p.seconds), Busy: p.stats.busy, Mallocs: p.used.mallocs,
 		Bulk: p.bulk, Steady: steady(p.windows),
 	}
-	if p.spins.most > 0 {
+	if p.spins.limit > 0 {
 		m.Client.Pacing = workloads.BySpin.String()
 	}
 	if len(p.windows) > 0 {
@@ -34,7 +34,7 @@ func (p *phase) measurement() Measurement {
 	for i := range workloads.NumOps {
 		op := workloads.Op(i)
 		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {
-			m.Ops[op.String()] = p.op(p.slots.of(-1, i))
+			m.Ops[op.String()] = p.op(p.slots.slotOf(-1, i))
 		}
 	}
 	return m
@@ -74,8 +74,8 @@ func (p *phase) evidence() reports.Evidence {
 		InProcess: t.Caps.InProcess, Beside: t.Beside, Discards: t.Caps.Discards,
 		Lateness: int64(p.Lateness), Started: s.started, Late: s.late, Queued: s.queued,
 		Crowded: s.crowded, Cap: p.cap(), LargeWaits: s.largeWaits,
-		Own: int64(s.own), Service: int64(s.service), Missed: p.missed, Messages: p.Total,
-		Windows: p.windows, Lags: p.lags, NoSpin: p.spins.none,
+		Own: int64(s.own), Service: int64(s.service), Missed: p.undelivered, Messages: p.Total,
+		Windows: p.windows, Lags: p.lags, NoSpin: p.spins.whyNone,
 	}
 	if t, ok := judge.Trend(p.windows); ok {
 		e.Trend = &t

@@ -33,11 +33,11 @@ type pool struct {
 	drained chan struct{} // closed when the stream has no more operations
 	once    sync.Once
 
-	mu   sync.Mutex
-	all  []*worker // also those that have ended
-	busy int       // workers that have not ended
-	most int       // the highest value of busy
-	full bool      // no further worker could be made
+	mu    sync.Mutex
+	all   []*worker // also those that have ended
+	alive int       // workers that have not ended
+	most  int       // the highest value of busy
+	full  bool      // no further worker could be made
 
 	// usual is how long a usual call takes at most, by slot, in nanoseconds; 0 while it is not
 	// known. It is usualMost times the lower quartile of calls that found a free worker.
@@ -62,9 +62,9 @@ func (p *phase) add(n int) (added []*worker, err error) {
 		added = append(added, w)
 		p.pool.mu.Lock()
 		p.pool.all = append(p.pool.all, w)
-		p.pool.busy++
-		p.pool.most = max(p.pool.most, p.pool.busy)
-		p.pool.whole.Store(p.pool.busy >= p.Workers)
+		p.pool.alive++
+		p.pool.most = max(p.pool.most, p.pool.alive)
+		p.pool.whole.Store(p.pool.alive >= p.Workers)
 		p.pool.mu.Unlock()
 	}
 	return added, nil
@@ -81,7 +81,7 @@ func (p *phase) cap() int {
 // leave notes that a worker has ended.
 func (p *pool) leave() {
 	p.mu.Lock()
-	p.busy--
+	p.alive--
 	p.mu.Unlock()
 }
 
@@ -105,13 +105,13 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 			continue
 		}
 		p.pool.mu.Lock()
-		busy := p.pool.busy
+		busy := p.pool.alive
 		p.pool.mu.Unlock()
 		added, err := p.add(max(0, min(busy, p.Workers-busy)))
 		for _, w := range added {
 			w.extra = true
 			w.last = p.clock.now()
-			w.free = w.last
+			w.idealEnd = w.last
 			g.Go(func() error { return crash.Guard(func() error { return w.work(ctx, opCtx) }) })
 		}
 		if err != nil {
@@ -123,22 +123,22 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 }
 
 // noteCrowded counts a queued operation as crowded if there were too few workers: none may
-// be added, and crowd, the time that this worker spent in usual calls, is longer than a
+// be added, and usualTime, the time that this worker spent in usual calls, is longer than a
 // start may be late.
 func (w *worker) noteCrowded() {
-	if w.crowd > w.phase.Lateness && w.phase.pool.whole.Load() {
+	if w.usualTime > w.phase.Lateness && w.phase.pool.whole.Load() {
 		w.stats.crowded++
 	}
 }
 
-// crowding adds the service time of a usual call to crowd. A longer call resets crowd,
+// addUsualTime adds the service time of a usual call to usualTime. A longer call resets it,
 // because the store is the cause of the wait for that call.
-func (w *worker) crowding(slot int, took time.Duration) {
+func (w *worker) addUsualTime(slot int, took time.Duration) {
 	if int64(took) > w.phase.pool.usual[slot].Load() {
-		w.crowd = 0
+		w.usualTime = 0
 		return
 	}
-	w.crowd += took
+	w.usualTime += took
 }
 
 // learn sets usual from all operations so far.

@@ -18,21 +18,21 @@ const (
 // spins are the workers of a phase that spin until an operation is due, in place of waiting
 // for a timer to the end.
 type spins struct {
-	most int32 // how many may spin at a time; 0: none
-	now  atomic.Int32
-	none string // why no worker spins although the workload asks for it
+	limit    int32 // how many may spin at a time; 0: none
+	spinning atomic.Int32
+	whyNone  string // why no worker spins although the workload asks for it
 }
 
 // allow sets how many workers may spin, from the number of free processors.
 func (s *spins) allow(free float64) {
-	if s.most, s.none = int32(free/2), ""; free < spinLeast {
-		s.most, s.none = 0, fmt.Sprintf("it takes %d free processors, and there are %.1f", spinLeast, max(0, free))
+	if s.limit, s.whyNone = int32(free/2), ""; free < spinLeast {
+		s.limit, s.whyNone = 0, fmt.Sprintf("it takes %d free processors, and there are %.1f", spinLeast, max(0, free))
 	}
 }
 
 // ahead is how long before an operation is due its worker must be awake.
 func (s *spins) ahead() time.Duration {
-	if s.most == 0 {
+	if s.limit == 0 {
 		return 0
 	}
 	return spinFor
@@ -41,11 +41,11 @@ func (s *spins) ahead() time.Duration {
 // until returns when the operation is due. If as many workers spin as may, this one waits for
 // its timer.
 func (s *spins) until(c *clock, t *timer, due time.Duration) error {
-	if s.most == 0 {
+	if s.limit == 0 {
 		return nil
 	}
-	defer s.now.Add(-1)
-	if s.now.Add(1) > s.most {
+	defer s.spinning.Add(-1)
+	if s.spinning.Add(1) > s.limit {
 		return t.until(c, due)
 	}
 	for c.now() < due {

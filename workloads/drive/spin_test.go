@@ -21,8 +21,8 @@ func TestSpinTakesFreeProcessors(t *testing.T) {
 		{15.5, 7, ""},
 	} {
 		var s spins
-		if s.allow(c.free); s.most != c.most || s.none != c.none {
-			t.Errorf("%v free: %d may spin, %q", c.free, s.most, s.none)
+		if s.allow(c.free); s.limit != c.most || s.whyNone != c.none {
+			t.Errorf("%v free: %d may spin, %q", c.free, s.limit, s.whyNone)
 		}
 	}
 	if n := freeProcessors(); n > processors() {
@@ -33,9 +33,9 @@ func TestSpinTakesFreeProcessors(t *testing.T) {
 // A worker that spins is not early, and neither is one for which no processor is left.
 func TestSpinIsNotEarly(t *testing.T) {
 	c, timer := startTimer(t)
-	s := spins{most: 1}
+	s := spins{limit: 1}
 	for _, taken := range []int32{0, 1} {
-		s.now.Store(taken)
+		s.spinning.Store(taken)
 		for range 20 {
 			at := c.now() + 100*time.Microsecond
 			if err := timer.until(c, at-s.ahead()); err != nil {
@@ -48,7 +48,7 @@ func TestSpinIsNotEarly(t *testing.T) {
 				t.Fatalf("%v early", at-now)
 			}
 		}
-		if n := s.now.Load(); n != taken {
+		if n := s.spinning.Load(); n != taken {
 			t.Errorf("%d spin afterwards", n)
 		}
 	}

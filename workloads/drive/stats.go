@@ -104,7 +104,7 @@ func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration
 	late := start-due > w.phase.Lateness
 	switch {
 	case !queued:
-		w.crowd = 0
+		w.usualTime = 0
 		if late {
 			t.late++
 		}
@@ -112,7 +112,7 @@ func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration
 		t.queued++
 		w.noteCrowded()
 	}
-	w.crowding(slot, service)
+	w.addUsualTime(slot, service)
 }
 
 // countFailure counts one operation that was not ok by its error. Only failed ones make a

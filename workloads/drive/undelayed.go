@@ -21,8 +21,8 @@ func (w *worker) undelayed(due, start, end time.Duration) time.Duration {
 	if w.timer == nil {
 		return service
 	}
-	w.free = max(due, w.free) + service
-	return w.free - due
+	w.idealEnd = max(due, w.idealEnd) + service
+	return w.idealEnd - due
 }
 
 // meanService is how long the worker's calls took on average.

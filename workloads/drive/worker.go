@@ -42,12 +42,12 @@ type worker struct {
 	ran     patternCounts
 	ahead   uint32 // records that were in the ledger when the call began
 
-	last     time.Duration // end of the operation before; at first -1, before all due times
-	free     time.Duration // last, if the client had lost no time: see undelayed
-	crowd    time.Duration // time spent in usual calls while operations queued: see crowding
-	extra    bool          // grow added it after the phase began
-	failures int           // operations that failed in a row
-	stats    stats
+	last      time.Duration // end of the operation before; at first -1, before all due times
+	idealEnd  time.Duration // last, if the client had lost no time: see undelayed
+	usualTime time.Duration // time spent in usual calls while operations queued: see addUsualTime
+	extra     bool          // grow added it after the phase began
+	failures  int           // operations that failed in a row
+	stats     stats
 }
 
 // ending is how an operation ended.
@@ -68,7 +68,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 	}
 	w := &worker{
 		phase: p, target: t, live: t.Live, session: s, meter: drivers.NewMeter(s), recorder: p.recorder.Worker(i),
-		mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise), last: -1, free: -1,
+		mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise), last: -1, idealEnd: -1,
 	}
 	w.stats.streams, w.stats.ops = make([]tally, len(p.slots.at)), make([]opStats, len(p.slots.all))
 	w.mb = t.Bound.Mailbox(w.meter)
@@ -140,9 +140,9 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	}
 	if w.timer != nil && w.last-due > w.phase.MaxLag {
 		w.recorder.Drop(w.slot())
-		if w.free-due <= w.phase.MaxLag {
+		if w.idealEnd-due <= w.phase.MaxLag {
 			w.stats.droppedByClient++
-			w.free = max(due, w.free) + w.meanService()
+			w.idealEnd = max(due, w.idealEnd) + w.meanService()
 		}
 		return nil
 	}

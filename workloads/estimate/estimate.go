@@ -160,14 +160,14 @@ func MeanSize(w *workloads.Workload, mail messages.Source) float64 {
 		m.Attachments.Share*mean(m.Attachments.Count)*(mean(m.Attachments.Size)*base64+300)
 }
 
-// most is more bytes of disk than any model takes for a byte of mail. The most expensive
+// mostDiskPerByte is more bytes of disk than any model takes for a byte of mail. The mostDiskPerByte expensive
 // models keep it twice, and an engine needs room to compact.
-const most = 6
+const mostDiskPerByte = 6
 
 // AtMost is an upper bound of the disk that any model needs, in bytes.
 func (e *Estimate) AtMost() float64 {
 	n := float64(e.Messages)
-	return most * (e.Bytes/max(1, n) + 2000) * (n + e.Delivered)
+	return mostDiskPerByte * (e.Bytes/max(1, n) + 2000) * (n + e.Delivered)
 }
 
 // sampled is how many messages Disk looks at.

@@ -50,7 +50,7 @@ func (w *writer) arrivals(times []float64, what string) {
 	for _, t := range times[1:] {
 		counts[min(int((t-times[0])/span*parts), parts-1)]++
 	}
-	changes := len(times) >= few && uneven(counts)
+	changes := len(times) >= smallSample && uneven(counts)
 	if changes {
 		var steps []string
 		each := float64(len(times)-1) / parts
@@ -128,7 +128,7 @@ func (w *writer) mailArrivals() {
 	for _, d := range dates {
 		hours[d.Hour()]++
 	}
-	if len(dates) >= few && uneven(hours) {
+	if len(dates) >= smallSample && uneven(hours) {
 		var words []string
 		for _, h := range hours {
 			words = append(words, number(h))

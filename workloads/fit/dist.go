@@ -22,8 +22,8 @@ const (
 	nearMean = 0.1
 )
 
-// few is the number of values below which means, hours and pauses say too little.
-const few = 100
+// smallSample is the number of values below which means, hours and pauses say too little.
+const smallSample = 100
 
 // limit is the distance up to which a distribution fits n values: near, or below 740 values
 // the distance that chance exceeds once in twenty (Kolmogorov 1933).
@@ -33,7 +33,7 @@ func limit(n int) float64 {
 
 // fits reports whether the distribution is near enough to the sample.
 func (c *candidate) fits(s sample) bool {
-	return c.distance <= limit(len(s)) && (len(s) < few || math.Abs(c.off(s)) <= nearMean)
+	return c.distance <= limit(len(s)) && (len(s) < smallSample || math.Abs(c.off(s)) <= nearMean)
 }
 
 // off is how much the distribution's mean differs, as a share of the sample's.

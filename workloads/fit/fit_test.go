@@ -298,7 +298,7 @@ func TestValley(t *testing.T) {
 	if at, ok := valley(append(one, kind(1_000_000, 9_000_000, 1000)...)); !ok || at < math.Log(10_000) || at > math.Log(300_000) {
 		t.Errorf("the valley is at %g: %v", math.Exp(at), ok)
 	}
-	if _, ok := valley(one[:few-1]); ok {
+	if _, ok := valley(one[:smallSample-1]); ok {
 		t.Error("few values have a valley")
 	}
 }

@@ -38,7 +38,7 @@ func bestForm(all []session) (best form, transitions, lengths float64) {
 			heads = append(heads, op)
 		}
 	}
-	seen := follows(func(yield func([]workloads.Op)) {
+	seen := transitionShares(func(yield func([]workloads.Op)) {
 		for i := range all {
 			yield(all[i].ops)
 		}
@@ -47,7 +47,7 @@ func bestForm(all []session) (best form, transitions, lengths float64) {
 		f := formOf(all, head)
 		made := f.draw(max(2000, len(all)))
 		d := 0.0
-		asked := follows(func(yield func([]workloads.Op)) {
+		asked := transitionShares(func(yield func([]workloads.Op)) {
 			for _, ops := range made {
 				yield(ops)
 			}
@@ -67,7 +67,7 @@ func bestForm(all []session) (best form, transitions, lengths float64) {
 // the other. Operation NumOps is both the start and the end of a session.
 type pairs [(workloads.NumOps + 1) * (workloads.NumOps + 1)]float64
 
-func follows(each func(yield func([]workloads.Op))) *pairs {
+func transitionShares(each func(yield func([]workloads.Op))) *pairs {
 	var p pairs
 	n := 0.0
 	each(func(ops []workloads.Op) {

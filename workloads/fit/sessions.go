@@ -90,7 +90,7 @@ const (
 // valley finds the emptiest place between the two kinds of values that the best division
 // makes (Otsu 1979). It returns false if there is no valley, or too few values.
 func valley(values []float64) (at float64, ok bool) {
-	if len(values) < few {
+	if len(values) < smallSample {
 		return 0, false
 	}
 	low, high := slices.Min(values), slices.Max(values)

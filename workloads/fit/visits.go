@@ -15,7 +15,7 @@ import (
 // that the workload cannot do.
 func (w *writer) visits(files, folders bool) bool {
 	all, pause, ok := w.s.sessions()
-	if !ok || len(all) < few {
+	if !ok || len(all) < smallSample {
 		return false
 	}
 	for op := range w.s.mix {

@@ -70,7 +70,7 @@ func (w *writer) fit(indent, key string, values []int64) random.Dist {
 	w.text("%s# %s: %s from %d to %d, mean %.4g; mean of the distribution %.4g", indent, key,
 		amount(len(s), "value"), s.low(), s.high(), s.mean(), best.dist.Mean())
 	w.text("%s#   D: %s", indent, strings.Join(words, ", "))
-	if len(s) < few {
+	if len(s) < smallSample {
 		w.text("%s#   %s are few: another distribution may be the right one", indent, amount(len(s), "value"))
 	}
 	if best.distance > limit(len(s)) {

@@ -89,7 +89,7 @@ func (h *History) apply(r *Record) {
 	last, lastOf := h.last, h.lastOf
 	h.last, h.lastOf = *r, -1
 	switch r.Event {
-	case Unsure:
+	case UnknownDelivery:
 		h.Unknown++
 		h.unsure = append(h.unsure, Delivery{r.Place, r.N})
 		return

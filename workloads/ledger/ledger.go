@@ -35,8 +35,8 @@ type Event uint8
 const (
 	// Delivered: the delivery was acknowledged.
 	Delivered Event = 1 + iota
-	// Unsure: the outcome of a delivery is unknown; the handle is zero.
-	Unsure
+	// UnknownDelivery: the outcome of a delivery is unknown; the handle is zero.
+	UnknownDelivery
 	// Taking: the message is about to be deleted, moved or restored. Until the
 	// next record of the same message either state is right.
 	Taking

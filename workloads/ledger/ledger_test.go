@@ -98,7 +98,7 @@ func TestTornLastRecord(t *testing.T) {
 // nothing is appended to one that cannot be opened.
 func FuzzLedger(f *testing.F) {
 	var good []byte
-	for i, e := range []Event{Delivered, Shown, Taking, Left, Arrived, Labelled, Shown, Taking, Deleted, Taking, Restored, Unsure, Kept} {
+	for i, e := range []Event{Delivered, Shown, Taking, Left, Arrived, Labelled, Shown, Taking, Deleted, Taking, Restored, UnknownDelivery, Kept} {
 		good = (&Record{Event: e, Place: Place{Account: uint32(i % 3), Folder: uint16(i % 2)}, N: 7, Handle: handle(1)}).Append(good)
 	}
 	f.Add(good, false)
@@ -213,7 +213,7 @@ func TestHistory(t *testing.T) {
 			map[Key]State{{inbox, a}: Gone, {archive, b}: LiveOrGone},
 			1,
 		},
-		{"delivery unsure", []Record{d(Unsure, inbox, 0)}, map[Key]State{}, 1},
+		{"delivery unsure", []Record{d(UnknownDelivery, inbox, 0)}, map[Key]State{}, 1},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -45,13 +45,13 @@ type Shards struct {
 	// Waits, if set, is called with a text that says which shard this one waits for.
 	Waits func(what string)
 
-	part      string // part of the run; the prefix of its points
-	silence   time.Duration
-	store     drivers.Store
-	session   drivers.Session
-	come, see drivers.Statement
-	pulse     *pulse // nil: this shard gives no sign of life
-	signs     []sign // last sign of life of each shard, by index - 1
+	part             string // part of the run; the prefix of its points
+	silence          time.Duration
+	store            drivers.Store
+	session          drivers.Session
+	putMark, getMark drivers.Statement
+	heartbeat        *heartbeat // nil: this shard gives no sign of life
+	signs            []sign     // last sign of life of each shard, by index - 1
 }
 
 // Join opens the store of marks in the shards' namespace, and the first shard makes the table.
@@ -102,13 +102,13 @@ func (s *Shards) join(ctx context.Context, schema *schemas.Schema) error {
 	if err != nil {
 		return err
 	}
-	if err := prepared.Fill(map[string]*drivers.Statement{"come": &s.come, "see": &s.see}); err != nil {
+	if err := prepared.Fill(map[string]*drivers.Statement{"come": &s.putMark, "see": &s.getMark}); err != nil {
 		return err
 	}
 	if s.session, err = s.store.Session(); err != nil {
 		return err
 	}
-	return s.live()
+	return s.startHeartbeat()
 }
 
 // made reports whether the table of marks is there and whole.
@@ -144,10 +144,10 @@ func (s *Shards) untilMade(ctx context.Context, schema *schemas.Schema) error {
 // of other shards do not count.
 func (s *Shards) Begin(part string) { s.part = part + ": " }
 
-// Together waits until all shards have come to the point, and returns in all of them at the
+// Barrier waits until all shards have come to the point, and returns in all of them at the
 // same time, as far as their machines' clocks agree. If the clocks differ, all return within
 // a second.
-func (s *Shards) Together(ctx context.Context, point string) error {
+func (s *Shards) Barrier(ctx context.Context, point string) error {
 	if err := s.mark(ctx, point, 0, ""); err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (s *Shards) write(ctx context.Context, session drivers.Session, point strin
 		"point": drivers.Text(point), "shard": drivers.Int(int32(s.Shard.Index)),
 		"at": drivers.Bigint(at), "says": drivers.Text(says),
 	}
-	_, err := session.Write(ctx, s.come, arguments(s.come, values))
+	_, err := session.Write(ctx, s.putMark, arguments(s.putMark, values))
 	return err
 }
 
@@ -298,7 +298,7 @@ func (s *Shards) look(ctx context.Context, point string, shard int) (at int64, s
 func (s *Shards) read(ctx context.Context, point string, shard int) (at int64, says string, ok bool, err error) {
 	values := map[string]drivers.Value{"point": drivers.Text(point), "shard": drivers.Int(int32(shard))}
 	err = retry(ctx, func() error {
-		return s.session.Read(ctx, s.see, arguments(s.see, values), func(row []drivers.Value) error {
+		return s.session.Read(ctx, s.getMark, arguments(s.getMark, values), func(row []drivers.Value) error {
 			ok, at, says = true, row[0].Int64(), row[1].Str()
 			return nil
 		})
@@ -348,7 +348,7 @@ func (s *Shards) Drop(ctx context.Context) error { return drivers.Drop(ctx, s.st
 
 // Close closes the store of marks.
 func (s *Shards) Close() error {
-	err := s.die()
+	err := s.stopHeartbeat()
 	if s.session != nil {
 		err = errors.Join(err, s.session.Close())
 	}

@@ -50,7 +50,7 @@ func TestTogether(t *testing.T) {
 	eachShard(t, of, func(s *Shards) error {
 		for i := range come {
 			come[i].Add(1)
-			if err := s.Together(t.Context(), "point "+string(rune('a'+i))); err != nil {
+			if err := s.Barrier(t.Context(), "point "+string(rune('a'+i))); err != nil {
 				return err
 			}
 			if n := come[i].Load(); n != of {
@@ -103,11 +103,11 @@ func TestFail(t *testing.T) {
 			if err := s.Fail(t.Context(), errors.New("no disk")); err != nil {
 				return err
 			}
-		} else if err := s.Together(t.Context(), "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "shard 2: no disk") {
+		} else if err := s.Barrier(t.Context(), "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "shard 2: no disk") {
 			t.Errorf("shard %d: %v", s.Shard.Index, err)
 		}
 		s.Begin("second")
-		return s.Together(t.Context(), "a")
+		return s.Barrier(t.Context(), "a")
 	})
 }
 

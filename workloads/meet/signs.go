@@ -35,21 +35,21 @@ type sign struct {
 	gone   error     // not nil: the other shard is given up
 }
 
-// pulse gives this shard's signs of life.
-type pulse struct {
+// heartbeat gives this shard's signs of life.
+type heartbeat struct {
 	session drivers.Session
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 }
 
-// live begins to give signs of life.
-func (s *Shards) live() error {
+// startHeartbeat begins to give signs of life.
+func (s *Shards) startHeartbeat() error {
 	session, err := s.store.Session()
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	p := &pulse{session: session, stop: stop}
+	p := &heartbeat{session: session, stop: stop}
 	every := s.silence / signsIn
 	p.done.Go(func() {
 		tick := time.NewTicker(every)
@@ -65,17 +65,17 @@ func (s *Shards) live() error {
 			}
 		}
 	})
-	s.pulse = p
+	s.heartbeat = p
 	return nil
 }
 
-// die ends the signs of life.
-func (s *Shards) die() error {
-	if s.pulse == nil {
+// stopHeartbeat ends the signs of life.
+func (s *Shards) stopHeartbeat() error {
+	if s.heartbeat == nil {
 		return nil
 	}
-	p := s.pulse
-	s.pulse = nil
+	p := s.heartbeat
+	s.heartbeat = nil
 	p.stop()
 	p.done.Wait()
 	return p.session.Close()
@@ -123,7 +123,7 @@ func (s *Shards) late(shard int) error {
 // Leave ends this shard's part in the run. The first shard waits until the others have
 // left too; the error is ErrGone if one of them never will.
 func (s *Shards) Leave(ctx context.Context) error {
-	err := s.die()
+	err := s.stopHeartbeat()
 	s.part = ""
 	err = errors.Join(err, s.mark(ctx, alivePoint, time.Now().UnixMicro(), ended))
 	s.Begin("run")

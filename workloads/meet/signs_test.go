@@ -81,7 +81,7 @@ func TestDiesWithoutAWord(t *testing.T) {
 			defer close(dead)
 			for {
 				if at, _, _, err := s.read(ctx, alivePoint, 2); at != 0 || err != nil {
-					return errors.Join(err, s.die())
+					return errors.Join(err, s.stopHeartbeat())
 				}
 			}
 		}
@@ -89,7 +89,7 @@ func TestDiesWithoutAWord(t *testing.T) {
 		s.silence = time.Second
 		for _, part := range []string{"first", "second"} {
 			s.Begin(part)
-			if err := s.Together(ctx, "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "shard 2 gave no sign of life for ") {
+			if err := s.Barrier(ctx, "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "shard 2 gave no sign of life for ") {
 				t.Errorf("%s: error %v", part, err)
 			}
 		}

@@ -13,8 +13,8 @@ import (
 // ErrDisk says that a run does not fit on the disk.
 var ErrDisk = errors.New("the disk is too small")
 
-// taking is how much disk a model takes on an engine, in bytes, if that is known.
-type taking func(ctx context.Context, e *estimates.Estimate, p *point, m models.Model,
+// diskUse is how much disk a model takes on an engine, in bytes, if that is known.
+type diskUse func(ctx context.Context, e *estimates.Estimate, p *point, m models.Model,
 	engine drivers.Engine) (bytes float64, ok bool, err error)
 
 // files is how much an embedded engine's files take in the data folder.
@@ -35,7 +35,7 @@ func least(
 // already. Each store is removed before the next one, unless the data is kept. Need calls each
 // once for every point, with the size of its data set, if takes knows it.
 func (c *Config) need(
-	ctx context.Context, points []point, dir string, engines []drivers.Engine, takes taking, each func(p *point, model,
+	ctx context.Context, points []point, dir string, engines []drivers.Engine, takes diskUse, each func(p *point, model,
 		engine string, bytes float64),
 ) (need float64, err error) {
 	for _, engine := range engines {
@@ -56,7 +56,7 @@ func (c *Config) need(
 
 // needOf is need for a model on an engine.
 func (c *Config) needOf(
-	ctx context.Context, points []point, dir string, m models.Model, engine drivers.Engine, takes taking,
+	ctx context.Context, points []point, dir string, m models.Model, engine drivers.Engine, takes diskUse,
 	each func(p *point, model, engine string, bytes float64),
 ) (need float64, err error) {
 	data := &dataDir{path: dir, temporary: c.DataDir == ""}

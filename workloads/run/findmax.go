@@ -54,8 +54,8 @@ func defaultObjectives() []reports.Objective {
 	}
 }
 
-// or is the value, or the default if it is zero.
-func or[T ~int64 | ~float64](v, otherwise T) T {
+// valueOr is the value, valueOr the default if it is zero.
+func valueOr[T ~int64 | ~float64](v, otherwise T) T {
 	if v > 0 {
 		return v
 	}
@@ -69,14 +69,14 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 	s := reports.Search{
 		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives,
 		Default: len(r.config.Workload.Expect) == 0,
-		From:    f.From, Max: or(f.Max, DefaultMaxRate), Precision: or(f.Precision,
+		From:    f.From, Max: valueOr(f.Max, DefaultMaxRate), Precision: valueOr(f.Precision,
 			DefaultPrecision), Steps: []reports.SearchStep{},
 	}
 	if p.Arrivals == workloads.Closed {
 		s.Arrivals = workloads.Poisson.String()
-		s.From = or(s.From, closedFrom)
+		s.From = valueOr(s.From, closedFrom)
 	}
-	s.From = min(or(s.From, p.Rate.PerSecond()), s.Max)
+	s.From = min(valueOr(s.From, p.Rate.PerSecond()), s.Max)
 	messages := c.target.Live.Messages()
 	at := len(r.result.Searches)
 	r.result.Searches = append(r.result.Searches, s)
@@ -116,7 +116,8 @@ func (c *combination) searchStep(
 			return step, err
 		}
 	}
-	length := min(max(or(c.runner.config.FindMax.Step, DefaultStep), time.Duration(stepOperations/rate*1e9)), longestStep)
+	length := valueOr(c.runner.config.FindMax.Step, DefaultStep)
+	length = min(max(length, time.Duration(stepOperations/rate*1e9)), longestStep)
 	drawn, err := p.Without(c.target.Lacks()).AtRate(rate, length)
 	if err != nil {
 		return step, err

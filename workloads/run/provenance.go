@@ -33,8 +33,8 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*reports.Ru
 	}
 	if f := c.FindMax; f != nil {
 		run.Config.FindMax = &reports.FindMax{
-			From: f.From, Max: or(f.Max, DefaultMaxRate), Precision: or(f.Precision,
-				DefaultPrecision), Step: or(f.Step, DefaultStep).Seconds(),
+			From: f.From, Max: valueOr(f.Max, DefaultMaxRate), Precision: valueOr(f.Precision,
+				DefaultPrecision), Step: valueOr(f.Step, DefaultStep).Seconds(),
 		}
 	}
 	if run.Command == nil {

@@ -160,7 +160,7 @@ func (c *combination) together(ctx context.Context, point string) error {
 	if s == nil {
 		return nil
 	}
-	return s.Together(ctx, point)
+	return s.Barrier(ctx, point)
 }
 
 // giveUp tells the other shards that this one cannot go on with the combination.

@@ -70,7 +70,7 @@ func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
 		s, err = t.next(t.wanted, t.Census, has)
 		return s, growsNote(has, t.Census), err
 	}
-	s = t.under(h)
+	s = t.interruptedStep(h)
 	if lacks := t.Census.Lacks(&s.Growth); lacks != d.last().Messages {
 		return nil, "",
 			fmt.Errorf("the ledger in %s is not of this data set: it says that the interrupted load has %d messages, "+

@@ -33,11 +33,11 @@ func (d *Dataset) begin(g *workloads.Growth, c *workloads.Census) {
 // step is the growth of one Step, with the messages that it has delivered already.
 type step struct {
 	workloads.Growth
-	done numbers
+	done numberSet
 }
 
-// under returns the step that was interrupted.
-func (t *Target) under(h *ledger.History) *step {
+// interruptedStep returns the step that was interrupted.
+func (t *Target) interruptedStep(h *ledger.History) *step {
 	last := t.Dataset.last()
 	s := &step{Growth: workloads.Growth{Step: len(t.Dataset.Steps) - 1, First: last.First}}
 	if s.Step > 0 {
@@ -131,14 +131,14 @@ func countsOf(census *workloads.Census) counts {
 	return c
 }
 
-// numbers is a set of message numbers, a bit each.
-type numbers struct {
+// numberSet is a set of message numberSet, a bit each.
+type numberSet struct {
 	first uint64 // the lowest number that it can hold
 	bits  []uint64
 	n     int64 // size of the set
 }
 
-func (s *numbers) add(n uint64) {
+func (s *numberSet) add(n uint64) {
 	at, bit := (n-s.first)/64, uint64(1)<<((n-s.first)%64)
 	for uint64(len(s.bits)) <= at {
 		s.bits = append(s.bits, 0)
@@ -149,7 +149,7 @@ func (s *numbers) add(n uint64) {
 	}
 }
 
-func (s *numbers) has(n uint64) bool {
+func (s *numberSet) has(n uint64) bool {
 	at := (n - s.first) / 64
 	return n >= s.first && at < uint64(len(s.bits)) && s.bits[at]&(1<<((n-s.first)%64)) != 0
 }

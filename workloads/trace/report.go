@@ -20,8 +20,8 @@ type Pattern struct {
 	Name string `json:"pattern"`
 	// Runs is the fallback that runs in the pattern's place, or "".
 	Runs string `json:"runs,omitempty"`
-	// Not says why there are no calls, or "".
-	Not    string `json:"not_run,omitempty"`
+	// NotRun says why there are no calls, or "".
+	NotRun string `json:"not_run,omitempty"`
 	Calls  int    `json:"calls"`
 	Failed int    `json:"failed,omitempty"`
 	// Median and Most are over all calls that did not fail, for each number of Cost by itself.
@@ -69,7 +69,7 @@ func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 		one := Pattern{Name: p.Name}
 		one.add(byPattern[p.Name])
 		if one.Calls == 0 {
-			one.Not = r.why(p, in[p.Name])
+			one.NotRun = r.why(p, in[p.Name])
 		}
 		report.Patterns = append(report.Patterns, one)
 	}

@@ -36,7 +36,7 @@ func traced(t *testing.T, m models.Model, e drivers.Engine, overrides ...string)
 	}
 	by := make(map[string]Pattern)
 	for _, p := range r.Patterns {
-		if (p.Calls == 0) != (p.Not != "") || p.Calls > 0 && p.Failed == 0 && (p.Median == nil || p.Median.Client <= 0) {
+		if (p.Calls == 0) != (p.NotRun != "") || p.Calls > 0 && p.Failed == 0 && (p.Median == nil || p.Median.Client <= 0) {
 			t.Errorf("pattern %+v", p)
 		}
 		by[p.Name] = p
@@ -59,8 +59,8 @@ func TestEmbedded(t *testing.T) {
 		"create":      "ran only before the operations, when accounts were made and mail loaded",
 		"uids":        "no operation ran it",
 	} {
-		if by[name].Not != want {
-			t.Errorf("pattern %s: %q, want %q", name, by[name].Not, want)
+		if by[name].NotRun != want {
+			t.Errorf("pattern %s: %q, want %q", name, by[name].NotRun, want)
 		}
 	}
 }
