@@ -45,7 +45,7 @@ type Engine struct {
 // Setting describes one driver setting.
 type Setting struct {
 	Name    string
-	Default string // as it would be written; "" is none
+	Default string // the default as a workload would write it; "" is none
 	Doc     string // one line, with the unit or the words it takes
 }
 
@@ -169,7 +169,7 @@ type Cooler interface {
 	Cool(ctx context.Context) error
 }
 
-// Observer is a store that tells of its inner state.
+// Observer is a store that reports its inner state.
 type Observer interface {
 	Observe() Observation
 }
@@ -177,7 +177,7 @@ type Observer interface {
 // Observation is an engine's state at one moment. A negative number is unknown.
 type Observation struct {
 	DiskBytes      int64 // length of the files on disk
-	LogBytes       int64 // of them, of the write-ahead log: what it holds is in memory, too; 0: not known
+	LogBytes       int64 // part of DiskBytes in the write-ahead log, whose content is also in memory; 0 is not known
 	CacheBytes     int64 // capacity of the block cache
 	CompactionDebt int64 // bytes that compaction still has to move
 	WrittenBytes   int64 // bytes written to disk since the store was opened
@@ -215,8 +215,8 @@ type Tolerant interface {
 
 // Capabilities say what an engine can do, with its limits. A limit of 0 is none.
 type Capabilities struct {
-	Engine     string // as in the list of engines
-	Version    string // of the engine, as it says itself
+	Engine     string // engine name, as in the list of engines
+	Version    string // version that the engine reports
 	Durability Durability
 	// Atomic is the widest batch that is all or nothing.
 	Atomic schemas.Atomicity

@@ -29,22 +29,22 @@ type Work struct {
 	// Requests that the client sent. The embedded engine gets no requests; it counts
 	// how often it looked for a key.
 	Requests int64
-	// Nodes that read or wrote: replicas of Cassandra, on each of which rows are
-	// counted; regions of HBase.
+	// Nodes is how many replicas of Cassandra, or regions of HBase, read or wrote.
+	// Rows are counted on each replica.
 	Nodes int64
-	// Rows that the engine read, returned or not. Rows of HBase, where a row may hold
-	// many of the schema's.
+	// Rows is how many rows the engine read, returned or not. A row of HBase may hold
+	// many rows of the schema.
 	Rows int64
-	// Tombstones that were read.
+	// Tombstones is how many tombstones the engine read.
 	Tombstones int64
-	// Hidden entries were passed and not seen by the reader: tombstones, what they
-	// delete, older versions, and changes that are merged into one row.
+	// Hidden is how many entries the engine passed without returning them: tombstones,
+	// what they delete, older versions, and changes that it merges into one row.
 	Hidden int64
-	Cells  int64 // that were returned
-	Bytes  int64 // of the cells that were returned: their keys and values
-	Blocks int64 // bytes of the blocks of files that were read, also from a cache
+	Cells  int64 // cells returned
+	Bytes  int64 // keys and values of the cells returned
+	Blocks int64 // bytes of file blocks read, from disk or from a cache
 	Time   time.Duration
 }
 
-// Untold is the work of an engine that tells nothing.
+// Untold is the work of an engine that reports nothing.
 var Untold = Work{-1, -1, -1, -1, -1, -1, -1, -1, -1}

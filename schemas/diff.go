@@ -17,7 +17,7 @@ const (
 	MissingTable     DifferenceKind = iota // every pattern of the table fails
 	MissingColumn                          // a static or plain column
 	DifferentKey                           // other key columns, or nested in another table
-	DifferentType                          // of a column
+	DifferentType                          // a column has another type
 	DifferentRole                          // a static column in place of a plain one, or the reverse
 	DifferentExpiry                        // rows go by themselves, after another time
 	DifferentOrder                         // a clustering column runs the other way

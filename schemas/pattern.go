@@ -151,7 +151,7 @@ type Pattern struct {
 // Arg describes one positional argument of a pattern.
 type Arg struct {
 	Name string
-	Type Type // for In and for collections a List, Set or Map
+	Type Type // a List, Set or Map for In and for collections
 }
 
 // Args returns the arguments of a call in order. A batch has none: each of its

@@ -31,7 +31,7 @@ type ColumnSize struct {
 	Column *Column
 	None   bool // the rows have no value of it
 	Cells  Sum  // elements of a collection; nil for other columns
-	Bytes  Sum  // of all elements together: of maps the keys too
+	Bytes  Sum  // bytes of all elements together, with the keys of a map
 }
 
 // Sum is a size or a count: terms added up.

@@ -13,7 +13,7 @@ import (
 // value of the type; {} stands for text that does not matter. All else stands for
 // itself.
 type Template struct {
-	Text  string // as it was written
+	Text  string // the template as it was written
 	Parts []TemplatePart
 	Tail  string // the text after the last variable
 }

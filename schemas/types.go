@@ -145,11 +145,11 @@ type Table struct {
 	Static     []*Column // root tables only
 	Columns    []*Column // plain columns, in file order
 	Indexes    []*Index
-	Refers     []*Reference                 // to rows of which tables its rows refer
-	Counts     []*Count                     // which of its numbers tell of rows
+	Refers     []*Reference                 // references of its rows to rows of other tables
+	Counts     []*Count                     // numbers of this table that count rows
 	Hints      map[string]map[string]string // engine name → setting → value
 	Accept     []Acceptance                 // in file order
-	Rows       []*Rows                      // what a population leaves in it, for a forecast
+	Rows       []*Rows                      // rows that a population leaves in it, for a forecast
 	Pos        Pos
 }
 
@@ -211,16 +211,16 @@ type Step struct {
 // Schema is a parsed schema file. Parents come first among Tables, which
 // are otherwise in file order. Patterns and Workflow are in file order.
 type Schema struct {
-	Name     string // of a variant: BASE@WORD
+	Name     string // a variant is called BASE@WORD
 	Doc      string
 	Native   string // the engine that the source document was written for
-	File     string // where it was read from, for messages
-	Source   []byte // the file's text, of a variant the text of the whole schema; its digest is part of a result
+	File     string // file or other source, for messages
+	Source   []byte // text of the file, or of the whole schema of a variant; results have its digest
 	Tables   []*Table
 	Patterns []*Pattern
 	Workflow []Step // how a mail client goes from one read to the next; no step leads back
 
-	engines []engineName // that the file names, in its order
+	engines []engineName // engines that the file names, in its order
 }
 
 // Table returns the table of that name, or nil.

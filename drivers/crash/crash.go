@@ -12,7 +12,7 @@ import (
 // Error is a panic.
 type Error struct {
 	Value any
-	Stack string // of the goroutine that panicked
+	Stack string // stack of the goroutine that panicked
 }
 
 // Error implements error, in one line.

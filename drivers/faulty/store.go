@@ -46,7 +46,7 @@ type statement struct {
 	drivers.Statement
 	declared *schemas.Pattern
 	drop     []int               // positions of arguments to leave out
-	parts    []*statement        // of a batch; what they prepared is the batch's
+	parts    []*statement        // parts of a batch; the batch owns what they prepared
 	beside   []drivers.Statement // what the fault asked for
 }
 

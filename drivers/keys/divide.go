@@ -13,7 +13,7 @@ import (
 // similar extent, not of similar size.
 func Divide(n int, first, last []byte, around func(mid []byte) (before, from []byte, err error)) ([][]byte, error) {
 	type extent struct{ first, last []byte }
-	whole := []extent{{first, last}} // in the order of keys
+	whole := []extent{{first, last}} // extents in the order of keys
 	for {
 		var halves []extent
 		for i, x := range whole {

@@ -28,8 +28,8 @@ import (
 const (
 	authorityFile = "ca.pem"         // what clients verify the server's certificate with
 	keyFile       = "server.pem"     // the server's key and certificate
-	adminFile     = "admin.password" // of the superuser
-	passwordFile  = "password"       // of the restricted role
+	adminFile     = "admin.password" // the superuser's password
+	passwordFile  = "password"       // the restricted role's password
 )
 
 // Roles of Cassandra with a login. adminRole takes the place of Cassandra's own

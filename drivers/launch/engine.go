@@ -33,7 +33,7 @@ type Facts struct {
 	Port     int    // usual first port
 	Unit     string // what Config.Nodes counts
 	Nodes    string // describes Config.Nodes in a help text
-	MinNodes int    // of Config.Nodes; 0 is one process
+	MinNodes int    // least Config.Nodes; 0 is one process
 	MaxNodes int
 
 	version  string // the version that its pom fetches

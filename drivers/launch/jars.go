@@ -75,7 +75,7 @@ func jars(ctx context.Context, e engine, progress func(string)) (string, error) 
 // holds what the list names.
 func fetch(ctx context.Context, dir string, pom []byte, list string) error {
 	partial := dir + ".partial"
-	if err := os.RemoveAll(partial); err != nil { // of a process that was killed
+	if err := os.RemoveAll(partial); err != nil { // a killed process left it
 		return err
 	}
 	defer os.RemoveAll(partial)
@@ -113,7 +113,7 @@ func maven(ctx context.Context, pom, dir string) error {
 	cmd := exec.CommandContext(ctx, mvn, "-B", "-C", "-U", "-ntp", "-Dstyle.color=never", "-f", pom,
 		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+dir)
 	cmd.Dir = dir
-	cmd.WaitDelay = time.Second // for what a mvn that is a script has left running
+	cmd.WaitDelay = time.Second // if mvn is a script, its children may still write
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -42,7 +42,7 @@ type Node struct {
 	Listens []string `json:"listens"` // all that it listens on
 	Process Process  `json:"process"` // the last one that was started
 
-	logFrom int64 // where its log begins, if this process has started it
+	logFrom int64 // byte at which its log begins, if this process has started it
 }
 
 // Process identifies a process, even if its id is used again.

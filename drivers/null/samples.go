@@ -19,14 +19,14 @@ const mostBytes = 1 << 20
 type samples struct {
 	key, columns []*schemas.Column
 	writes       atomic.Int32
-	mu           sync.Mutex // of writers
+	mu           sync.Mutex // held by writers
 	bytes        int
 	rows         atomic.Pointer[[]sample]
 }
 
 // sample is one row. Rows are never changed, only replaced.
 type sample struct {
-	vals []drivers.Value // of the key, then of the columns
+	vals []drivers.Value // values of the key columns, then of the others
 	// shared is how many of the leading key columns are those of the first sample.
 	shared int
 }

@@ -12,10 +12,10 @@ type statement struct {
 	plan.Plan
 	table *samples
 
-	out     []int // for each of a read's columns, its position in a sample
-	bound   []int // for each column of by and in, its position
+	out     []int // position in a sample of each column that a read returns
+	bound   []int // position in a sample of each column of by and in
 	element int   // position of the map of which one element is read, or -1
-	written []int // for each of a write's columns, its position in a sample
+	written []int // position in a sample of each column that a write sets
 	prefix  int   // how many leading key columns by binds
 	named   bool  // the key ends in a text
 	ranged  int   // position of the int or bigint bounded by from and to, or -1

@@ -23,7 +23,7 @@ type table struct {
 func layout(s *schemas.Schema) ([]*table, error) {
 	var all []*table
 	of := make(map[*schemas.Table]*table)
-	paths := make(map[string]string) // in lower case: Oracle's names have no case
+	paths := make(map[string]string) // keys are in lower case, since Oracle's names have no case
 	add := func(t *table) error {
 		if other, taken := paths[strings.ToLower(t.path)]; taken {
 			return fmt.Errorf("tables %s and %s would both be %s, as case does not matter to Oracle: rename one", other,

@@ -127,7 +127,7 @@ func WriteFile(name string, data []byte) error {
 	}
 	defer root.Close()
 	temp := file + ".new"
-	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
+	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // a killed process left it
 		return err
 	}
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)

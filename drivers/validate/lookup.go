@@ -14,12 +14,12 @@ import (
 type lookup struct {
 	session drivers.Session
 	stmt    drivers.Statement
-	side    *side // of the rows that it reads
+	side    *side // side whose rows it reads
 	keys    []keyText
 	args    []drivers.Value
 	tuples  tuples
 	buf     []byte
-	found   bool // by the last look-up
+	found   bool // whether the last look-up found a row
 }
 
 // keyText makes one column of a key from the variables of a reference.

@@ -13,13 +13,13 @@ import (
 type reader struct {
 	*check
 	scan    *schemas.Pattern
-	key     int // the first columns of a row are so many key columns
+	key     int // number of key columns, which come first in a row
 	meter   *drivers.Meter
 	sides   []*side
-	pending []record // by side: rows with the same digest become one record
-	open    []bool   // by side: whether there is one pending
+	pending []record // record of each side that still grows: rows with the same digest become one
+	open    []bool   // whether each side has a pending record
 	records *shards
-	lookups []*lookup // by side, in a sample
+	lookups []*lookup // lookup of each side, if the check is of a sample
 
 	tuples tuples
 	buf    []byte

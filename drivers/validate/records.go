@@ -18,8 +18,8 @@ import (
 type record struct {
 	digest digest
 	rule   int
-	at     bool // of the rows that are referred to or counted
-	bad    bool // what should be a number is none
+	at     bool // the row is referred to or counted; otherwise it refers or counts
+	bad    bool // the value that should be a number is none
 	rows   int64
 	number int64
 	where  []byte // the row's key, as people read it; of the first row if there are several
@@ -88,7 +88,7 @@ const shardsOf = 64
 // shards are files of records. Many workers may write at once.
 type shards struct {
 	dir   string
-	level int // which byte of the digest divides
+	level int // byte of the digest that divides the records
 	bytes *atomic.Int64
 	files [shardsOf]struct {
 		mu sync.Mutex

@@ -80,8 +80,8 @@ func (r *Report) rows(leftover bool) (n int64) {
 // Progress says how far a check is.
 type Progress struct {
 	Table       string // "" while references and counts are compared
-	Part, Parts int    // of that table, or of the files of records
-	Rows, Bytes int64  // of all tables
+	Part, Parts int    // which part of Table, or which file of records
+	Rows, Bytes int64  // rows and bytes read so far in all tables
 	Elapsed     time.Duration
 }
 
@@ -89,7 +89,7 @@ type Progress struct {
 type findings struct {
 	mu    sync.Mutex
 	by    map[findingKey]*Finding
-	order map[string]int // of tables
+	order map[string]int // position of each table in the schema
 }
 
 type findingKey struct {

@@ -13,7 +13,7 @@ import (
 // rule is one reference or count of the schema.
 type rule struct {
 	number int
-	table  *schemas.Table // that declares it
+	table  *schemas.Table // the table that declares the rule
 	join   *schemas.Join
 	ref    *schemas.Reference // or
 	count  *schemas.Count
@@ -103,9 +103,9 @@ func newSide(r *rule, at bool, columns []*schemas.Column) *side {
 
 // tuple is what one row, or one element of it, brings to a rule.
 type tuple struct {
-	texts  [][]byte // of the variables
+	texts  [][]byte // values of the rule's variables
 	number int64
-	bad    bool // what should be a number is none
+	bad    bool // the value that should be a number is none
 }
 
 // tuples makes tuples of rows. It keeps its buffers.

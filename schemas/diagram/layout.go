@@ -13,7 +13,7 @@ const (
 	lane    = 10 // between arrows side by side
 	portGap = 30 // between labels one below the other
 	tip     = 20 // from a label to its box
-	stub    = 30 // of an arrow that begins the workflow
+	stub    = 30 // length of an arrow that begins the workflow
 )
 
 // node is a box with the arrows that lead to it.

@@ -8,7 +8,7 @@ import (
 
 // font is one way of writing.
 type font struct {
-	class string // in the style sheet
+	class string // its class in the style sheet
 	size  int    // px
 	mono  bool
 	wide  *[95]int // width of ' ' to '~' in thousandths of the size

@@ -37,7 +37,7 @@ type Row struct {
 	Table  *schemas.Table
 	Static bool      // the static columns of a partition
 	Key    []float64 // bytes of each column of the primary key (static: of the partition key)
-	Cells  []Cell    // of the columns that have a value
+	Cells  []Cell    // cells of the columns that have a value
 	// Beside is how many rows the partition of a row has, on average over all rows: most
 	// rows are in large partitions. Engines that leave out what a key shares with the
 	// one before it save more with more of them.
@@ -53,15 +53,15 @@ type Row struct {
 // Cell is a column's value, or the elements of a collection.
 type Cell struct {
 	Column *schemas.Column
-	Count  float64 // of elements; 1 of a column that is no collection
-	Bytes  float64 // of the value, or of all elements with their keys
+	Count  float64 // number of elements; 1 for a column that is no collection
+	Bytes  float64 // bytes of the value, or of all elements with their keys
 }
 
 // Partition is one partition to be sized.
 type Partition struct {
 	Table *schemas.Table
 	Key   []float64 // bytes of each column of the partition key
-	Size  Size      // of its rows
+	Size  Size      // size of its rows
 }
 
 // Size is what rows amount to.
@@ -80,7 +80,7 @@ type Limit struct {
 	Of     Measure
 	Most   float64
 	Hard   bool   // the engine refuses more; else it warns or slows down
-	Source string // where the number is from
+	Source string // source of the number
 }
 
 // Measure is what a limit bounds.
@@ -92,8 +92,8 @@ const (
 	PartitionRows
 	PartitionCells
 	PartitionTombstones
-	CellBytes  // of one value, or one element of a collection
-	TableBytes // of all its files, one copy
+	CellBytes  // bytes of one value, or of one element of a collection
+	TableBytes // bytes of all files of a table, in one copy
 )
 
 // Space is what files need beside themselves.

@@ -13,9 +13,9 @@ import (
 // Finding is one thing that a rule found in a schema.
 type Finding struct {
 	Rule    *Rule
-	Engine  string // that it is about, or ""
-	Table   string // or "" if it is about a batch
-	Pattern string // or "" if it is about a table
+	Engine  string // engine that the finding is about, or ""
+	Table   string // "" if the finding is about a batch
+	Pattern string // "" if the finding is about a table
 	// Part is the column or index, or "".
 	Part string
 	Pos  schemas.Pos
@@ -166,7 +166,7 @@ type checker struct {
 	schema  *schemas.Schema
 	numbers *Numbers
 	rule    *Rule
-	engine  string // that the rule is to judge for; "" if it is about none
+	engine  string // engine that the rule judges for; "" if it is about none
 	found   []Finding
 }
 

@@ -34,10 +34,10 @@ type Size struct{ Bytes, Rows, Cells float64 }
 
 // The sizes that rules compare with.
 const (
-	aimBytes   = 10e6  // aim: keep a partition below
-	largeBytes = 100e6 // and here it begins to hurt
+	aimBytes   = 10e6  // a partition should stay below
+	largeBytes = 100e6 // from here on a partition is too large
 	largeRows  = 100_000
-	mostCells  = 1 << 31 // of a Cassandra partition
+	mostCells  = 1 << 31 // most cells that a Cassandra partition can have
 	mostRow    = 1 << 30 // bytes of an HBase row that is read: hbase.table.max.rowsize
 	hotShare   = 0.1
 )

@@ -32,7 +32,7 @@ type Rule struct {
 	// Numbers: the rule needs a workload.
 	Numbers bool
 	Doc     string // what is found, and why it matters
-	Source  string // where the fact or the figure comes from
+	Source  string // source of the fact or the figure
 	Do      string // how to mend it
 
 	check func(*checker)

@@ -13,8 +13,8 @@ import (
 // Report is what lint says of one schema.
 type Report struct {
 	Schema   *schemas.Schema
-	Engines  []string // that it was checked for
-	Workload string   // that gave the numbers, or ""
+	Engines  []string // engines that the schema was checked for
+	Workload string   // workload that gave the numbers, or ""
 	Findings []Finding
 }
 

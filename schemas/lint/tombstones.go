@@ -65,7 +65,7 @@ func oldestFirst(p *schemas.Pattern) bool {
 	col := leftToGrow(p)
 	lower := p.From
 	if col.Type.Kind == schemas.UUID {
-		return false // in no order of time
+		return false // UUIDs are in no order of time
 	}
 	return col.Desc == p.Reverse && lower == nil && limited(p)
 }
