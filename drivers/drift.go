@@ -46,8 +46,8 @@ type Comparison struct {
 type Drift struct {
 	schemas.Difference
 	Harm Harm
-	// Mend are statements for the engine's own shell. What would remove data, or cannot
-	// be done by a statement alone, is a comment of that shell.
+	// Mend holds statements for the engine's own shell. A step that removes data, or that a
+	// statement alone cannot do, is a comment of that shell.
 	Mend []string
 }
 

@@ -18,8 +18,8 @@ type Error struct {
 // Error implements error, in one line.
 func (e *Error) Error() string { return fmt.Sprintf("panic, which is a defect: %v", e.Value) }
 
-// Guard calls do. If do panics, the error is an *Error. What do had taken and not given back,
-// such as a lock, stays taken.
+// Guard calls do. If do panics, the error is an *Error. A lock that do took and did not
+// release stays locked.
 func Guard(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -39,8 +39,8 @@ func Jars(ctx context.Context, name string, progress func(string)) (string, erro
 	return jars(ctx, e, progress)
 }
 
-// jars returns the folder of the engine's jars, each of which is the one that the list
-// names. If jars are missing or others, mvn fetches them.
+// jars returns the folder of the engine's jars, and compares each jar with the list. If jars
+// are missing or differ, mvn fetches them.
 func jars(ctx context.Context, e engine, progress func(string)) (string, error) {
 	dir, pom, err := jarsOf(e)
 	if err != nil {
