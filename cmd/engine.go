@@ -45,6 +45,21 @@ func engineDir(engine string, contact []string) string {
 	return in.Dir()
 }
 
+// engineProcesses are the ids of the nodes at these addresses, if "engine up" started them in
+// its usual folder on this machine.
+func engineProcesses(engine string, contact []string) (pids []int) {
+	in, err := launch.Open(engine, "")
+	if err != nil || !in.Serves(contact) {
+		return nil
+	}
+	for _, n := range in.Nodes() {
+		if n.Running() {
+			pids = append(pids, n.Process.PID)
+		}
+	}
+	return pids
+}
+
 // openEngine returns the instance of a folder. If there is none, the error says how to start it.
 func openEngine(engine, dir string) (*launch.Instance, error) {
 	in, err := launch.Open(engine, dir)

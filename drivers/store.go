@@ -182,7 +182,7 @@ type Observation struct {
 	CompactionDebt int64 // bytes that compaction still has to move
 	WrittenBytes   int64 // bytes written to disk since the store was opened
 	// ReadBytes are bytes read from disk since the store was opened, past all
-	// caches. An embedded engine counts all that its process reads.
+	// caches. An embedded engine counts all that its process reads; see DiskReads.
 	ReadBytes  int64
 	Tombstones int64             // delete markers in live files
 	Settings   map[string]string // effective settings

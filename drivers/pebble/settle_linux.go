@@ -1,11 +1,9 @@
 package pebble
 
 import (
-	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,20 +25,4 @@ func dropPages(dir string) error {
 		}
 		return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
 	})
-}
-
-// readBytes returns how many bytes this process has read from disk, or -1.
-func readBytes() int64 {
-	io, err := os.ReadFile("/proc/self/io")
-	if err != nil {
-		return -1
-	}
-	for line := range bytes.Lines(io) {
-		if n, ok := bytes.CutPrefix(line, []byte("read_bytes: ")); ok {
-			if n, err := strconv.ParseInt(string(bytes.TrimSpace(n)), 10, 64); err == nil {
-				return n
-			}
-		}
-	}
-	return -1
 }

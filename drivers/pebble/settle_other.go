@@ -12,6 +12,3 @@ import (
 func dropPages(string) error {
 	return fmt.Errorf("%s takes no advice on its page cache: %w", runtime.GOOS, errors.ErrUnsupported)
 }
-
-// readBytes returns -1: here it is unknown how much the process read from disk.
-func readBytes() int64 { return -1 }

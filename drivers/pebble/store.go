@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"os"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -114,7 +115,7 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 	}
 	s := &Store{
 		dir: o.Dir, cacheBytes: o.CacheBytes, compressed: compression, durability: o.Durability, readOnly: o.ReadOnly,
-		lock: l, maxBatch: maxBatchBytes, readBefore: readBytes(),
+		lock: l, maxBatch: maxBatchBytes, readBefore: drivers.DiskReads(os.Getpid()),
 		seed: maphash.MakeSeed(), guarded: make(map[uint16]*atomic.Bool),
 	}
 	if s.cacheBytes == 0 {

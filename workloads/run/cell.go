@@ -106,12 +106,16 @@ func (c *combination) workload() *workloads.Workload { return c.at.workload }
 
 func (c *combination) targetConfig() target.Config {
 	o := c.runner.config
+	var processes []int
+	if o.EngineProcesses != nil && c.engine.Remote {
+		processes = o.EngineProcesses(c.engine.Name, o.contact(c.engine))
+	}
 	return target.Config{
 		Workload: c.workload(), Census: c.at.census, Mail: c.at.source,
 		Model: c.model, Engine: c.engine, Options: c.options(),
 		Dir: c.dir, Durability: o.Durability, CacheBytes: o.CacheBytes, Workers: o.loaders(),
 		Keep: o.DataDir != "", Ledger: o.DataDir != "" || o.Audit != NoAudit, AuditOnly: o.Audit == AuditOnly,
-		Shards: c.shards(), Namespace: c.namespace(),
+		Shards: c.shards(), Namespace: c.namespace(), Processes: processes,
 		Step: func(name string) { c.runner.progress(name, drive.Progress{Fraction: -1}) },
 	}
 }

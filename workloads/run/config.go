@@ -42,6 +42,9 @@ type Config struct {
 	// engine keep their data; "" if it is not known. Contact is their addresses; empty: the
 	// engine's default.
 	EngineDir func(engine string, contact []string) string
+	// EngineProcesses, if set, returns the ids of the processes of this machine that are a remote
+	// engine's nodes; none if they are not known. What they read from disk is in the result.
+	EngineProcesses func(engine string, contact []string) []int
 
 	// Mail is where messages come from; nil: generated as the workload says.
 	// Whoever opened it closes it.

@@ -126,17 +126,21 @@ func (c *Config) atMost(points []point) (bytes float64) {
 	return bytes
 }
 
+// contact is the addresses of a remote engine's nodes, or nil for its default.
+func (c *Config) contact(engine drivers.Engine) []string {
+	if e := c.Workload.Engines[engine.Name]; e != nil {
+		return e.Contact
+	}
+	return nil
+}
+
 // elsewhere is the folder in which a remote engine keeps its data, if that is on this
 // machine and known, and how much is free there; else "".
 func (c *Config) elsewhere(engine drivers.Engine, freeIn func(dir string) float64) (dir string, free float64) {
 	if c.EngineDir == nil || !engine.Remote {
 		return "", 0
 	}
-	var contact []string
-	if e := c.Workload.Engines[engine.Name]; e != nil {
-		contact = e.Contact
-	}
-	if dir = c.EngineDir(engine.Name, contact); dir != "" {
+	if dir = c.EngineDir(engine.Name, c.contact(engine)); dir != "" {
 		free = freeIn(dir)
 	}
 	if free <= 0 {

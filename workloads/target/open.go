@@ -105,6 +105,7 @@ func (t *Target) openStore(ctx context.Context) (err error) {
 	if t.Engine.Remote {
 		o.Namespace = t.Dataset.Namespace
 		t.Beside = onThisMachine(ctx, t.Workload.Engines[t.Engine.Name])
+		t.readBefore = drivers.DiskReads(t.Processes...)
 		t.Store, err = Reach(ctx, t.Engine, t.Workload, o)
 		return err
 	}

@@ -34,6 +34,8 @@ type Config struct {
 	AuditOnly bool // a data set of an earlier run must be there, whatever its state
 	Workers   int  // how many accounts are made at once
 
+	// Processes are those of this machine that are a remote engine's nodes; empty: not known.
+	Processes []int
 	// Namespace is where a new data set is on a shared engine; "": one that no other run has.
 	Namespace string
 	// Shards, if set, are the shards of the run. They have a namespace of a shared engine
@@ -71,6 +73,8 @@ type Target struct {
 	wanted *Dataset // the data set that the workload wants; nil if the folder had none
 	kept   bool
 	left   string
+
+	readBefore int64 // bytes that Processes had read from disk when the store was opened, or -1
 }
 
 // settleAtMost is how long a store may take to come to rest.
@@ -121,6 +125,9 @@ func (t *Target) Observe() *reports.EngineInfo {
 		}
 	}
 	s := o.Observe()
+	if now := drivers.DiskReads(t.Processes...); s.ReadBytes < 0 && t.readBefore >= 0 && now >= t.readBefore {
+		s.ReadBytes = now - t.readBefore // they are fewer than before if a node has begun anew
+	}
 	return &reports.EngineInfo{
 		Version: t.Caps.Version, DiskBytes: s.DiskBytes, LogBytes: s.LogBytes, CacheBytes: s.CacheBytes,
 		CompactionDebt: s.CompactionDebt, WrittenBytes: s.WrittenBytes, ReadBytes: s.ReadBytes,
