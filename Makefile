@@ -22,10 +22,12 @@ help: ## list the targets
 test: ## run all tests, what is concurrent under the race detector too, with real engines where Java and Maven are
 	GO='$(GO)' .ci/test -timeout 15m
 
+# Not the tests that compile mailbench anew, kill it or fill its memory, nor those of many seconds.
+SLOW = Alone$$|Theory|^TestKills|^TestMemory$$|^TestModule$$|^TestFindMax$$|^TestScripts$$/^compare_(ci|git|turns)$$
 .PHONY: test-fast
 test-fast: ## run the tests that need no server, without the race detector (under 2 minutes)
 	MAILBENCH_TEST_ENGINES= MAILBENCH_TEST_CASSANDRA= MAILBENCH_TEST_CASSANDRA3= MAILBENCH_TEST_HBASE= MAILBENCH_TEST_HBASE2= MAILBENCH_REQUIRE_ENGINES= \
-		$(GO) test -timeout 5m -skip 'Alone$$|Theory' ./...
+		$(GO) test -timeout 5m -vet=off -skip '$(SLOW)' ./cmd ./workloads/run ./...
 
 .PHONY: lint
 lint: cross ## vet for all systems, staticcheck, gofumpt, import layers, go.mod, shell syntax
