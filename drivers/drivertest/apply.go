@@ -50,8 +50,8 @@ func apply(t testing.TB, open Open) {
 	}
 }
 
-// inspected compares what the engine tells of a schema with what was applied,
-// and with what the engine says that it keeps of it.
+// inspected compares the schema that Inspect returns with the applied schema, and
+// with the schema that Stored returns.
 func inspected(s *suite) {
 	s.Helper()
 	got, err := s.store.Inspect(s.ctx, s.schema.Name)

@@ -20,7 +20,8 @@ var atomicBatches = []struct {
 	{"in_all", schemas.AtomicAll},
 }
 
-// batches tests batches: all of their parts, in order, or none of them.
+// batches tests that a batch applies its parts in order, and that an atomic batch
+// applies all of them or none.
 func batches(t testing.TB, open Open) {
 	s := begin(t, open, "batches.yaml")
 	c := s.client()
@@ -70,7 +71,7 @@ func unordered(c *client) {
 		for k := range 20 {
 			c.expect([]string{"w"}, "other", fmt.Sprint(pattern, k))
 		}
-		must(c, c.batch(pattern)) // nothing to do
+		must(c, c.batch(pattern)) // a batch of no parts
 		must(c, c.batch(pattern, with(0, pattern+"2", 1, "x", "y")))
 		c.expect([]string{"1 x y"}, "boxes", pattern+"2")
 	}
@@ -100,7 +101,7 @@ func onePartition(c *client) {
 		with(2, "part", 3, 1, []byte{1})))
 	c.expect([]string{"2 b null", "3 a null"}, "boxes", "part")
 	c.expect([]string{"3 1 0x01"}, "bodies", "part")
-	// The later one of a put and a delete of one row counts.
+	// If a batch puts and deletes one row, the later part counts.
 	must(c, c.batch("in_partition", with(0, "part", 2, "c", nil), with(1, "part", 2)))
 	must(c, c.batch("in_partition", with(1, "part", 3), with(0, "part", 3, "again", nil)))
 	c.expect([]string{"3 again null"}, "boxes", "part")

@@ -28,7 +28,7 @@ func oddKeys(t testing.TB, open Open) {
 	for i, k := range odd {
 		c.write("mark", "p", k)
 		c.write("put_single", k, []byte(k), fmt.Sprint(i), []byte(k))
-		if k != "" { // an empty partition key of one column is none on some engines
+		if k != "" { // some engines take no empty partition key of one column
 			c.write("put_a", k, i, k)
 		}
 	}
@@ -88,10 +88,10 @@ func oddValues(t testing.TB, open Open) {
 	c.expect([]string{"null 1000 null p"}, "get_shuffled", "p", 1000)
 }
 
-// biggest bounds the cells the suite tries, in bytes.
+// biggest bounds the cells and batches that the suite writes, in bytes.
 const biggest = 24 << 20
 
-// large tests large values, up to the limit that the engine tells and above it.
+// large tests large values, up to the limit in the engine's Capabilities and above it.
 func large(t testing.TB, open Open) {
 	s := begin(t, open, "rows.yaml")
 	c := s.client()

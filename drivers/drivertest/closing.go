@@ -14,9 +14,9 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// Closing is the contract of Close: it waits for what is under way, refuses what comes
-// after, and leaves nothing of the store in the process. It opens its stores with the
-// options given, one after another. It must not run beside other tests of the process.
+// Closing tests the contract of Close. Close waits for calls under way, refuses later
+// calls, and leaves no goroutine or open file of the store in the process. Closing opens
+// its stores with o, one after another. It must not run beside other tests of the process.
 func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
 	times := 20
 	if n, err := strconv.Atoi(os.Getenv("MAILBENCH_OPENS")); err == nil { // make opens
@@ -27,7 +27,7 @@ func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
 	if e.Remote {
 		OpenLive(t, e, o) // drops the namespace in the end
 	}
-	schema := parse(t, "rows.yaml") // each has a name of its own
+	schema := parse(t, "rows.yaml")
 	open := func(t *testing.T) *suite {
 		t.Helper()
 		st, err := e.Open(ctx, o)
@@ -90,7 +90,7 @@ func (s *suite) closeUnderRead() {
 }
 
 // closeUnderWrites closes the store while workers write to it, and returns how many rows
-// they wrote. No write is left half done.
+// they wrote. Each write succeeds or fails with ErrClosed. No outcome is unknown.
 func (s *suite) closeUnderWrites() int {
 	const workers, before = 4, 40
 	var written atomic.Int64
@@ -119,10 +119,10 @@ func (s *suite) closeUnderWrites() int {
 	return int(written.Load())
 }
 
-// opens opens and closes so many stores and compares the goroutines and open files of the
-// process.
+// opens opens and closes a store the given number of times. It fails if the process then
+// has more goroutines or open files than before.
 func opens(t *testing.T, times int, openAndClose func()) {
-	openAndClose() // what a client makes once for the process
+	openAndClose() // a client library starts some goroutines once for each process
 	goroutines, files := settled(t, runtime.NumGoroutine()), openFiles()
 	for range times {
 		openAndClose()
@@ -137,8 +137,8 @@ func opens(t *testing.T, times int, openAndClose func()) {
 	t.Logf("%d opens: %d goroutines, %d open files", times, goroutines, files)
 }
 
-// settled waits until no more goroutines run than wanted, or until they do not become
-// fewer for a while. Those of closed connections take a moment to end.
+// settled waits until at most the wanted number of goroutines run, or until the number
+// has not fallen for 5 s. Goroutines of closed connections take a moment to end.
 func settled(t *testing.T, wanted int) int {
 	t.Helper()
 	n := runtime.NumGoroutine()
@@ -154,8 +154,8 @@ func settled(t *testing.T, wanted int) int {
 	return n
 }
 
-// openFiles returns how many files and connections the process has open; 0 where the
-// system does not tell.
+// openFiles returns how many files and connections the process has open. It returns 0
+// on systems without /proc/self/fd.
 func openFiles() int {
 	all, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -78,7 +78,7 @@ func lists(t testing.TB, open Open) {
 	c.write("add_seen", "p", 1, list{"b"})
 	c.write("add_seen", "p", 1, list{"a"})
 	seen("[c,a,z,b,a]", 1)
-	c.write("take_seen", "p", 1, list{"a", "nowhere"}) // all equal ones go
+	c.write("take_seen", "p", 1, list{"a", "nowhere"}) // removes every "a"
 	seen("[c,z,b]", 1)
 	c.write("put_seen", "p", 1, list{"2", "1", "2"})
 	seen("[2,1,2]", 1)

@@ -22,7 +22,7 @@ func (k cell) value() string { return fmt.Sprintf("%d/%s/%d", k.x, k.y, k.z) }
 
 func (k cell) line(a string, b int) string { return row(a, b, k.x, k.y, k.z, k.value(), nil) }
 
-// cells are all rows of a grid in clustering order.
+// cells returns all rows of a grid in clustering order.
 func cells() []cell {
 	var all []cell
 	for _, x := range []int{-2, -1, 0, 1, 300} {
@@ -36,7 +36,7 @@ func cells() []cell {
 	return all
 }
 
-// fillGrid puts a grid into a partition, against its order.
+// fillGrid puts a grid into a partition, in reverse clustering order.
 func fillGrid(c *client, a string, b int) {
 	for _, k := range slices.Backward(cells()) {
 		c.write("put", a, b, k.x, k.y, k.z, k.value(), nil)

@@ -24,7 +24,7 @@ func counters(t testing.TB, open Open) {
 	c.write("add", "p", "l", 2)
 	c.write("add", "o", "k", 3)
 	c.expect([]string{"j 1", row("k", math.MaxInt64-2), "l 2"}, "all", "p")
-	c.write("drop", "p", "l") // never added to again: Cassandra does not promise what then comes
+	c.write("drop", "p", "l") // the test never adds to it again: Cassandra does not define the result
 	c.expect([]string{"j 1", row("k", math.MaxInt64-2)}, "all", "p")
 	c.same([]string{"p j 1 null", row("p", "k", math.MaxInt64-2, 1<<40-1), "o k 3 null"}, "scan")
 
@@ -85,7 +85,7 @@ func ascendingUIDs(s *suite) {
 			mu.Lock()
 			var floor int64
 			if len(all) > 0 {
-				floor = slices.Max(all) // was back before this add begins
+				floor = slices.Max(all) // returned before this add begins
 			}
 			mu.Unlock()
 			r, err := c.try("next", "u", 1)

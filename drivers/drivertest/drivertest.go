@@ -8,9 +8,9 @@
 // start. The suite learns from Capabilities and Prepare what an engine lacks, never from
 // its name.
 //
-// The suite itself keeps the callers' side of the contract as strictly as the
-// contract allows: arguments are overwritten once a call is back, and rows are
-// copied before yield returns. Every call goes through a [drivers.Meter].
+// The suite keeps the caller's side of the contract as strictly as the contract
+// allows. It overwrites arguments when a call has returned, and copies rows before
+// yield returns. Every call goes through a [drivers.Meter].
 package drivertest
 
 import (

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// family tests a table and one nested in it of which an engine may keep the rows side by
-// side: reads and deletions of one leave the other alone.
+// family tests a table and a table nested in it. An engine may keep their rows side by
+// side. Reads and deletes of one table leave the other alone.
 func family(t testing.TB, open Open) {
 	c := begin(t, open, "family.yaml").client()
 	fill := func(box string) {
@@ -20,7 +20,7 @@ func family(t testing.TB, open Open) {
 	}
 	fill("a")
 	fill("b")
-	c.write("put_part", "a", 9, 0, "", []byte("x")) // without a mail
+	c.write("put_part", "a", 9, 0, "", []byte("x")) // mail 9 has no row
 	parts := func(m int) []string {
 		data := fmt.Sprintf("0x%02x", m)
 		return []string{row(-1, "a", []byte{byte(m)}), "0 a " + data, "1 a " + data, row(1, "ab", []byte{})}
@@ -118,11 +118,11 @@ func familyBatches(c *client) {
 	}
 	must(c, c.batch("change",
 		with(0, "each", 7, "new", 7, true), with(1, "each", 7, 0, "n", []byte{7}),
-		with(2, "each", 1), with(3, "each", 1), // both
-		with(3, "each", 2), with(2, "each", 2), // the other way round
-		with(2, "each", 3), with(3, "each", 4), // one of each row
-		with(2, "each", 5), with(3, "each", 5), with(1, "each", 5, 9, "z", []byte{9}), // and a part behind
-		with(1, "each", 6, 9, "z", []byte{9}), with(3, "each", 6))) // or before
+		with(2, "each", 1), with(3, "each", 1), // a mail, then its parts
+		with(3, "each", 2), with(2, "each", 2), // the parts, then their mail
+		with(2, "each", 3), with(3, "each", 4), // mail 3 without its parts, parts of mail 4
+		with(2, "each", 5), with(3, "each", 5), with(1, "each", 5, 9, "z", []byte{9}), // a part after the deletes
+		with(1, "each", 6, 9, "z", []byte{9}), with(3, "each", 6))) // a part before the delete
 	c.expect([]string{"7 new 7 true", "6 s 6 true", "4 s 4 true"}, "mails", "each")
 	c.expect([]string{"7 0 n", "5 9 z", "3 0 a", "3 1 a"}, "parts_of_box", "each")
 }

@@ -81,8 +81,8 @@ func overPlain(c *client) {
 	mailbox(c)
 }
 
-// fallbacks tests patterns that an engine may be unable to run. It says so, and the
-// fallback that the schema declares yields the same rows.
+// fallbacks tests patterns that an engine may be unable to run. Prepare of such an engine
+// returns ErrUnsupported, and the schema's fallback yields the same rows.
 func fallbacks(t testing.TB, open Open) {
 	s := begin(t, open, "indexes.yaml")
 	c := s.client()

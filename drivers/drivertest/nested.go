@@ -23,7 +23,7 @@ func nested(t testing.TB, open Open) {
 		fill("u", f)
 	}
 	fill("v", "in")
-	c.expect([]string{"u U"}, "users") // v has rows below it, and is none itself
+	c.expect([]string{"u U"}, "users") // v has rows in nested tables, but no row itself
 	c.expect(nil, "user", "v")
 	c.expect([]string{"im T", "in T", `"in\x00" T`, "inbox T"}, "folders", "u")
 	c.expect([]string{"2 s2", "1 s1"}, "messages", "u", "in")

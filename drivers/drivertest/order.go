@@ -23,7 +23,7 @@ func timeuuid(time uint64, first, last byte) [16]byte {
 	}
 }
 
-// ascending is, for each kind of key column, values in ascending order.
+// ascending lists values of each kind of key column in ascending order.
 var ascending = []struct {
 	kind string
 	vals []any
@@ -78,7 +78,7 @@ func eachKey(src string) string {
 			for _, direction := range []string{"asc", "desc"} {
 				text := strings.NewReplacer("NAME", keys.kind+"_"+direction, "KIND", keys.kind,
 					"DIRECTION", direction).Replace(text)
-				b.WriteString(strings.Replace(text, " asc]", "]", 1)) // the language has no word for it
+				b.WriteString(strings.Replace(text, " asc]", "]", 1)) // schemas have no word for ascending
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (o *ordered) fill() {
 	}
 }
 
-// lines are the rows of vals[from:to] in reading order.
+// between returns the rows of vals[from:to] as lines, in reading order.
 func (o *ordered) between(from, to int, reverse bool) []string {
 	var want []string
 	for i := from; i < to; i++ {
@@ -156,7 +156,7 @@ func (o *ordered) slices() {
 	o.expect(o.between(0, n, false), "page", "p", nil, n+1)
 }
 
-// pages reads on from every row, forwards and in reverse.
+// pages reads the two rows after every row, forwards and in reverse.
 func (o *ordered) pages() {
 	n := len(o.vals)
 	for i, v := range o.vals {
@@ -184,7 +184,7 @@ func (o *ordered) ranges() {
 		o.expect(o.between(0, i, false), "open", "p", nil, lo)
 	}
 	if n > 2 {
-		o.expect(nil, "closed", "p", o.vals[2], o.vals[0]) // the ends are the wrong way round
+		o.expect(nil, "closed", "p", o.vals[2], o.vals[0]) // the lower bound is above the upper
 	}
 }
 

@@ -77,7 +77,7 @@ var someCell = rapid.Custom(func(t *rapid.T) cell {
 	return cell{someX.Draw(t, "x"), someY.Draw(t, "y"), someZ.Draw(t, "z")}
 })
 
-// lines are the rows that keep holds for, in reading order.
+// lines returns the rows for which keep returns true, in reading order.
 func (m *model) lines(keep func(cell) bool, reverse bool) []string {
 	var keys []cell
 	for k := range m.rows {

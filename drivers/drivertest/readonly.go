@@ -9,9 +9,9 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// ReadOnly is the contract of a store that is open for reading only. It makes a
-// schema with the options given and opens it again. If keyspace is not nil, it
-// returns where a schema's tables are, named in full.
+// ReadOnly tests the contract of a store that is open for reading only. It applies a
+// schema to a store with the options o, and opens the store again. keyspace returns the
+// full name of the keyspace of a schema's tables. It is nil if the engine has none.
 func ReadOnly(t *testing.T, e drivers.Engine, o drivers.Options, keyspace func(schema string) string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -30,7 +30,7 @@ func ReadOnly(t *testing.T, e drivers.Engine, o drivers.Options, keyspace func(s
 			t.Error(err)
 		}
 	}
-	if a, ok := w.store.(drivers.Admin); ok { // the engine takes several stores of one place at a time
+	if a, ok := w.store.(drivers.Admin); ok { // the engine can have several stores open on one place
 		defer closed(w.store)
 		defer func() {
 			if err := a.Drop(ctx); err != nil {
@@ -41,7 +41,7 @@ func ReadOnly(t *testing.T, e drivers.Engine, o drivers.Options, keyspace func(s
 	if err := w.store.Apply(ctx, w.schema); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("write", func(t *testing.T) { // its end closes the client
+	t.Run("write", func(t *testing.T) { // the client closes when this subtest ends
 		w := *w
 		w.TB = t
 		w.prepare()
@@ -73,7 +73,7 @@ func ReadOnly(t *testing.T, e drivers.Engine, o drivers.Options, keyspace func(s
 	}
 }
 
-// onlyReads reads the row that ReadOnly wrote, and tries all that would write.
+// onlyReads reads the row that ReadOnly wrote, and checks that all writes are refused.
 func (s *suite) onlyReads(absent *schemas.Schema, named bool) {
 	s.Helper()
 	if err := s.store.Apply(s.ctx, absent); err == nil {

@@ -21,7 +21,7 @@ func mark(k int) string {
 	return "y"
 }
 
-// numbers are the lines of the rows from one number to another, up or down.
+// numbers returns the lines of the rows from one number to another, up or down.
 func numbers(from, to int) []string {
 	want := []string{row(from, mark(from))}
 	for from != to {
@@ -35,7 +35,7 @@ func numbers(from, to int) []string {
 	return want
 }
 
-// limits tests limits, which no read may pass.
+// limits tests that no read yields more rows than its limit.
 func limits(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	numbered(c, "p", 40)
@@ -112,7 +112,8 @@ func pages(c *client, pattern string, all []cell, limit int) {
 	c.expect(nil, pattern, append(append([]any{"p", 0}, after...), limit)...)
 }
 
-// multiget tests lists. Rows come in list order, and missing rows are left out.
+// multiget tests reads with a list of keys. Rows come in list order, and missing rows
+// are left out.
 func multiget(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	numbered(c, "p", 12)
@@ -131,7 +132,7 @@ func multiget(t testing.TB, open Open) {
 	}
 	c.expect(want, "several", "p", keys)
 
-	// A list may be of partitions, and read in parallel.
+	// A list may name partitions, which an engine may read in parallel.
 	for i := range 9 {
 		c.write("put_single", "p", []byte{byte(i)}, fmt.Sprint("v", i), nil)
 	}

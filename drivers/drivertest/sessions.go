@@ -131,7 +131,7 @@ func contexts(t testing.TB, open Open) {
 			t.Errorf("a batch under a context that is done: %v, expected %v", err, want)
 		}
 	}
-	c.expectCount(n, "all", "p") // nothing of it was applied
+	c.expectCount(n, "all", "p") // no call under a done context was applied
 
 	for _, pattern := range []string{"all", "scan"} {
 		ctx, cancel := context.WithCancel(s.ctx)

@@ -98,8 +98,8 @@ func emptyTable(ctx context.Context, st drivers.Store, session drivers.Session, 
 	return err
 }
 
-// OpenLive opens a store of an engine that is reached over the network. The namespace
-// of the store goes with the test.
+// OpenLive opens a store of an engine that is reached over the network. It drops the
+// store's namespace when the test ends.
 func OpenLive(t testing.TB, e drivers.Engine, o drivers.Options) drivers.Store {
 	t.Helper()
 	st, err := e.Open(t.Context(), o)

@@ -12,7 +12,7 @@ func statics(t testing.TB, open Open) {
 	c.write("retitle", "p", 1, "T", 5)
 	c.expect([]string{"p 1 T 5"}, "title", "p", 1)
 	c.expect([]string{"2 b T", "1 a T"}, "titled", "p", 1)
-	c.expect([]string{"2 b", "1 a"}, "rows", "p", 1) // no row of its own
+	c.expect([]string{"2 b", "1 a"}, "rows", "p", 1) // the static columns make no row
 	c.expect([]string{"1 T a"}, "one", "p", 1, 1)
 	c.write("retitle_only", "p", 1, "U")
 	c.expect([]string{"p 1 U 5"}, "title", "p", 1)

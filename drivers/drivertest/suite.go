@@ -55,7 +55,7 @@ type suite struct {
 	caps   drivers.Capabilities
 	schema *schemas.Schema
 	set    *drivers.Prepared
-	shared bool // the store is RunShared's
+	shared bool // the topic runs under RunShared
 }
 
 // begin opens a store with the schema file applied and all its patterns prepared.
@@ -157,7 +157,7 @@ func (c *client) args(pattern string, vals []any) []drivers.Value {
 	return args
 }
 
-// try runs a write and returns what it gave back.
+// try runs a write and returns its result.
 func (c *client) try(pattern string, vals ...any) (drivers.Result, error) {
 	c.fail.Helper()
 	args := c.args(pattern, vals)
@@ -181,7 +181,7 @@ func (c *client) write(pattern string, vals ...any) {
 	}
 }
 
-// returned runs a write and returns the row that came back as a line.
+// returned runs a write and returns the result's row as a line.
 func (c *client) returned(pattern string, vals ...any) string {
 	c.fail.Helper()
 	r, err := c.try(pattern, vals...)
@@ -197,7 +197,7 @@ type part struct {
 	vals []any
 }
 
-// with makes a part: member at of the batch's parts.
+// with returns a call of the batch's part number at, counted from 0.
 func with(at int, vals ...any) part { return part{at, vals} }
 
 // batch runs a batch and returns its error.
@@ -234,7 +234,7 @@ func (c *client) lines(pattern string, vals ...any) ([]string, error) {
 	return got, err
 }
 
-// read is lines of a read that must not fail.
+// read runs a read that must not fail, and returns its rows as text.
 func (c *client) read(pattern string, vals ...any) []string {
 	c.fail.Helper()
 	got, err := c.lines(pattern, vals...)

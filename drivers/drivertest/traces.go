@@ -6,7 +6,8 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// traces tests sessions whose engine tells what it does.
+// traces tests the sessions of a [drivers.Tracer]. They return the work that each call
+// made the engine do.
 func traces(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	tracer, ok := c.store.(drivers.Tracer)

@@ -65,7 +65,7 @@ func poison(args []drivers.Value) {
 	}
 }
 
-// columnTypes are the types of a read's rows.
+// columnTypes returns the types of the columns of a read's rows.
 func columnTypes(p *schemas.Pattern) []schemas.Type {
 	if p.Element != nil {
 		return []schemas.Type{*p.Element.Type.Elem}

@@ -20,9 +20,9 @@ type Sides struct{ Write, Read Side }
 // Schema returns the schema of the one table that both sides share.
 func Schema() (*schemas.Schema, error) { return schemas.Parse("paired.yaml", source) }
 
-// Driver returns the loops over a store with the schema applied, through what
-// the runner puts around every session: a [drivers.Meter]. The sessions are
-// closed when the test ends.
+// Driver returns the loops over a store with the schema applied. It puts a
+// [drivers.Meter] around each session, as the runner does. It closes the sessions
+// when the test ends.
 func Driver(t testing.TB, st drivers.Store, s *schemas.Schema) Sides {
 	t.Helper()
 	set, err := drivers.PrepareAll(t.Context(), st, s)

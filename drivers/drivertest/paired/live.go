@@ -2,7 +2,7 @@ package paired
 
 import "testing"
 
-// Test shows that both clients write what the other reads.
+// Test checks that each client reads what the other has written.
 func Test(t *testing.T, bare, driver Sides) {
 	t.Helper()
 	exchange(t, bare, driver, 0)
@@ -37,7 +37,7 @@ func exchange(t *testing.T, writer, reader Sides, first uint64) {
 	}
 }
 
-// Each does n operations with 16 clients: with n = Rows, one on each row.
+// Each does n operations with 16 clients. n = Rows is one operation on each row.
 func Each(t testing.TB, s Side, n uint64) {
 	t.Helper()
 	if err := open(t, s, 16).do(t.Context(), n); err != nil {

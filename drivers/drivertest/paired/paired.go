@@ -2,8 +2,8 @@
 // library called by hand and a driver over it, on a machine whose speed drifts.
 //
 // Both sides run as Go benchmarks in short blocks that take turns: A B, B A,
-// A B, … What drifts falls on each side alike. The benchmarks' names have the
-// keys clients, pair and side, by which benchstat compares the sides:
+// A B, … A drift of the machine affects both sides alike. The benchmarks' names
+// have the keys clients, pair and side, by which benchstat compares the sides:
 //
 //	benchstat -col '/side@(bare driver)' -ignore /pair -filter=-/pair:0 FILE
 //
@@ -25,15 +25,15 @@ import (
 // Op does operation n and checks what came back.
 type Op func(ctx context.Context, n uint64) error
 
-// Side is one of the two.
+// Side is one of the two ways that are compared.
 type Side struct {
 	Name string
-	// Client opens one client, with buffers of its own: one goroutine runs it.
+	// Client opens one client with buffers of its own. One goroutine runs it.
 	Client func() (Op, error)
 }
 
-// Variable names the environment variable that says how many pairs of blocks
-// follow pair 0; 1 without it. The length of a block is -benchtime.
+// Variable names the environment variable with the number of pairs of blocks after
+// pair 0. The default is 1. The length of a block is -benchtime.
 const Variable = "MAILBENCH_PAIRS"
 
 // Benchmark runs both sides in turn with 1, 16 and 64 clients. The loop is

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Rows is how many rows there are: 10 MB, so that a read is served from memory
-// and what is compared are the clients.
+// Rows is the number of rows. All of them take 10 MB, so the server reads from memory
+// and the clients decide the time.
 const Rows = 10_000
 
 // Row is one row of 1 KiB, as both sides of a comparison write it and expect to
@@ -23,7 +23,7 @@ type Row struct {
 	Body          []byte
 }
 
-// bodySize makes the values of a row 1 KiB in all, its key too.
+// bodySize makes a row, with its key, 1 KiB.
 const bodySize = 1024 - len("user00@example.org") - 16 - len(from) - len(subject) - 8 - 8 - 1
 
 const (
@@ -31,10 +31,10 @@ const (
 	subject = "Re: the figures for the third quarter, as discussed on Monday"
 )
 
-// firstDate is a whole millisecond: not all engines keep more.
+// firstDate is a whole millisecond: not all engines keep finer times.
 var firstDate = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// NewRow returns a row to be turned.
+// NewRow returns a row. Turn must set its key before it is used.
 func NewRow() *Row {
 	body := make([]byte, bodySize)
 	for i, x := 0, uint32(1); i < len(body); i++ {
@@ -44,8 +44,8 @@ func NewRow() *Row {
 	return &Row{Mailbox: []byte("user00@example.org"), From: from, Subject: subject, Size: 1024, Body: body}
 }
 
-// Turn makes r the row that operation n touches: all rows, in no order, before
-// the first comes again.
+// Turn makes r the row of operation n. Operations with successive numbers touch each
+// row once, in a scattered order, before the first row comes again.
 func (r *Row) Turn(n uint64) {
 	i := n % Rows * 7919 % Rows
 	r.Mailbox[4], r.Mailbox[5] = byte('0'+i/1000%10), byte('0'+i/100%10)
