@@ -26,7 +26,7 @@ import (
 
 // Files of the folder authDir.
 const (
-	authorityFile = "ca.pem"         // what clients verify the server's certificate with
+	authorityFile = "ca.pem"         // clients verify the server's certificate with it
 	keyFile       = "server.pem"     // the server's key and certificate
 	adminFile     = "admin.password" // the superuser's password
 	passwordFile  = "password"       // the restricted role's password
@@ -51,7 +51,7 @@ func (in *Instance) Login() *Login {
 	return &Login{Role, in.authPath(passwordFile), in.authPath(authorityFile)}
 }
 
-// login is a user with its password, who trusts the instance's authority.
+// login is a user with a password, and the authorities that the user trusts.
 type login struct {
 	user, password string
 	authorities    *x509.CertPool
@@ -63,8 +63,8 @@ type certificate struct{ Key, Authority string }
 
 func (in *Instance) authPath(name string) string { return filepath.Join(in.dir, authDir, name) }
 
-// certificate returns the certificate of an instance with a login, made for its first
-// start. The key of the authority that signs it is never written.
+// certificate returns the certificate of an instance with a login; nil without a login.
+// The first start makes it. The key of the authority that signs it is never written.
 func (in *Instance) certificate() (*certificate, error) {
 	if !in.state.Auth {
 		return nil, nil
@@ -85,7 +85,7 @@ func (in *Instance) certificate() (*certificate, error) {
 	return &certificate{string(key), string(authority)}, err
 }
 
-// writeCertificate writes the server's file last: where it is, the authority's is.
+// writeCertificate writes the server's file last. If it exists, so does the authority's.
 func (in *Instance) writeCertificate() error {
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -183,7 +183,8 @@ func (in *Instance) secure(ctx context.Context, address string) (*login, error) 
 	return admin, onlyOurs(ctx, s)
 }
 
-// onlyOurs looks for roles that somebody made while Cassandra's own superuser was there.
+// onlyOurs returns an error if there are roles that mailbench did not make. Anybody could
+// make one while Cassandra's own superuser existed.
 func onlyOurs(ctx context.Context, s *gocql.Session) error {
 	it := s.Query("SELECT role FROM system_auth.roles").WithContext(ctx).Iter()
 	var role string

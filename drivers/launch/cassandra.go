@@ -79,7 +79,7 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 		"-Dcassandra.config=" + fileURL(yaml),
 		"-Dcassandra.storagedir=" + dir,
 		"-Dlogback.configurationFile=" + fileURL(logback),
-		"-Dcassandra-foreground=yes", // keeps the node's output open, which is its log
+		"-Dcassandra-foreground=yes", // keeps standard output open, which is the node's log
 		// These shorten waits that only a real network needs. A node that joins gives up if no seed
 		// has answered when the ring delay is over; on a busy machine that took more than 3 s.
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0",
@@ -107,8 +107,8 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 	return command{flags: flags, main: "org.apache.cassandra.service.CassandraDaemon"}, nil
 }
 
-// probe reads a row that every node holds through each of the nodes, at the
-// consistency that needs all of them. It succeeds when every node sees all others.
+// probe reads, through each node, a row that has a replica on every node, at the
+// consistency level that needs all of them. It succeeds when every node sees all others.
 func (cassandra) probe(ctx context.Context, in *Instance, nodes []Node) error {
 	var as *login
 	if in.state.Auth {
@@ -157,8 +157,7 @@ func connect(address string, as *login, consistency gocql.Consistency) (*gocql.S
 	return c.CreateSession()
 }
 
-// silent discards gocql's log, in which connections are refused until the node is
-// up.
+// silent discards gocql's log, which reports refused connections until the node is up.
 type silent struct{}
 
 func (silent) Print(...any)          {}

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Config says what to start. The zero value of a field means what the folder holds
-// already, or else the default. Engine must be set.
+// Config says what to start. Where a field is zero, the instance in the folder keeps its
+// value, and a new instance gets the default. Engine must be set.
 type Config struct {
 	Engine string // cassandra or hbase
 	// Nodes are Cassandra's nodes (1 to 3), or HBase's region servers in
@@ -71,7 +71,7 @@ func (c *Config) check(e engine) error {
 	return nil
 }
 
-// maxPort leaves room for the ports above an instance's first.
+// maxPort is the highest first port. An instance uses some ports above its first.
 const maxPort = 65535 - 10
 
 // CacheDir returns the folder of the jars, and of instances without a folder of
@@ -87,7 +87,7 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "mailbench"), nil
 }
 
-// instanceDir is the absolute path of an instance's folder.
+// instanceDir returns the absolute path of an instance's folder.
 func instanceDir(engine, dir string) (string, error) {
 	if dir != "" {
 		return filepath.Abs(dir)

@@ -37,7 +37,7 @@ type Facts struct {
 	MaxNodes int
 
 	version  string // the version that its pom fetches
-	sums     string // the list of its jars
+	sums     string // the list of its jars, as sha256sum writes it
 	download string // the approximate size of its jars
 	protocol string // what Contact speaks
 	shell    string // the engine's own client, which takes a host and a port
@@ -59,7 +59,7 @@ type command struct {
 
 var engines = []engine{cassandra{}, hbase{}}
 
-// Engines are the engines that can be started.
+// Engines returns the engines that can be started.
 func Engines() []Facts {
 	all := make([]Facts, len(engines))
 	for i, e := range engines {

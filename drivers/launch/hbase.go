@@ -11,7 +11,7 @@ import (
 // ports from the first up are ZooKeeper's, the master's and the region servers'.
 type hbase struct{}
 
-// The names of its nodes other than region servers. standalone is all of HBase in
+// The names of HBase's nodes other than region servers. standalone is all of HBase in
 // one process.
 const (
 	standalone = "hbase"

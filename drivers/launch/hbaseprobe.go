@@ -23,9 +23,9 @@ const (
 	probeKey    = "k"
 )
 
-// askAtMost is how long a master that may not be ready is asked. gohbase doubles its pauses,
-// up to seconds in which the master has long been ready; the next probe asks at once. On a
-// busy machine, where an answer may take as long, a node that is older is given longer.
+// askAtMost bounds how long one probe asks a master that may not be ready. gohbase doubles
+// its pauses, up to seconds in which the master becomes ready. A new probe asks at once. On
+// a busy machine an answer takes longer, so the bound grows with the youngest node's age.
 func askAtMost(nodes []Node) time.Duration {
 	youngest := time.Time{}
 	for _, n := range nodes {
@@ -61,7 +61,7 @@ func (hbase) probe(ctx context.Context, _ *Instance, nodes []Node) error {
 	if _, err := probeThere(ready, admin); err != nil {
 		return err
 	}
-	if err := dropProbe(ctx, admin); err != nil { // left by a process that was killed
+	if err := dropProbe(ctx, admin); err != nil { // a killed probe may have left the table
 		return err
 	}
 	families := map[string]map[string]string{probeFamily: nil}
@@ -170,7 +170,7 @@ func dropProbe(ctx context.Context, admin gohbase.AdminClient) error {
 		return err
 	}
 	if err := admin.DisableTable(hrpc.NewDisableTable(ctx, []byte(probeTable))); err != nil {
-		// A process that was killed between the two left it disabled.
+		// A process that was killed between disable and delete left the table disabled.
 		if drop := admin.DeleteTable(hrpc.NewDeleteTable(ctx, []byte(probeTable))); drop == nil {
 			return nil
 		}

@@ -210,7 +210,7 @@ func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
 // spawn starts a node's process and records it in the state file.
 func (in *Instance) spawn(n *Node, java, lib string) error {
 	dir := in.nodeDir(n)
-	tmp := filepath.Join(dir, "tmp") // native libraries are unpacked there
+	tmp := filepath.Join(dir, "tmp") // Java unpacks native libraries there
 	for _, folder := range []string{dir, tmp} {
 		if err := private.Make(folder); err != nil {
 			return err
@@ -238,8 +238,8 @@ func (in *Instance) spawn(n *Node, java, lib string) error {
 	return err
 }
 
-// environment returns what a node gets of mailbench's own environment. HBase logs all of
-// it, and a node outlives the command that started it: passwords must not come along.
+// environment returns the variables of mailbench's environment that a node gets. HBase
+// logs all of them, and a node outlives its command. So no password may be among them.
 func environment(own []string) []string {
 	return slices.DeleteFunc(slices.Clone(own), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// sums returns an engine's list of jars, config/NAME.sha256, as sha256sum writes it. It
-// says which jars may run; make jars writes it anew.
+// sums returns an engine's list of jars, config/NAME.sha256, as sha256sum writes it. Only
+// the jars of the list may run. "make jars" writes it anew.
 func sums(engine string) string {
 	list, err := configFiles.ReadFile("config/" + engine + ".sha256")
 	if err != nil {

@@ -29,8 +29,8 @@ func jarsOf(e engine) (dir string, pom []byte, err error) {
 		sha256.Sum256(append(slices.Clone(pom), f.sums...)))), pom, err
 }
 
-// Jars returns the folder with the jars of an engine that Up runs, for whoever starts them in
-// another way. It fetches them if they are missing.
+// Jars returns the folder with the jars of an engine that Up runs, for callers that start the
+// engine in another way. It fetches the jars if they are missing.
 func Jars(ctx context.Context, name string, progress func(string)) (string, error) {
 	e, err := find(name)
 	if err != nil {
@@ -39,14 +39,14 @@ func Jars(ctx context.Context, name string, progress func(string)) (string, erro
 	return jars(ctx, e, progress)
 }
 
-// jars returns the folder of the engine's jars, and compares each jar with the list. If jars
-// are missing or differ, mvn fetches them.
+// jars returns the folder of the engine's jars, after comparing them with the engine's list.
+// If jars are missing or differ, mvn fetches them.
 func jars(ctx context.Context, e engine, progress func(string)) (string, error) {
 	dir, pom, err := jarsOf(e)
 	if err != nil {
 		return "", err
 	}
-	// Whoever may write there could put other jars in their place once they are checked.
+	// A user who can write to the folder could replace the jars after the check.
 	if err := private.Make(filepath.Dir(filepath.Dir(dir))); err != nil {
 		return "", fmt.Errorf("folder for jars: %w", err)
 	}
@@ -75,7 +75,7 @@ func jars(ctx context.Context, e engine, progress func(string)) (string, error) 
 // holds what the list names.
 func fetch(ctx context.Context, dir string, pom []byte, list string) error {
 	partial := dir + ".partial"
-	if err := os.RemoveAll(partial); err != nil { // a killed process left it
+	if err := os.RemoveAll(partial); err != nil { // left by a process that was killed
 		return err
 	}
 	defer os.RemoveAll(partial)
@@ -89,8 +89,8 @@ func fetch(ctx context.Context, dir string, pom []byte, list string) error {
 }
 
 // download makes a folder and has mvn copy the pom's runtime dependencies to it. Maven
-// takes options for its JVM from the folder .mvn beside the pom or in the nearest folder
-// above it, which may be anybody's: so there is one here, and it is empty.
+// takes options for its JVM from the folder .mvn beside the pom, or else from the nearest
+// .mvn above, which may be anybody's. So download makes an empty .mvn beside the pom.
 func download(ctx context.Context, dir string, pom []byte) error {
 	if err := os.MkdirAll(filepath.Join(dir, ".mvn"), 0o700); err != nil {
 		return err
@@ -102,9 +102,8 @@ func download(ctx context.Context, dir string, pom []byte) error {
 	return maven(ctx, pomFile, dir)
 }
 
-// maven makes mvn copy the pom's runtime dependencies to a folder. With -C it takes none
-// whose checksum is wrong, with -U it asks again for those that an earlier attempt did
-// not find.
+// maven makes mvn copy the pom's runtime dependencies to a folder. With -C mvn refuses jars
+// with a wrong checksum. With -U it asks again for jars that an earlier attempt did not find.
 func maven(ctx context.Context, pom, dir string) error {
 	mvn, err := findMaven()
 	if err != nil {
@@ -113,7 +112,7 @@ func maven(ctx context.Context, pom, dir string) error {
 	cmd := exec.CommandContext(ctx, mvn, "-B", "-C", "-U", "-ntp", "-Dstyle.color=never", "-f", pom,
 		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+dir)
 	cmd.Dir = dir
-	cmd.WaitDelay = time.Second // if mvn is a script, its children may still write
+	cmd.WaitDelay = time.Second // a mvn script that is killed leaves its JVM with the output open
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -135,7 +134,7 @@ func findMaven() (string, error) {
 
 // lastErrors returns the few lines of Maven's output that say what went wrong.
 func lastErrors(out string) string {
-	const most = 3 // Maven's last errors but these are advice on its flags
+	const most = 3 // the errors after the first few are advice on Maven's flags
 	var found []string
 	for line := range strings.Lines(out) {
 		if text, ok := strings.CutPrefix(strings.TrimSpace(line),

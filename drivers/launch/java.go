@@ -16,8 +16,8 @@ var javaVersions = []string{"11", "17"}
 
 var specVersion = regexp.MustCompile(`(?m)^\s*java\.specification\.version = (\S+)\s*$`)
 
-// findJava returns a java that can run the engine: that of JAVA_HOME, or of the
-// PATH.
+// findJava returns the path of a java that can run the engine. It looks in JAVA_HOME if
+// that is set, else in PATH.
 func findJava(ctx context.Context, e engine) (string, error) {
 	f := e.facts()
 	java, err := exec.LookPath("java")
@@ -60,7 +60,7 @@ func Available(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(dir); err == nil { // up checks what is in it
+	if _, err := os.Stat(dir); err == nil { // Up checks the jars in it
 		return nil
 	}
 	_, err = findMaven()

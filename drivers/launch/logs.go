@@ -18,7 +18,7 @@ func (in *Instance) logPath(n *Node) string { return filepath.Join(in.nodeDir(n)
 // logTail returns the last few lines that a node has logged since its start, for an
 // error.
 func (in *Instance) logTail(n *Node) string {
-	const lines, most = 5, 64 << 10 // bytes of the end that are looked at
+	const lines, most = 5, 64 << 10 // it reads at most the last 64 KiB
 	f, err := private.OpenFile(in.logPath(n), os.O_RDONLY)
 	if err != nil {
 		return err.Error()
@@ -36,8 +36,8 @@ func (in *Instance) logTail(n *Node) string {
 	return tail(string(text), lines)
 }
 
-// Log prints a node's log ("" is the first node), and with follow what comes to
-// it until the context ends.
+// Log prints a node's log ("" is the first node). With follow it also prints what the
+// node logs later, until the context ends.
 func (in *Instance) Log(ctx context.Context, w io.Writer, node string, follow bool) error {
 	if node == "" {
 		node = in.state.Nodes[0].Name

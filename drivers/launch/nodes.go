@@ -18,8 +18,9 @@ import (
 // nodes, or that of HBase's ZooKeeper.
 func (in *Instance) Contact() []string { return in.engine.contact(in.state.Nodes) }
 
-// Serves reports whether all of the addresses, each a host or host:port, are of running
-// nodes of the instance; with none, whether it runs at the engine's usual port.
+// Serves reports whether each address, a host or host:port, is that of a running node of
+// the instance. Without addresses it reports whether the instance runs at the engine's
+// usual port.
 func (in *Instance) Serves(contact []string) bool {
 	running := in.running()
 	if len(contact) == 0 {
@@ -102,8 +103,8 @@ func (in *Instance) Start(ctx context.Context, node string) error {
 	return in.start(ctx, []*Node{n})
 }
 
-// node reads the state again, which another process may have changed, and
-// returns one node of it.
+// node reads the state file again, since another process may have changed it, and
+// returns one node.
 func (in *Instance) node(name string) (*Node, error) {
 	if err := in.reload(); err != nil {
 		return nil, err

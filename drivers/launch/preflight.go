@@ -38,8 +38,8 @@ func checkPort(address string) error {
 	}
 }
 
-// freePorts finds a first port with which all addresses of an instance are
-// free. It stays below the ports that the system gives to connections.
+// freePorts finds a first port with which all addresses of an instance are free. It stays
+// below 32768, where Linux takes the ports of outgoing connections.
 func freePorts(e engine, count int) (int, error) {
 	const lowest, highest, tries = 20000, 32000, 100
 	var err error

@@ -35,7 +35,7 @@ func parseStat(stat string) (start string, running bool) {
 	if len(fields) <= starttime {
 		return "", false
 	}
-	// While other threads are left, what the process listened on may be too.
+	// While other threads are left, the process may still listen on its ports.
 	ended := (fields[state] == "Z" || fields[state] == "X") && fields[threads] <= "1"
 	return fields[starttime], !ended
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/mailbench/mailbench/drivers/private"
 )
 
-// supported reports whether engines can be started on this system.
+// supported returns an error on systems on which launch cannot start engines.
 func supported() error { return nil }
 
-// waitForWord is the shell that becomes the command once it has read a word. It ends if
-// there is nobody left who could say it. What the command makes is its user's only.
+// waitForWord is a shell script that becomes the command once it has read a word. It ends
+// if the writer of the word ends first. The umask keeps the command's files from others.
 const waitForWord = `umask 077 && read -r word && exec "$0" "$@" </dev/null`
 
-// startProcess starts a command in a session of its own, so that no signal to
-// this one's terminal reaches it, with its output appended to a log. The command itself
-// begins after note has returned without error: if this process dies before it has
-// noted which process it started, no command runs that nobody knows.
+// startProcess starts a command in a session of its own, so that no signal to the terminal
+// of mailbench reaches it. It appends the command's output to a log. The command begins only
+// after note has returned without error. So if mailbench dies before note has recorded the
+// process, the command never runs.
 func startProcess(command *exec.Cmd, log string, note func(Process) error) (Process, error) {
 	out, err := private.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND)
 	if err != nil {
@@ -49,7 +49,7 @@ func startProcess(command *exec.Cmd, log string, note func(Process) error) (Proc
 	if err != nil {
 		return Process{}, err
 	}
-	// Until it is waited for, it is there to be looked at even if it has ended.
+	// The kernel keeps the entry of a process that has ended until Wait returns.
 	start, _ := startOf(cmd.Process.Pid)
 	go cmd.Wait()
 	p := Process{PID: cmd.Process.Pid, Start: start, Started: started}

@@ -39,16 +39,16 @@ type Node struct {
 	Name string `json:"name"` // node1; hbase; zookeeper, master, regionserver1
 	// Address is what clients connect to, host:port.
 	Address string   `json:"address"`
-	Listens []string `json:"listens"` // all that it listens on
+	Listens []string `json:"listens"` // all addresses that it listens on
 	Process Process  `json:"process"` // the last one that was started
 
-	logFrom int64 // byte at which its log begins, if this process has started it
+	logFrom int64 // length in bytes of the log when this process started the node, else 0
 }
 
 // Process identifies a process, even if its id is used again.
 type Process struct {
 	PID     int       `json:"pid"`
-	Start   string    `json:"start"` // when: on Linux boot of the machine and clock ticks since it, on macOS the time
+	Start   string    `json:"start"` // start time: Linux: boot id and clock ticks since boot; macOS: seconds since 1970
 	Started time.Time `json:"started"`
 }
 
@@ -77,8 +77,8 @@ func damaged(dir string, err error) error {
 		filepath.Join(dir, stateName), err, dir)
 }
 
-// layOut computes the nodes of an instance from its size and its port, and keeps of the
-// state file only their processes. Names become folders that are written and removed.
+// layOut computes the nodes of an instance from its size and its port. It keeps only their
+// processes from the state file, because names become folders that launch removes.
 func (s *state) layOut(e engine) error {
 	c, f := Config{Nodes: s.Count, Port: s.Port, HeapBytes: s.HeapBytes, Auth: s.Auth}, e.facts()
 	if err := c.check(e); err != nil {

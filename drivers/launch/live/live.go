@@ -20,8 +20,8 @@ import (
 	"github.com/mailbench/mailbench/drivers/launch"
 )
 
-// Contact returns host:port of the engine of that name that tests share, as
-// MAILBENCH_TEST_NAME says. The test is skipped if there is none.
+// Contact returns host:port of the engine that tests share. It takes it from the variable
+// MAILBENCH_TEST_NAME, where NAME is engine in upper case. Without it the test is skipped.
 func Contact(t testing.TB, engine string) string {
 	t.Helper()
 	variable := "MAILBENCH_TEST_" + strings.ToUpper(engine)
@@ -32,14 +32,14 @@ func Contact(t testing.TB, engine string) string {
 	return contact
 }
 
-// Cassandra3 returns three Cassandra nodes, all running: those that tests share,
-// or else the test's own. A test may kill nodes and start them again.
+// Cassandra3 returns three running Cassandra nodes. They are those that tests share, or
+// else the test's own. A test may kill nodes and start them again.
 func Cassandra3(t testing.TB) *launch.Instance {
 	t.Helper()
 	return shared(t, "MAILBENCH_TEST_CASSANDRA3", "cassandra", 3)
 }
 
-// HBase2 returns two region servers like Cassandra3.
+// HBase2 returns an HBase with two region servers, as Cassandra3 does.
 func HBase2(t testing.TB) *launch.Instance {
 	t.Helper()
 	return shared(t, "MAILBENCH_TEST_HBASE2", "hbase", 2)
@@ -73,8 +73,8 @@ func Secured(t testing.TB) *launch.Instance {
 	return in
 }
 
-// Cluster starts an engine of the test's own, on free ports and in a folder that
-// goes with the test. The test is skipped where it may start none.
+// Cluster starts an engine of the test's own, on free ports and in a temporary folder. It
+// stops the engine when the test ends. The test is skipped where MayStart returns an error.
 func Cluster(t testing.TB, engine string, nodes int) *launch.Instance {
 	t.Helper()
 	if err := MayStart(t.Context(), engine); err != nil {
@@ -107,7 +107,7 @@ func MayStart(ctx context.Context, engine string) error {
 // Required reports whether a missing engine fails a test.
 func Required() bool { return os.Getenv("MAILBENCH_REQUIRE_ENGINES") != "" }
 
-// leaveOut skips the test, or fails it where nothing may be left out.
+// leaveOut skips the test, or fails it if Required.
 func leaveOut(t testing.TB, why string) {
 	t.Helper()
 	if Required() {
