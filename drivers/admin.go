@@ -36,8 +36,8 @@ func Left(st Store) string {
 	return ""
 }
 
-// Time limits of calls to a cluster that have none of their own. HBase drops
-// tables one by one and takes a second or two for each.
+// Time limits of calls to a cluster. HBase drops tables one by one and takes a second
+// or two for each.
 const (
 	reachAtMost = 30 * time.Second
 	dropAtMost  = 2 * time.Minute
@@ -96,7 +96,8 @@ func adminOf(st Store) (Admin, error) {
 	return a, nil
 }
 
-// Within calls do with a time limit. The error says so if do exceeded it.
+// Within calls do with a time limit. If do returns an error after the limit, Within adds
+// the limit to it.
 func Within(ctx context.Context, most time.Duration, do func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

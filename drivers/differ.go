@@ -45,8 +45,8 @@ func Missing(stored, there *schemas.Schema) (missing []schemas.Difference, err e
 }
 
 // Readable compares what a schema stores with what is there, as Missing does. It
-// returns a Conflict if rows cannot be read as the schema says. Settings, indexes
-// and what is there besides do not matter to that.
+// returns a Conflict if rows cannot be read as the schema says. Different settings and
+// indexes, and further tables and columns, are no conflict.
 func Readable(stored, there *schemas.Schema) error {
 	var others []schemas.Difference
 	for _, d := range schemas.Diff(stored, there) {

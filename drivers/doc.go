@@ -3,7 +3,7 @@
 // a Session runs them for one worker. Engines live in sub-packages and never
 // import a model.
 //
-// A driver runs a pattern as an expert of its engine would, or says
-// ErrUnsupported; the schema's declared fallback then runs in its place and the
-// result says "emulated". No driver emulates in silence.
+// A driver runs a pattern as an expert of its engine would, or returns
+// ErrUnsupported. Then the fallback that the schema declares runs in its place, and
+// the result says "emulated". No driver emulates in silence.
 package drivers

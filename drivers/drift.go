@@ -42,12 +42,12 @@ type Comparison struct {
 	Unseen []string
 }
 
-// Drift is a difference, what comes of it, and what would mend it.
+// Drift is a difference, its harm, and the statements that would mend it.
 type Drift struct {
 	schemas.Difference
 	Harm Harm
-	// Mend holds statements for the engine's own shell. A step that removes data, or that a
-	// statement alone cannot do, is a comment of that shell.
+	// Mend lists statements for the engine's own shell. A step that would remove data, or
+	// that no statement does, is a comment of that shell.
 	Mend []string
 }
 
@@ -60,7 +60,7 @@ func Drifts(differences []schemas.Difference) []Drift {
 	return drifts
 }
 
-// Harm is what comes of a difference.
+// Harm is the worst consequence of a difference.
 type Harm uint8
 
 // Harms, the worst first.
@@ -69,7 +69,7 @@ const (
 	RowsWrong             // rows are lost, or come back in another order
 	ReadsFail             // reads through an index fail or are slow
 	CostsMore             // disk, memory or time, and how long deleted rows are kept
-	OnlyThere             // it costs space, and an index every write
+	OnlyThere             // not in the schema: it takes space, and an index slows every write
 )
 
 var harmWords = [...]string{

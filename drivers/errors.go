@@ -4,7 +4,8 @@ import "errors"
 
 // The errors that callers tell apart; drivers wrap them with what was asked.
 var (
-	// ErrUnsupported: the engine cannot run the pattern. Only Prepare returns it.
+	// ErrUnsupported: the engine cannot run the pattern. Prepare, a Compiler and
+	// Prepared.Get return it, never a call.
 	ErrUnsupported = errors.New("not supported by this engine")
 	// ErrUnknown: a write was sent and its outcome is not known (timed out,
 	// connection lost). Any other error of a write means: not applied.
@@ -13,12 +14,12 @@ var (
 	ErrUnreachable = errors.New("unreachable")
 	// ErrTooLarge: a limit of the engine would be exceeded; nothing was applied.
 	ErrTooLarge = errors.New("too large for this engine")
-	// ErrUntold: the engine does not tell this user whether it has come to rest. Only
-	// Settle returns it.
+	// ErrUntold: this user may not ask the engine whether it still flushes or compacts.
+	// Only Settle returns it.
 	ErrUntold = errors.New("the engine does not tell")
 	// ErrLocked: another process has the store open.
 	ErrLocked = errors.New("in use by another process")
-	// ErrForeign: what is there was not made by mailbench, and is left alone.
+	// ErrForeign: mailbench did not make the folder, table or namespace, and leaves it alone.
 	ErrForeign = errors.New("not made by mailbench")
 	// ErrReadOnly: the store was opened with Options.ReadOnly.
 	ErrReadOnly = errors.New("the store is open for reading only")

@@ -8,14 +8,14 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Explainer is a statement that tells what the engine is asked for, one request a
-// line, as the driver has compiled it.
+// Explainer is a statement that lists the requests that the driver sends to the engine,
+// one a line.
 type Explainer interface {
 	Explain() ([]string, error)
 }
 
-// ExplainParts explains the parts of a batch, with lines indented: each begins with the
-// part's first request, which says for which argument list it is repeated.
+// ExplainParts returns the indented lines of each part of a batch. If the part is repeated
+// for an argument list, its first line names the list.
 func ExplainParts[S Explainer](p *schemas.Pattern, parts []S) ([][]string, error) {
 	all := make([][]string, len(parts))
 	for i, part := range parts {
@@ -37,7 +37,7 @@ func ExplainParts[S Explainer](p *schemas.Pattern, parts []S) ([][]string, error
 // Its statements are Explainers; no session runs them.
 type Compiler func(p *schemas.Pattern) (Statement, error)
 
-// Explanation is what an engine is asked for by a pattern.
+// Explanation lists the requests to an engine that run a pattern.
 type Explanation struct {
 	// Runs is the pattern that runs: the fallback if the engine cannot run the
 	// declared one. It is nil if the engine can run neither.
@@ -46,7 +46,7 @@ type Explanation struct {
 	Calls   []string
 }
 
-// Explain compiles a pattern, or its fallback, and returns what the engine is asked for.
+// Explain compiles a pattern, or its fallback, and returns the requests to the engine.
 func (compile Compiler) Explain(p *schemas.Pattern) (x Explanation, err error) {
 	stmt, err := compile(p)
 	if errors.Is(err, ErrUnsupported) {
@@ -69,8 +69,8 @@ func (compile Compiler) Explain(p *schemas.Pattern) (x Explanation, err error) {
 	return x, err
 }
 
-// InWords says in words which rows the keys of a pattern stand for: the columns that
-// the call gives, and the order of the rest.
+// InWords says in words which rows a pattern reads or writes: by the key columns that the
+// call gives, and in the order of the other key columns.
 func InWords(p *schemas.Pattern) string {
 	key, given := p.Table.Key(), p.By
 	if p.In != nil {
@@ -118,9 +118,9 @@ func InWords(p *schemas.Pattern) string {
 	return words
 }
 
-// Example returns arguments for a pattern, by which an engine shows the keys that it
-// makes: text "a", number 1, bytes 01, the UUID of version 1 whose time is 0. Calls
-// begin at the first row: after is null.
+// Example returns example arguments for a pattern, with which a driver shows its encoded
+// keys: text "a", number 1, bytes 01, the UUID of version 1 whose time is 0. The
+// arguments of after are null, so reads begin at the first row.
 func Example(p *schemas.Pattern) []Value {
 	layout, args := p.ArgLayout(), []Value(nil)
 	for i, a := range p.Args() {

@@ -25,8 +25,8 @@ func (c *Cost) Add(d *Cost) {
 // that a client of the engine would send: a read, a write or an atomic batch is
 // one; a parallel get is one for each element of its list; a batch with
 // "atomic: none" is one for each part. Counting is the same on every engine,
-// so figures of engines can be compared. It does not count what an engine does
-// to answer a request.
+// so figures of engines can be compared. A meter does not count an engine's own
+// work for a request.
 type Meter struct {
 	Session
 	Cost Cost

@@ -17,13 +17,13 @@ type Prepared struct {
 	byName map[string]Statement
 }
 
-// PrepareAll prepares every pattern that the schema declares. Where the engine
-// cannot run one, its declared fallback is prepared in its place. Where there
-// is none either, only asking for the pattern fails: a model may live without it.
-// On a store that is open for reading only, patterns that write have statements that
-// no session runs: a model can be bound, and read.
-// A pattern that filters by an indexed column counts as emulated where the
-// engine keeps no such index and reads the rows that it drops.
+// PrepareAll prepares every pattern that the schema declares. If the engine cannot run
+// a pattern, PrepareAll prepares its declared fallback. If there is none either, only
+// Get of the pattern returns an error, because a model may not need it.
+// On a store that is open for reading only, a pattern that writes has a statement that
+// no session runs, so that a model that also writes can be bound and can read.
+// A pattern that filters by an indexed column counts as emulated on an engine that
+// keeps no such index, since it also reads the rows that the filter drops.
 func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, error) {
 	set := &Prepared{schema: s, caps: st.Capabilities(), byName: make(map[string]Statement, len(s.Patterns))}
 	for _, p := range s.Patterns {
@@ -75,8 +75,8 @@ func prepare(ctx context.Context, st Store, p *schemas.Pattern) (Statement, erro
 	return stmt, nil
 }
 
-// filtersIndexed reports whether a pattern filters by a column that the schema
-// has an index for: an engine that keeps the index answers from it.
+// filtersIndexed reports whether a pattern filters by the first column of an index of
+// its table. An engine that keeps the index answers from it.
 func filtersIndexed(p *schemas.Pattern) bool {
 	return p.Index == nil && slices.ContainsFunc(p.Filter, func(c *schemas.Column) bool {
 		return slices.ContainsFunc(p.Table.Indexes, func(x *schemas.Index) bool { return x.Columns[0].Column == c })
@@ -86,8 +86,8 @@ func filtersIndexed(p *schemas.Pattern) bool {
 func keepsIndexes(c Capabilities) bool { return c.PlainIndexes || c.EqualIndexes }
 
 // Get returns the statement of a declared pattern. The error wraps
-// ErrUnsupported if the engine can run neither it nor a fallback; a name that
-// the schema does not declare is a fault of the calling model.
+// ErrUnsupported if the engine can run neither it nor a fallback. It does not if the
+// schema declares no such pattern, which is a defect of the model.
 func (s *Prepared) Get(name string) (Statement, error) {
 	if stmt, ok := s.byName[name]; ok {
 		return stmt, nil
@@ -98,11 +98,11 @@ func (s *Prepared) Get(name string) (Statement, error) {
 	return nil, fmt.Errorf("pattern %s of schema %s on %s: %w", name, s.schema.Name, s.caps.Engine, ErrUnsupported)
 }
 
-// Capabilities are those of the store.
+// Capabilities returns the store's capabilities.
 func (s *Prepared) Capabilities() Capabilities { return s.caps }
 
-// Fill sets each statement to that of the pattern it is named for. The error
-// names the first pattern, in alphabetical order, that is not there.
+// Fill sets each statement of the map to that of the pattern with its key as name. The
+// error is Get's for the first pattern, in alphabetical order, without a statement.
 func (s *Prepared) Fill(byName map[string]*Statement) (err error) {
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		if *byName[name], err = s.Get(name); err != nil {
@@ -112,7 +112,7 @@ func (s *Prepared) Fill(byName map[string]*Statement) (err error) {
 	return nil
 }
 
-// Arg returns where calls of a pattern have the argument of that name, or -1.
+// Arg returns the position of the argument of that name in calls of a pattern, or -1.
 // A fallback may take the arguments of after in another order than its pattern.
 func (s *Prepared) Arg(name, arg string) int {
 	stmt := s.byName[name]

@@ -15,25 +15,25 @@ const Prefix = "mailbench_"
 type Engine struct {
 	Name string // embedded, cassandra, hbase, oraclenosql, null
 	Doc  string // one line for the list of engines
-	// Remote: a cluster reached over the network, which others may use too. It
-	// is opened with Contact and Namespace, and its stores are Admins.
+	// Remote: the engine is a cluster reached over the network, which others may use
+	// too. Open takes Contact and Namespace, and its stores are Admins.
 	Remote   bool
 	Settings []Setting // the driver settings that Open understands
-	// Environment are the variables that Open reads: user, password and other
-	// secrets, which no flag, file or result ever holds. Each ends with the word
-	// that a setting would be called, as MAILBENCH_CASSANDRA_PASSWORD does.
+	// Environment lists the variables that Open reads: user, password and other
+	// secrets, which no flag, file or result ever holds. Each ends with what would be
+	// a setting's name, as MAILBENCH_CASSANDRA_PASSWORD does.
 	Environment []Setting
 	Open        func(ctx context.Context, o Options) (Store, error)
 	// Render writes the tables of a schema in the engine's own language, with
-	// comments, as Apply creates them where there is none. It reaches no engine. Of
-	// the options it takes Namespace and Settings. nil: the engine has no tables.
+	// comments, as Apply creates them in an empty engine. It connects to no engine. It
+	// reads the options Namespace and Settings. nil: the engine has no tables.
 	Render func(s *schemas.Schema, o Options) (string, error)
-	// Compile returns a compiler of the schema's patterns, which says what the engine
-	// would be asked for. It reaches no engine. Of the options it takes Namespace and
-	// Settings. nil: the engine has nothing to tell.
+	// Compile returns a compiler of the schema's patterns. Its statements list the
+	// requests to the engine. It connects to no engine. It reads the options Namespace
+	// and Settings. nil: the engine gets no requests.
 	Compile func(s *schemas.Schema, o Options) (Compiler, error)
-	// Forecast returns what the rows of a schema take in the engine's files, without
-	// opening it; nil if the engine has no files.
+	// Forecast returns how much space rows of a schema take in the engine's files. It
+	// opens no engine. nil: the engine has no files.
 	Forecast func(s *schemas.Schema) (forecast.Engine, error)
 	// Namespace is the engine's own word for what Options.Keyspace names: keyspace or
 	// namespace; "" if it has none.
@@ -57,19 +57,19 @@ type Options struct {
 	// Contact are addresses of a cluster's nodes, each a host or host:port.
 	// Without any, Open uses the engine's usual port on loopback.
 	Contact []string
-	// Named: the user named Contact, on the command line. A file that came from
-	// somebody else may name anybody, so a driver sends no password there.
+	// Named: the user named Contact on the command line. Otherwise a file that came from
+	// somebody else may name any address, and a driver sends no password to it.
 	Named bool
 	// Namespace keeps one data set apart from all others on a shared engine.
 	// Every name made there is Prefix, Namespace and the schema's name. It has
-	// at most 16 lower-case letters and digits; "" is none.
+	// at most 16 lower-case letters and digits; "" is no namespace.
 	Namespace string
-	// ReadOnly opens what is there and never writes. Apply creates nothing: it
+	// ReadOnly opens an existing data set and never writes. Apply creates nothing: it
 	// returns an error if rows cannot be read as the schema says. Prepare returns
-	// ErrReadOnly for patterns that write, and Drop drops nothing. A Dir must exist.
+	// ErrReadOnly for patterns that write, as Drop does. A Dir must exist.
 	ReadOnly bool
-	// Keyspace is where the tables of every schema are on a shared engine, named in
-	// full, also those that mailbench did not write; only with ReadOnly. "" means
+	// Keyspace is the full name of the place with the tables of every schema on a shared
+	// engine. mailbench need not have written them. It needs ReadOnly. "" means
 	// the names that Namespace and the schema give. On Cassandra it is a keyspace.
 	// On HBase it is a namespace of HBase, or with Prefix the names of tables up to
 	// their first dot: mailbench_NAMESPACE_SCHEMA.
@@ -83,9 +83,9 @@ type Options struct {
 type Store interface {
 	// Capabilities says what the engine can do and what it promises.
 	Capabilities() Capabilities
-	// Apply creates the schema's tables where they are absent. Applying a
-	// schema that differs from the one that is there is an error. A store that is
-	// open for reading only creates nothing.
+	// Apply creates the schema's tables that are absent. It returns an error if the
+	// schema differs from existing tables of that name. A store that is open for
+	// reading only creates nothing.
 	Apply(ctx context.Context, s *schemas.Schema) error
 	// Stored returns what Inspect returns of a schema once it is applied: in
 	// canonical form, without the indexes that the engine does not keep, and with
@@ -93,8 +93,8 @@ type Store interface {
 	// not understand are an error.
 	Stored(s *schemas.Schema) (*schemas.Schema, error)
 	// Inspect returns the tables of the schema of that name as the engine has
-	// them, in canonical form ([schemas.Canonical]). Where schemas.Diff finds it
-	// different from Stored, somebody has changed what Apply made.
+	// them, in canonical form ([schemas.Canonical]). If schemas.Diff finds a difference
+	// from Stored, somebody has changed the tables since Apply.
 	Inspect(ctx context.Context, name string) (*schemas.Schema, error)
 	// Prepare compiles one pattern of a schema, or returns ErrUnsupported
 	// (wrapped, with the reason). The pattern's schema must have been applied
@@ -103,7 +103,7 @@ type Store interface {
 	Prepare(ctx context.Context, p *schemas.Pattern) (Statement, error)
 	// Session opens a session for one goroutine.
 	Session() (Session, error)
-	// Close waits for what is under way and releases the engine.
+	// Close waits for the calls under way and releases the engine.
 	Close() error
 }
 
@@ -111,9 +111,9 @@ type Store interface {
 type Statement interface {
 	// Pattern returns the pattern that runs: the fallback, if one runs.
 	Pattern() *schemas.Pattern
-	// Emulates returns the declared pattern that the statement emulates: with a
-	// fallback, or without the index that the pattern is written for. It returns
-	// nil if the engine runs what was declared. See Emulation.
+	// Emulates returns the declared pattern that the statement emulates, by a
+	// fallback or without the pattern's index. It returns nil if the engine runs
+	// the declared pattern. See Emulation.
 	Emulates() *schemas.Pattern
 	// Emulate sets what Emulates returns. PrepareAll calls it, before any session
 	// has the statement.
@@ -132,8 +132,8 @@ type Session interface {
 	// Write runs a put, put-if, add, append, remove or delete. The result's
 	// row is valid until the session's next call.
 	Write(ctx context.Context, st Statement, args []Value) (Result, error)
-	// Batch runs a batch: parts name the members of the pattern's Parts by
-	// position, in the order in which they take effect.
+	// Batch runs a batch. Each call names a member of the pattern's Parts by position.
+	// The calls take effect in the order of parts.
 	Batch(ctx context.Context, st Statement, parts []Call) error
 	// Close releases the session's buffers.
 	Close() error
@@ -145,7 +145,7 @@ type Call struct {
 	Args []Value
 }
 
-// Result is what a write gives back.
+// Result is the result of a write.
 type Result struct {
 	// Applied is false only for a put-if whose condition did not hold.
 	Applied bool
@@ -155,21 +155,21 @@ type Result struct {
 	Row []Value
 }
 
-// Settler is a store that can wait until it is quiet: nothing left to flush
-// or compact.
+// Settler is a store that can wait until the engine has nothing left to flush or
+// compact.
 type Settler interface {
 	Settle(ctx context.Context) error
 }
 
 // Cooler is a store that can forget its caches: it reopens its files and asks
 // the operating system to drop them from the page cache. Sessions must be
-// closed; statements stay valid. The error wraps errors.ErrUnsupported if the
-// operating system cannot be asked: the files were reopened all the same.
+// closed; statements stay valid. The error wraps errors.ErrUnsupported of the standard
+// library if the operating system has no such call. The files are reopened even then.
 type Cooler interface {
 	Cool(ctx context.Context) error
 }
 
-// Observer is a store that reports its inner state.
+// Observer is a store that returns figures of its inner state.
 type Observer interface {
 	Observe() Observation
 }
@@ -177,7 +177,7 @@ type Observer interface {
 // Observation is an engine's state at one moment. A negative number is unknown.
 type Observation struct {
 	DiskBytes      int64 // length of the files on disk
-	LogBytes       int64 // part of DiskBytes in the write-ahead log, whose content is also in memory; 0 is not known
+	LogBytes       int64 // part of DiskBytes: the write-ahead log, whose rows are in memory too; 0: not known
 	CacheBytes     int64 // capacity of the block cache
 	CompactionDebt int64 // bytes that compaction still has to move
 	WrittenBytes   int64 // bytes written to disk since the store was opened
@@ -188,62 +188,61 @@ type Observation struct {
 	Settings   map[string]string // effective settings
 }
 
-// Bulk is a session that can trade durability for speed while a data set is
-// loaded; the store's Settle makes what it wrote durable.
+// Bulk is a session that can trade durability for speed while it loads a data set.
+// The store's Settle then makes these writes durable.
 type Bulk interface {
 	Bulk(on bool)
 }
 
-// Splitter is a store that can divide a scan. Sessions read its parts at the same
-// time, and a sample of a table is some of them. Every store but null is one.
+// Splitter is a store that can divide a scan. Several sessions read the parts at the
+// same time. A sample of a table is some of the parts. Every store but null is one.
 type Splitter interface {
-	// Split returns about n statements that take the scan's arguments and yield each
-	// of its rows once between them. The order of the parts is that of the
-	// engine's keys. There may be fewer, where the engine does not know where to
-	// divide, but at least one. They are parts of what the table holds at the time
-	// of each read: rows that are written later belong to one of them, too.
+	// Split returns at most n statements, and at least one. They take the scan's
+	// arguments and yield each of its rows once between them. Their order is that of
+	// the engine's keys. They are fewer than n where the engine does not know where to
+	// divide. A row that is written after Split belongs to one of the parts, too.
 	Split(ctx context.Context, scan Statement, n int) ([]Statement, error)
 }
 
 // Tolerant is a session that can go on reading where stored bytes are no value of
-// their column's type. While it is on, reads yield such a value as Broken, and all
-// key columns of a row as Broken with the whole key where the key cannot be
-// decoded. Sessions of every store but null are Tolerant.
+// their column's type. After Tolerate(true), reads yield such a value as Broken. If a
+// key cannot be decoded, each of its columns is Broken with the bytes of the whole
+// key. Sessions of every store but null are Tolerant.
 type Tolerant interface {
 	Tolerate(on bool)
 }
 
 // Capabilities say what an engine can do, with its limits. A limit of 0 is none.
 type Capabilities struct {
-	Engine     string // engine name, as in the list of engines
-	Version    string // version that the engine reports
+	Engine     string // as in the list of engines
+	Version    string // the version that the engine reports
 	Durability Durability
 	// Atomic is the widest batch that is all or nothing.
 	Atomic schemas.Atomicity
 	// ReturnsNew: an add can return the new value.
 	ReturnsNew bool
-	// PlainIndexes: local indexes over plain columns. Indexes over key columns
-	// only are asked for pattern by pattern, by Prepare.
+	// PlainIndexes: the engine has local indexes over plain columns. For an index over
+	// key columns only, Prepare says pattern by pattern whether the engine has it.
 	PlainIndexes bool
-	// EqualIndexes: local indexes over plain columns that find equal values, in
-	// no order of theirs. PlainIndexes do that too.
+	// EqualIndexes: the engine has local indexes over plain columns that find equal
+	// values but yield rows in no order of the index. PlainIndexes do that too.
 	EqualIndexes bool
-	// MaxBatchBytes, MaxCellBytes and MaxRowBytes are what the engine refuses to
-	// exceed: ErrTooLarge.
+	// MaxBatchBytes, MaxCellBytes and MaxRowBytes are limits of the engine. Beyond
+	// them a write returns ErrTooLarge.
 	MaxBatchBytes, MaxCellBytes, MaxRowBytes int64
-	// MaxSpreadBytes is the same of a batch whose rows lie in several
-	// partitions, where that is less than MaxBatchBytes.
+	// MaxSpreadBytes is the limit of a batch whose rows lie in several partitions,
+	// if that is less than MaxBatchBytes.
 	MaxSpreadBytes int64
 	// InProcess: engine and client share a process and its CPU.
 	InProcess bool
-	// Discards: the engine keeps nothing (null); what is read is made up.
+	// Discards: the engine keeps nothing (null). Reads yield rows that nobody wrote.
 	Discards bool
 }
 
 // Durability is what an acknowledged write survives.
 type Durability uint8
 
-// Durability classes. They are never ranked together.
+// Durability classes. Reports never rank stores of different classes together.
 const (
 	DurabilityDefault Durability = iota // the engine's own default
 	Memory                              // nothing
