@@ -6,18 +6,18 @@
 //	report.Broken() // rows, or 0
 //
 // It reads each table once, in parts that several sessions read at the same time,
-// and never writes to the store. A row that takes part in a reference or count of
-// the schema leaves a record in a file of Config.Dir: a digest of its variables, and
-// for a row that may be named later its key. The digest says in which of the files,
-// so that records of rows which belong together meet in one. Each file is then
-// sorted by digest in memory; one that is too large is divided again. So memory is
+// and never writes to the store. For a row that takes part in a reference or count of
+// the schema, it writes a record to a file of Config.Dir: a digest of the row's
+// variables, and its key if a finding may name the row. The digest selects the file,
+// so that records with the same variables are in one file. It then sorts each file by
+// digest in memory, and divides a file that is too large again. So memory is
 // bounded however large the store is, and the files take 20 to 150 bytes for each
 // row that takes part.
 //
-// In a sample, only some parts of each table are read. Their references are looked
-// up in the store one by one, where the key of the other row follows from the row.
-// Counts are not checked, nor references that cannot be looked up.
+// In a sample, it reads only some parts of each table. It looks up their references
+// in the store one by one, if the key of the other row follows from the row. It checks
+// no counts, and no references that cannot be looked up.
 //
-// Rows that are written while it runs may be found without the rows that were
-// written with them. A store should be quiet.
+// It may read a row that is written while it runs, and miss the rows written with it.
+// So nothing should write to the store.
 package validate

@@ -9,12 +9,12 @@ import (
 	"slices"
 )
 
-// mostLevels is how often files are divided. Records of one digest cannot be
-// divided, so a file may be larger than the bound after that; such records are few,
-// as those of neighbouring rows are one.
+// mostLevels is how many bytes of the digest divide records into files, one after
+// another. Records with equal digests cannot be divided, so a file may then still be
+// larger than the bound. Such records are few: neighbouring rows share one.
 const mostLevels = 4
 
-// join compares the records of all files.
+// join compares the records within each file.
 func (c *check) join(ctx context.Context, s *shards) error {
 	if err := s.close(); err != nil {
 		return err
@@ -83,9 +83,9 @@ func (c *check) joinFile(ctx context.Context, s *shards, name string, size int64
 	return nil
 }
 
-// together judges all rows with the same variables.
+// together checks a rule for all rows with the same variables.
 func (c *check) together(r *rule, rs []record) {
-	var own, others, sum int64 // rows of either side, and what the others count or add up to
+	var own, others, sum int64 // rows of each side, and the recount over the others
 	var first, other *record
 	for i := range rs {
 		x := &rs[i]

@@ -14,12 +14,12 @@ import (
 type lookup struct {
 	session drivers.Session
 	stmt    drivers.Statement
-	side    *side // side whose rows it reads
+	side    *side // compiled for the rows that the look-up reads
 	keys    []keyText
 	args    []drivers.Value
 	tuples  tuples
 	buf     []byte
-	found   bool // whether the last look-up found a row
+	found   bool // whether the last look-up found the row
 }
 
 // keyText makes one column of a key from the variables of a reference.
@@ -108,7 +108,7 @@ func (r *reader) lookUp(ctx context.Context, i int, t *tuple) error {
 	for k := range l.keys {
 		v, ok := l.keys[k].value(t)
 		if !ok {
-			return nil // no key is as this text says
+			return nil // no row can have such a key
 		}
 		l.args[k] = v
 	}

@@ -16,8 +16,8 @@ type reader struct {
 	key     int // number of key columns, which come first in a row
 	meter   *drivers.Meter
 	sides   []*side
-	pending []record // record of each side that still grows: rows with the same digest become one
-	open    []bool   // whether each side has a pending record
+	pending []record // by side: rows with the same digest become one record
+	open    []bool   // by side: whether pending holds a record
 	records *shards
 	lookups []*lookup // lookup of each side, if the check is of a sample
 
@@ -27,7 +27,7 @@ type reader struct {
 	failed error
 }
 
-// countEvery is after how many rows the progress is told.
+// countEvery is how many rows a reader reads before it adds them to the progress.
 const countEvery = 1024
 
 func (c *check) newReader(ctx context.Context, scan *schemas.Pattern, records *shards) (*reader, error) {
@@ -39,7 +39,7 @@ func (c *check) newReader(ctx context.Context, scan *schemas.Pattern, records *s
 	r.key = len(scan.Table.Key())
 	if scan.Static {
 		r.key = len(scan.Table.Partition)
-		return r, nil // its rows take part in nothing
+		return r, nil // no reference or count is about static columns
 	}
 	for _, x := range c.rules {
 		if x.table == scan.Table {
@@ -56,7 +56,7 @@ func (c *check) newReader(ctx context.Context, scan *schemas.Pattern, records *s
 	return r, err
 }
 
-// tolerant opens a session that yields what cannot be decoded.
+// tolerant opens a session that yields values that cannot be decoded as Broken.
 func tolerant(store drivers.Store) (drivers.Session, error) {
 	session, err := store.Session()
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *reader) row(ctx context.Context, row []drivers.Value) error {
 			k := findingKey{r.scan.Table.Name, c.Name, check, false}
 			r.found.add(k, 1, 0, 0, func() string { return fmt.Sprintf("%s: %s", r.named(row), what) })
 			if check == Decode && i < r.key {
-				break // the other columns of the key are what this one is
+				break // a key that cannot be decoded makes all its columns Broken
 			}
 		}
 	}
@@ -133,8 +133,8 @@ func (r *reader) named(row []drivers.Value) []byte {
 	return r.where
 }
 
-// take takes one tuple of a side. Tuples that come one after another with the same
-// digest are one record, but for numbers that are compared one by one.
+// take adds one tuple of a side to the side's pending record. Successive tuples with the
+// same digest share a record, except stored numbers: each of them is compared by itself.
 func (r *reader) take(ctx context.Context, i int, t *tuple, row []drivers.Value) error {
 	s, p := r.sides[i], &r.pending[i]
 	d, buf := r.digests.of(s.rule, t, r.buf)
@@ -158,7 +158,7 @@ func (r *reader) take(ctx context.Context, i int, t *tuple, row []drivers.Value)
 	return nil
 }
 
-// flush ends all records.
+// flush writes the pending records of all sides.
 func (r *reader) flush() error {
 	for i := range r.sides {
 		if err := r.flushSide(i); err != nil {
@@ -168,8 +168,8 @@ func (r *reader) flush() error {
 	return nil
 }
 
-// flushSide writes the record of a side, if there is one. In a sample, it is a
-// finding if its row was looked up in vain.
+// flushSide writes the pending record of a side, if there is one. In a sample it adds a
+// finding instead if the look-up did not find the row.
 func (r *reader) flushSide(i int) error {
 	if !r.open[i] {
 		return nil

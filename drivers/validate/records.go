@@ -13,16 +13,16 @@ import (
 	"sync/atomic"
 )
 
-// record is what the join needs to know of a tuple, or of several of one side that
-// have the same digest and come one after another.
+// record is what the join needs to know of a tuple, or of several successive tuples of
+// one side with the same digest.
 type record struct {
 	digest digest
 	rule   int
-	at     bool // the row is referred to or counted; otherwise it refers or counts
-	bad    bool // the value that should be a number is none
+	at     bool // its rows are those that are referred to or counted
+	bad    bool // the stored text is no number
 	rows   int64
 	number int64
-	where  []byte // the row's key, as people read it; of the first row if there are several
+	where  []byte // the row's key, as people read it; the first row's if there are several
 }
 
 // The flags of a record.
@@ -31,7 +31,7 @@ const (
 	flagBad
 )
 
-// appendRecord appends a record in the form in which files have it.
+// appendRecord appends a record as files store it.
 func appendRecord(dst []byte, r *record) []byte {
 	dst = append(dst, r.digest[:]...)
 	flags := byte(0)
@@ -82,7 +82,7 @@ func nextRecord(b []byte) (r record, rest []byte, err error) {
 	return r, b[fields[3]:], nil
 }
 
-// shardsOf is how many files records are divided into, by one byte of their digest.
+// shardsOf is how many files one byte of the digest divides records into.
 const shardsOf = 64
 
 // shards are files of records. Many workers may write at once.
@@ -105,7 +105,7 @@ func (s *shards) name(i int) string {
 	return filepath.Join(s.dir, "records-"+strconv.Itoa(s.level)+"-"+strconv.Itoa(i))
 }
 
-// write writes a record in the form of a file.
+// write writes b, which appendRecord made, to the file that d selects.
 func (s *shards) write(d *digest, b []byte) error {
 	i := int(d[s.level]) % shardsOf
 	x := &s.files[i]
@@ -149,7 +149,7 @@ func (s *shards) divide(name string) (err error) {
 		return fmt.Errorf("read records: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	var b []byte // what was read and not yet written
+	var b []byte // bytes that were read and are not yet written
 	buf := make([]byte, 256<<10)
 	for {
 		n, rerr := f.Read(buf)
@@ -158,7 +158,7 @@ func (s *shards) divide(name string) (err error) {
 		for len(rest) > 0 {
 			r, next, err := nextRecord(rest)
 			if errors.Is(err, errRecord) && rerr == nil {
-				break // its end is not yet read
+				break // the record's end is not yet read
 			}
 			if err != nil {
 				return err

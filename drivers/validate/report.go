@@ -12,11 +12,11 @@ type Report struct {
 	Schema string  `json:"schema"`
 	Sample float64 `json:"sample"` // share of each table that was to be read; 1 is all
 	Tables []Table `json:"tables"`
-	// Findings come in the order of tables, broken rows before leftovers.
+	// Findings of broken rows come before those of leftovers, each in the order of tables.
 	Findings []Finding `json:"findings"`
-	// Unchecked are the references and counts that a sample cannot check.
+	// Unchecked lists the references and counts that a sample cannot check.
 	Unchecked []string `json:"unchecked,omitempty"`
-	// Scratch is how many bytes of files the checks needed at once.
+	// Scratch is the largest total size of the files of records, in bytes.
 	Scratch int64 `json:"scratch_bytes"`
 }
 
@@ -37,7 +37,7 @@ type Table struct {
 type Finding struct {
 	Table string `json:"table"`
 	Check Check  `json:"check"`
-	// Name is the column of a value, or the reference or count of the schema.
+	// Name is that of the checked column, reference or count.
 	Name string `json:"name"`
 	// Leftover: the rows are not broken, but nothing needs them any more.
 	Leftover bool  `json:"leftover,omitempty"`
@@ -50,7 +50,7 @@ type Finding struct {
 	Examples []string `json:"examples"`
 }
 
-// Check is what was checked.
+// Check is a kind of check.
 type Check string
 
 // The checks.
@@ -58,8 +58,8 @@ const (
 	Decode    Check = "decode"    // bytes that are no value of the column's type
 	UTF8      Check = "utf-8"     // a text that is not UTF-8
 	TimeUUID  Check = "timeuuid"  // an identifier of another version
-	Reference Check = "reference" // the row that the schema says is there, is not
-	Count     Check = "count"     // a number that a recount does not give
+	Reference Check = "reference" // a row that another row refers to is missing
+	Count     Check = "count"     // a stored number differs from the recount
 )
 
 // Broken returns how many rows are broken, counted once for each finding.
@@ -80,8 +80,8 @@ func (r *Report) rows(leftover bool) (n int64) {
 // Progress says how far a check is.
 type Progress struct {
 	Table       string // "" while references and counts are compared
-	Part, Parts int    // which part of Table, or which file of records
-	Rows, Bytes int64  // rows and bytes read so far in all tables
+	Part, Parts int    // parts of that table, or files of records: done, and all
+	Rows, Bytes int64  // read from all tables
 	Elapsed     time.Duration
 }
 
@@ -101,7 +101,7 @@ type findingKey struct {
 // Examples is how many rows a finding names.
 const Examples = 5
 
-// add notes rows. The example is made only if it is wanted.
+// add counts rows of a finding. It keeps the Examples that come first by their text.
 func (f *findings) add(k findingKey, rows, missing, drift int64, example func() string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

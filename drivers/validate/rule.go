@@ -13,10 +13,10 @@ import (
 // rule is one reference or count of the schema.
 type rule struct {
 	number int
-	table  *schemas.Table // the table that declares the rule
+	table  *schemas.Table // declares the rule
 	join   *schemas.Join
-	ref    *schemas.Reference // or
-	count  *schemas.Count
+	ref    *schemas.Reference // nil for a count
+	count  *schemas.Count     // nil for a reference
 	key    findingKey
 }
 
@@ -36,21 +36,21 @@ func rulesOf(s *schemas.Schema) []*rule {
 	return rules
 }
 
-// zero reports whether rows that nothing counts are wrong: a counter that is not
-// there is 0.
+// zero reports whether a missing row of the count is 0, as a missing counter is. Then
+// rows that no stored number counts are wrong.
 func (r *rule) zero() bool { return r.count != nil && r.count.Column.Type.Kind == schemas.Counter }
 
 // side is what rows of one table bring to a rule: the rows that declare it, or the
 // rows that they refer to or count.
 type side struct {
 	*rule
-	at      bool // the rows that are referred to or counted
+	at      bool // its rows are those that are referred to or counted
 	matches []match
-	slots   int // variables
-	number  int // position in a row of what is counted or added up; -1 if rows count 1
-	element int // position of the column of which each element is tried, if number is a map; else -1
+	slots   int // number of variables
+	number  int // position in a row of the column that is compared or added up; -1 if each row counts 1
+	element int // equal to number if that column is a map, of which each value is compared; else -1
 	typ     schemas.Type
-	named   bool // records of it say which row they are of
+	named   bool // records hold the key of their row
 }
 
 // match is a column's template with the slots of its variables.
@@ -59,7 +59,7 @@ type match struct {
 	typ      schemas.Type
 	template *schemas.Template
 	slots    []int
-	whole    bool // one variable that is the whole text
+	whole    bool // the template is one variable without a type: it matches any text
 	rawID    bool // a blob of 16 bytes may be an identifier
 }
 
@@ -101,14 +101,15 @@ func newSide(r *rule, at bool, columns []*schemas.Column) *side {
 	return s
 }
 
-// tuple is what one row, or one element of it, brings to a rule.
+// tuple holds the variables and the number that one row, or one element of it, brings to
+// a rule.
 type tuple struct {
-	texts  [][]byte // values of the rule's variables
+	texts  [][]byte // texts of the variables
 	number int64
-	bad    bool // the value that should be a number is none
+	bad    bool // the stored text is no number
 }
 
-// tuples makes tuples of rows. It keeps its buffers.
+// tuples makes tuples of rows, in buffers that it reuses.
 type tuples struct {
 	tuple
 	found [][]byte
@@ -192,8 +193,8 @@ func (t *tuples) text(appendTo func([]byte) []byte) []byte {
 	return t.arena[at:len(t.arena):len(t.arena)]
 }
 
-// numberOf returns what a value counts: a number itself, or a text with one where
-// it is compared; a size where it is added up.
+// numberOf returns the number of a value. A text or blob that is added up is its length
+// in bytes. One that is compared is the number that it spells, and bad if it spells none.
 func (s *side) numberOf(v *drivers.Value) (n int64, bad bool) {
 	switch v.Kind() {
 	case schemas.Text, schemas.Blob:
@@ -209,8 +210,8 @@ func (s *side) numberOf(v *drivers.Value) (n int64, bad bool) {
 // digest identifies the variables of a tuple under its rule.
 type digest [16]byte
 
-// digester makes digests. Two of 128 bits are equal by chance once in 10^19 for
-// 10^10 rows.
+// digester makes digests. With 10^10 rows, the chance that any two digests are equal
+// though their variables differ is about 10^-19.
 type digester struct {
 	seeds [2]maphash.Seed
 }

@@ -19,13 +19,13 @@ import (
 
 // Config says how a check is run.
 type Config struct {
-	// Dir is an empty folder for files of records. What is left in it after Run
-	// is the caller's to remove.
+	// Dir is an empty folder for files of records. The caller removes the files that
+	// are left in it after Run.
 	Dir string
 	// Workers is how many sessions read at once; 0 is 4.
 	Workers int
-	// Sample is the share of each table to read, above 0; 0 and 1 are all of it.
-	// Seed says which part of it.
+	// Sample is the share of each table to read, above 0 and up to 1; 0 means 1.
+	// Seed chooses the parts that are read.
 	Sample float64
 	Seed   uint64
 	// FileBytes is the size of the files that are sorted in memory, which takes
@@ -52,8 +52,8 @@ type check struct {
 }
 
 // Run checks what a store holds. The schema must have been applied to the store, which
-// may be open for reading only. The error is about reading: what is wrong with the
-// data is in the report.
+// may be open for reading only. Run returns an error if it cannot read. The report says
+// what is wrong with the data.
 func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config) (*Report, error) {
 	if store.Capabilities().Discards {
 		return nil, fmt.Errorf("validate: %s keeps nothing that could be checked", store.Capabilities().Engine)
@@ -111,12 +111,12 @@ func (c *check) run(ctx context.Context, r *Report) error {
 	return c.join(ctx, records)
 }
 
-// parts is how many parts there are for each worker, so that all have some to read
-// until the end although parts are of different size.
+// parts is how many parts a table has for each worker, so that no worker is idle for long
+// at the end although parts differ in size.
 const parts = 8
 
-// samples is how many parts a sample is at least made of, and mostParts how many a
-// table is divided into at most.
+// samples is how many parts of a table a sample reads. mostParts bounds the parts of a
+// table, so a sample of less than 1 % reads fewer.
 const (
 	samples   = 10
 	mostParts = 1000
@@ -183,7 +183,7 @@ func (c *check) divide(ctx context.Context, scan *schemas.Pattern) ([]drivers.St
 	return sp.Split(ctx, st, n)
 }
 
-// choose returns the parts to read: all of them, or some of a sample, at least one.
+// choose returns the parts to read: all of them, or those of a sample, at least one.
 func (c *check) choose(all []drivers.Statement) []drivers.Statement {
 	if c.Sample >= 1 {
 		return all

@@ -43,7 +43,7 @@ func faultOfElements(t *schemas.Type, v *drivers.Value) (Check, string) {
 	return "", ""
 }
 
-// stored shows bytes, the first of them if they are many.
+// stored returns at most the first 16 bytes, in hexadecimal digits.
 func stored(b []byte) string {
 	const most = 16
 	if len(b) > most {
