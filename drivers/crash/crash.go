@@ -1,4 +1,4 @@
-// Package crash makes an error of a panic, so that a defect costs one phase of a run and
+// Package crash turns a panic into an error, so that a defect costs one phase of a run and
 // not the run.
 //
 //	err := crash.Guard(func() error { return worker.work(ctx) })
@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 )
 
-// Error is a panic.
+// Error is a panic that Guard has recovered.
 type Error struct {
 	Value any
 	Stack string // stack of the goroutine that panicked
@@ -18,8 +18,8 @@ type Error struct {
 // Error implements error, in one line.
 func (e *Error) Error() string { return fmt.Sprintf("panic, which is a defect: %v", e.Value) }
 
-// Guard calls do. If do panics, the error is an *Error. A lock that do took and did not
-// release stays locked.
+// Guard calls do. If do panics, the error is an *Error. Guard does not release locks and
+// other resources that do still held.
 func Guard(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -102,7 +102,7 @@ func shortenPrefix(p *schemas.Pattern) []int {
 	return span(last, 1)
 }
 
-// wider is the scope of a delete of all rows below by.
+// wider returns the scope of a delete whose By has lost its last column.
 func wider(p *schemas.Pattern) schemas.Scope {
 	if len(p.By) == len(p.Table.Partition) {
 		return schemas.ScopePartition
@@ -110,7 +110,7 @@ func wider(p *schemas.Pattern) schemas.Scope {
 	return schemas.ScopePrefix
 }
 
-// rowDelete is the delete of the row that a put of some columns touches.
+// rowDelete returns the delete of the row of a put of some columns.
 func rowDelete(p *schemas.Pattern) []*schemas.Pattern {
 	if p.Kind != schemas.Put || p.Static || len(p.Columns) == len(p.Table.Columns) {
 		return nil
@@ -118,7 +118,7 @@ func rowDelete(p *schemas.Pattern) []*schemas.Pattern {
 	return []*schemas.Pattern{{Name: p.Name, Kind: schemas.Delete, Table: p.Table, By: p.Table.Key()}}
 }
 
-// asAppend is the append that adds what a put of collections would replace.
+// asAppend returns the append of the collections that a put would replace.
 func asAppend(p *schemas.Pattern) []*schemas.Pattern {
 	if p.Kind != schemas.Put || len(p.Columns) == 0 {
 		return nil
@@ -131,7 +131,7 @@ func asAppend(p *schemas.Pattern) []*schemas.Pattern {
 	return []*schemas.Pattern{{Name: p.Name, Kind: schemas.Append, Table: p.Table, By: p.By, Columns: p.Columns}}
 }
 
-// childDeletes are the deletes of what is nested below a row.
+// childDeletes returns the deletes of the rows that are nested below a row.
 func childDeletes(p *schemas.Pattern) []*schemas.Pattern {
 	if p.Kind != schemas.Delete || p.Scope != schemas.ScopeRow {
 		return nil

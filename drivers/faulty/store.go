@@ -15,19 +15,19 @@ type Fault struct {
 	Name string
 	Doc  string // what the faulty store does, in one sentence
 
-	// rewrite changes the pattern that is prepared in place of the declared
-	// one, and returns the positions of the arguments that it then lacks.
+	// rewrite changes the copy of a declared pattern that is prepared in its place.
+	// It returns the positions of the arguments that the copy does not take.
 	rewrite func(p *schemas.Pattern) (drop []int)
-	// beside makes patterns that are prepared beside the declared one.
+	// beside returns patterns that are prepared together with the declared one.
 	beside func(p *schemas.Pattern) []*schemas.Pattern
-	// session puts something in front of a session.
+	// session returns a session that calls s and breaks the contract.
 	session func(s *session) drivers.Session
-	// emulates runs a fallback where the engine cannot run what was declared,
-	// and does not say so.
+	// emulates: Prepare prepares the fallback of a pattern that the engine cannot
+	// run, and does not say so.
 	emulates bool
-	// applies any schema over any other.
+	// applies: Apply takes any schema over any other.
 	applies bool
-	// inspect changes what the store tells of a schema.
+	// inspect changes the schema that Inspect returns.
 	inspect func(s *schemas.Schema)
 }
 
@@ -46,11 +46,11 @@ type statement struct {
 	drivers.Statement
 	declared *schemas.Pattern
 	drop     []int               // positions of arguments to leave out
-	parts    []*statement        // parts of a batch; the batch owns what they prepared
-	beside   []drivers.Statement // what the fault asked for
+	parts    []*statement        // parts of a batch, without a Statement of their own
+	beside   []drivers.Statement // the prepared patterns of Fault.beside
 }
 
-// Pattern implements drivers.Statement: nobody is to see what was changed.
+// Pattern implements drivers.Statement. It hides the fault's changes.
 func (st *statement) Pattern() *schemas.Pattern { return st.declared }
 
 // Apply implements drivers.Store.
@@ -122,8 +122,8 @@ func (s *store) Session() (drivers.Session, error) {
 	return s.fault.session(plain), nil
 }
 
-// session passes calls on to the store's own, without the arguments that the
-// fault has made superfluous.
+// session passes calls on to the store's own session, without the arguments that the
+// rewritten patterns do not take.
 type session struct{ drivers.Session }
 
 func (s *session) Read(ctx context.Context, st drivers.Statement, args []drivers.Value,
@@ -162,7 +162,7 @@ func inner(st drivers.Statement, args []drivers.Value) (drivers.Statement, []dri
 	return own.Statement, kept
 }
 
-// allAscend takes the directions out of a schema.
+// allAscend makes all clustering columns of a schema ascending.
 func allAscend(s *schemas.Schema) {
 	for _, t := range s.Tables {
 		for _, c := range t.Clustering {

@@ -11,7 +11,7 @@ import (
 // made is the acknowledgement of a write.
 var made = drivers.Result{Applied: true}
 
-// losesWrites acknowledges the writes that it never makes.
+// losesWrites acknowledges the writes for which loses returns true, and never makes them.
 type losesWrites struct {
 	*session
 	loses func(p *schemas.Pattern, args []drivers.Value) bool
@@ -62,7 +62,7 @@ func everySecondBlob() func(*schemas.Pattern, []drivers.Value) bool {
 	}
 }
 
-// afterDelete names the put that follows the delete of its row at once.
+// afterDelete loses a put whose session's last write was the delete of its row.
 func afterDelete() func(*schemas.Pattern, []drivers.Value) bool {
 	var table *schemas.Table
 	var key []drivers.Value
@@ -128,7 +128,7 @@ func (s *keepsArguments) Batch(ctx context.Context, st drivers.Statement, parts 
 	return s.session.Batch(ctx, st, parts)
 }
 
-// runsBeside runs what was prepared beside a write before it.
+// runsBeside runs the statements of Fault.beside before each write.
 type runsBeside struct{ *session }
 
 func (s *runsBeside) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
@@ -141,8 +141,8 @@ func (s *runsBeside) Write(ctx context.Context, st drivers.Statement, args []dri
 	return s.session.Write(ctx, st, args)
 }
 
-// runsInstead runs what was prepared beside a put in its place, if it can: an
-// append takes no null.
+// runsInstead runs the first statement of Fault.beside in place of a put without nulls:
+// an append takes no null.
 type runsInstead struct{ *session }
 
 func (s *runsInstead) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
@@ -152,7 +152,7 @@ func (s *runsInstead) Write(ctx context.Context, st drivers.Statement, args []dr
 	return s.session.Write(ctx, st, args)
 }
 
-// retriesAdds sends what must never be sent twice, twice.
+// retriesAdds sends adds and appends twice.
 type retriesAdds struct{ *session }
 
 func again(p *schemas.Pattern) bool {
@@ -221,7 +221,7 @@ func (s *delaysAdds) Close() error {
 	return s.session.Close()
 }
 
-// repeatsNew gives every second add what the one before it was given.
+// repeatsNew returns from every second add the row of the add before it.
 type repeatsNew struct {
 	*session
 	n    int

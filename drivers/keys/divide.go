@@ -6,11 +6,11 @@ import (
 	"iter"
 )
 
-// Divide returns up to n-1 keys, in ascending order, at which the keys from first
-// to last can be divided into n ranges. Both are keys that are there. It halves
-// ranges by the value of their bytes, again and again: around returns the
-// last key that is there before mid, and the first from mid on. So the ranges are of
-// similar extent, not of similar size.
+// Divide returns up to n-1 keys, in ascending order, that divide the keys from first
+// to last into n ranges. first and last are existing keys. It repeatedly halves ranges
+// by the value of their bytes. around returns the last existing key before mid, and
+// the first existing key from mid on. So the ranges have similar extents in key space,
+// not similar numbers of rows.
 func Divide(n int, first, last []byte, around func(mid []byte) (before, from []byte, err error)) ([][]byte, error) {
 	type extent struct{ first, last []byte }
 	whole := []extent{{first, last}} // extents in the order of keys
@@ -43,7 +43,7 @@ func Divide(n int, first, last []byte, around func(mid []byte) (before, from []b
 	return at, nil
 }
 
-// Ranges yields the ranges that keys divide a table into. A nil key is the table's
+// Ranges yields the ranges into which keys divide a table. A nil key is the table's
 // beginning or its end.
 func Ranges(at [][]byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(from, to []byte) bool) {

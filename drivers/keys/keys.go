@@ -1,8 +1,8 @@
 // Package keys encodes key columns in bytes that sort as the values do in their
-// declared direction. A key is the encodings of its
-// columns one after another: each is prefix-free (of fixed length, or ended by
-// a terminator), so a shorter key sorts before the longer ones it begins, and
-// the rows below a key prefix lie together.
+// declared direction. A key is the encodings of its columns one after another. Each
+// encoding is prefix-free: it has a fixed length, or a terminator at its end. So a
+// key sorts before the longer keys that begin with it, and the rows below a key
+// prefix lie together.
 //
 //	text, blob     bytes, 0x00 as 0x00 0xFF, ended by 0x00 0x01
 //	int            4 bytes, big-endian, sign bit flipped
@@ -76,8 +76,9 @@ func Append(dst []byte, v drivers.Value, desc bool) ([]byte, error) {
 }
 
 // Decode reads one value of the kind from the front of src and returns it with
-// the bytes behind it. A text or blob shares src's bytes where it can, and else
-// those of buf, which is returned grown: it lives as long as both are unchanged.
+// the rest of src. A text or blob shares src's bytes if they need no decoding. Else
+// Decode appends its bytes to buf and returns buf as grown. The value is valid while
+// neither src nor buf changes.
 func Decode(src []byte, kind schemas.Kind, desc bool, buf []byte) (v drivers.Value, rest, grown []byte, err error) {
 	flip := byte(0)
 	if desc {
@@ -129,9 +130,9 @@ func Decode(src []byte, kind schemas.Kind, desc bool, buf []byte) (v drivers.Val
 	return v, src, buf, fmt.Errorf("a %s value cannot be part of a key", kind)
 }
 
-// Successor turns a key prefix into the smallest key that is greater than all
-// keys beginning with it, in place: the open end of their range. A prefix that
-// holds nothing but 0xFF has none: the result is empty.
+// Successor turns a key prefix, in place, into the smallest key above all keys that
+// begin with it: the open end of their range. For a prefix of 0xFF bytes only there
+// is none, and the result is empty.
 func Successor(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xFF {
@@ -142,8 +143,8 @@ func Successor(prefix []byte) []byte {
 	return prefix[:0]
 }
 
-// decodeBytes returns what appended bytes stood for. Ascending bytes without a
-// zero are returned as they lie in src; others are put at the end of buf.
+// decodeBytes undoes Append for a text or blob. Ascending bytes without a zero are
+// returned as a slice of src. Others are appended to buf.
 func decodeBytes(src []byte, flip byte, buf []byte) (raw, rest, grown []byte, err error) {
 	at, shared := len(buf), flip == 0
 	for i := 0; i < len(src); i++ {

@@ -7,7 +7,7 @@
 //
 // Models must do their whole work on this engine, decoding included. Otherwise the floor
 // would be the cost of lookups that fail. So a table keeps samples: the rows that its
-// first 25 puts, adds and appends wrote. A read yields samples:
+// first 25 puts, put-ifs, adds and appends wrote. A read yields samples:
 //
 //   - Columns that by or an element of in bind have the arguments' values. All others
 //     have the sample's. A get yields one row, and so does each element of its list: the
@@ -22,9 +22,9 @@
 //   - A scan yields each sample once.
 //   - A table that was never written yields nothing. Filters are not applied,
 //     deletes delete nothing, and static columns beside rows are null.
-//   - An add that returns the new value gives a number that ascends over the
+//   - An add that returns the new value returns a number that ascends over the
 //     whole store, so that UIDs are unique.
 //
-// So no read returns what was written, and an audit means nothing (see
-// Capabilities.Discards).
+// So a read does not return the rows that were written under its key, and an audit
+// means nothing (see Capabilities.Discards).
 package null

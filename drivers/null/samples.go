@@ -12,7 +12,8 @@ import (
 // limit has.
 const most = 25
 
-// mostBytes is how much of large rows the samples of a table hold, but one row at least.
+// mostBytes bounds the samples of a table, in bytes. The first row is kept whatever its
+// size.
 const mostBytes = 1 << 20
 
 // samples are the rows that the first writes to a table made.
@@ -20,13 +21,13 @@ type samples struct {
 	key, columns []*schemas.Column
 	writes       atomic.Int32
 	mu           sync.Mutex // held by writers
-	bytes        int
+	bytes        int        // size of the kept rows
 	rows         atomic.Pointer[[]sample]
 }
 
 // sample is one row. Rows are never changed, only replaced.
 type sample struct {
-	vals []drivers.Value // values of the key columns, then of the others
+	vals []drivers.Value // values of the key, then of the columns
 	// shared is how many of the leading key columns are those of the first sample.
 	shared int
 }

@@ -11,7 +11,7 @@ import (
 
 type session struct {
 	store *store
-	row   []drivers.Value // what is yielded, or returned by a write
+	row   []drivers.Value // the row that is yielded, or that a write returns
 }
 
 var _ drivers.Session = (*session)(nil)
@@ -89,8 +89,9 @@ func (s *session) getElement(st *statement, rows []sample, args []drivers.Value,
 	return yield(s.row)
 }
 
-// pick returns the sample of that name, or the first one that has all columns asked for,
-// or the first: the rows of a table may be of several kinds.
+// pick returns the sample whose last key column is the text last. Else it returns the
+// first sample with all columns that are read, since a table may have rows of several
+// kinds. Else it returns the first sample.
 func (st *statement) pick(rows []sample, last *drivers.Value) *sample {
 	if st.named {
 		at := len(st.table.key) - 1
@@ -146,7 +147,8 @@ func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yiel
 	}
 }
 
-// pass yields the samples of a slice once. N rows came before; it stops at limit rows.
+// pass yields the samples of a slice once. It counts on from n rows, stops at limit rows,
+// and returns the count.
 func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem *drivers.Value, n, limit int,
 	yield func([]drivers.Value) error,
 ) (int, error) {
@@ -223,7 +225,7 @@ func (st *statement) most(args []drivers.Value) int {
 	return unlimited
 }
 
-// unlimited is more rows than any sample has.
+// unlimited is more rows than any call yields.
 const unlimited = 1 << 30
 
 // Write implements drivers.Session.

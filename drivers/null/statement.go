@@ -12,14 +12,14 @@ type statement struct {
 	plan.Plan
 	table *samples
 
-	out     []int // position in a sample of each column that a read returns
-	bound   []int // position in a sample of each column of by and in
+	out     []int // for each of a read's columns, its position in a sample, or -1
+	bound   []int // for each column of by and in, its position
 	element int   // position of the map of which one element is read, or -1
 	written []int // position in a sample of each column that a write sets
 	prefix  int   // how many leading key columns by binds
 	named   bool  // the key ends in a text
 	ranged  int   // position of the int or bigint bounded by from and to, or -1
-	up      bool  // rows come as they were written
+	up      bool  // rows come in the order of writing, not in reverse
 
 	parts []*statement
 }

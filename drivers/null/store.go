@@ -36,7 +36,7 @@ type table struct{ rows, statics samples }
 
 type store struct {
 	mu      sync.Mutex                 // guards schemas
-	schemas map[string]*schemas.Schema // schemas applied, in the form that the store reports
+	schemas map[string]*schemas.Schema // applied schemas in canonical form, by name
 	tables  plan.Tables[table]
 	numbers atomic.Int64 // the last number that an add returned
 }

@@ -19,8 +19,8 @@ type statement struct {
 // Explain implements drivers.Explainer.
 func (st *statement) Explain() ([]string, error) { return st.lines, nil }
 
-// writer writes the statements of one schema. Their form is that of the rules
-// sfw_expr, insert_statement, update_statement and delete_statement of KVQL.g4.
+// writer writes the statements of one schema. They follow the rules sfw_expr,
+// insert_statement, update_statement and delete_statement of KVQL.g4.
 type writer struct {
 	namespace string
 	tables    map[*schemas.Table]*table
@@ -34,7 +34,7 @@ func compiler(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
 	}
 	w := writer{namespaceOf(o.Namespace, s.Name), make(map[*schemas.Table]*table)}
 	for _, t := range all {
-		w.tables[t.of] = t // the rows follow the table of their static columns
+		w.tables[t.of] = t // the table of rows, which follows that of their static columns
 	}
 	return func(p *schemas.Pattern) (drivers.Statement, error) {
 		lines, err := w.pattern(p)
@@ -59,7 +59,7 @@ func (w *writer) pattern(p *schemas.Pattern) ([]string, error) {
 	return w.write(p)
 }
 
-// name is the table that a pattern reads or writes.
+// name returns the full name of the table that a pattern reads or writes.
 func (w *writer) name(p *schemas.Pattern) string {
 	t := w.tables[p.Table]
 	if p.Static {
@@ -155,7 +155,7 @@ func (w *writer) order(p *schemas.Pattern, name func(*schemas.Column) string) (o
 	return o
 }
 
-// behind is the condition for rows after the given one, in the order of reading.
+// behind returns the condition for rows after the given one, in the order of reading.
 func behind(p *schemas.Pattern, keys []schemas.IndexColumn, name func(*schemas.Column) string) string {
 	var either []string
 	for i, c := range p.After {
@@ -173,7 +173,7 @@ func behind(p *schemas.Pattern, keys []schemas.IndexColumn, name func(*schemas.C
 	return "(" + strings.Join(either, " OR ") + ")"
 }
 
-// equal are the conditions that columns have the values of the call's arguments.
+// equal returns the conditions that columns have the values of the call's arguments.
 func equal(cs []*schemas.Column, name func(*schemas.Column) string) (terms []string) {
 	for _, c := range cs {
 		terms = append(terms, fmt.Sprintf("%s = $%s", name(c), identifier(c.Name)))
@@ -181,7 +181,8 @@ func equal(cs []*schemas.Column, name func(*schemas.Column) string) (terms []str
 	return terms
 }
 
-// bound is the condition of one end of a range. Its sign is that without the end itself.
+// bound returns the condition of one end of a range, or nil. sign is > or <; bound adds
+// = if the end belongs to the range.
 func bound(b *schemas.Bound, sign string, name func(*schemas.Column) string) []string {
 	if b == nil {
 		return nil

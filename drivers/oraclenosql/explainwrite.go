@@ -22,7 +22,7 @@ func (w *writer) remove(p *schemas.Pattern) []string {
 	return lines
 }
 
-// write writes what changes one row.
+// write writes the statements of a pattern that changes one row.
 func (w *writer) write(p *schemas.Pattern) ([]string, error) {
 	where := clause(equal(p.By, plainName))
 	switch {
@@ -66,7 +66,7 @@ func (w *writer) insert(verb string, p *schemas.Pattern) string {
 	return fmt.Sprintf("%s INTO %s (%s) VALUES (%s);", verb, w.name(p), names(all), strings.Join(values, ", "))
 }
 
-// equalExpected are the conditions of a put-if.
+// equalExpected returns the conditions of a put-if.
 func equalExpected(cs []*schemas.Column) (terms []string) {
 	for _, c := range cs {
 		terms = append(terms, fmt.Sprintf("%s = $expected_%s", plainName(c), plainName(c)))
@@ -97,8 +97,8 @@ func (w *writer) update(p *schemas.Pattern) string {
 	return fmt.Sprintf("UPDATE %s t %s", w.name(p), strings.Join(clauses, ", "))
 }
 
-// batch writes a batch. What is changed as a whole is a WriteMultiple, which takes puts
-// and deletes of whole rows of one shard.
+// batch writes a batch. An atomic batch is a WriteMultiple, which takes puts and deletes
+// of whole rows of one shard key.
 func (w *writer) batch(p *schemas.Pattern) ([]string, error) {
 	if p.Atomic == schemas.AtomicAll {
 		return nil, unsupported("WriteMultiple changes rows of one shard key together, and no others")

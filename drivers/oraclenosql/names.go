@@ -8,8 +8,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// reserved are the words of the grammar that no name may be: those that its rule id
-// leaves out.
+// reserved lists the words of the grammar that cannot be names: its rule id leaves them
+// out.
 var reserved = []string{
 	"cascade", "force", "join", "left", "maxvalue", "minvalue", "only", "outer", "uuid", "null", "false", "true",
 }

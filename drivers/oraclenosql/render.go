@@ -38,7 +38,7 @@ func renderSQL(s *schemas.Schema, o drivers.Options) (string, error) {
 	return t.String(), nil
 }
 
-// allNotes says what is otherwise than in the schema.
+// allNotes returns sentences on how the table differs from the schema's.
 func (t *table) allNotes() []string {
 	notes := slices.Clone(t.notes)
 	if t.of.Header() {
@@ -66,8 +66,8 @@ func (t *table) allNotes() []string {
 	return notes
 }
 
-// create returns the statement that creates the table. A child has the key columns of
-// its parents without naming them.
+// create returns the statement that creates the table. A child table inherits the key
+// columns of its parents and does not name them.
 func (t *table) create(namespace string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s:%s (\n", namespace, t.path)

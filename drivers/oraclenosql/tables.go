@@ -10,13 +10,13 @@ import (
 
 // table is a table of Oracle.
 type table struct {
-	of      *schemas.Table // it has the columns of this one, or only the static ones
+	of      *schemas.Table // the schema's table of which it has the columns, or the static columns
 	path    string         // its name, with those of its parents: users.folder
 	parent  *table         // nil for a root table
 	shard   []*schemas.Column
 	key     []*schemas.Column // its own key columns, without the shard's and without those of its parents
 	columns []*schemas.Column
-	notes   []string // what is otherwise than in the schema
+	notes   []string // sentences on how it differs from the schema's table
 }
 
 // layout returns the tables of a schema, parents first.
@@ -56,7 +56,7 @@ func layout(s *schemas.Schema) ([]*table, error) {
 	return all, nil
 }
 
-// checkColumns reports names that are one to Oracle.
+// checkColumns returns an error if Oracle, which ignores case, takes two names for one.
 func (t *table) checkColumns() error {
 	seen := make(map[string]string)
 	for _, c := range slices.Concat(t.of.Key(), t.columns) {

@@ -6,8 +6,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// columnType returns the type of a column, and what of the schema's type it cannot
-// say: "" if nothing.
+// columnType returns the type of a column, and a note on what that type does not say of
+// the schema's type, or "".
 func columnType(c *schemas.Column) (typ, note string) {
 	inKey := c.Role == schemas.Partition || c.Role == schemas.Clustering
 	switch c.Type.Kind {
@@ -38,7 +38,7 @@ func collectionNote(t schemas.Type) string {
 	return ""
 }
 
-// typeOf returns a type as it may also stand within a collection.
+// typeOf returns the type of a value, also of one within a collection.
 func typeOf(t schemas.Type) string {
 	switch t.Kind {
 	case schemas.Text, schemas.UUID, schemas.TimeUUID:

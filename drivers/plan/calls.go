@@ -7,15 +7,15 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// Calls counts the calls of a store that are under way, so that closing it can wait for
-// them. The zero value is that of an open store.
+// Calls counts the calls of a store that are under way, so that Close can wait for them.
+// The zero value is for an open store.
 type Calls struct {
 	closed atomic.Bool
 	n      atomic.Int64
 }
 
-// Enter begins a call, which must end with Leave. It returns drivers.ErrClosed once the
-// store closes; then there is nothing to end.
+// Enter begins a call, which must end with Leave. After Close it begins none and returns
+// drivers.ErrClosed.
 func (c *Calls) Enter() error {
 	c.n.Add(1)
 	if c.closed.Load() {

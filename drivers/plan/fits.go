@@ -39,7 +39,7 @@ func CheckKind(c *schemas.Column, k schemas.Kind) error {
 	return fmt.Errorf("a %s value was given for column %s, which is %s", k, c.Name, c.Type)
 }
 
-// sameKind reports whether a value's kind is that of a type, to a client.
+// sameKind reports whether a client may give a value of kind got for the kind want.
 func sameKind(got, want schemas.Kind) bool {
 	counts := func(k schemas.Kind) bool { return k == schemas.Bigint || k == schemas.Counter }
 	return got == want || got == schemas.Null || counts(got) && counts(want)

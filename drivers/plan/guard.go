@@ -8,8 +8,8 @@ import (
 	"github.com/mailbench/mailbench/drivers/crash"
 )
 
-// GuardWrite calls do, which writes, and makes an error of its panic. Nobody knows then whether
-// the engine has got the write.
+// GuardWrite calls do, which writes, and turns its panic into an error. The error wraps
+// drivers.ErrUnknown, since the engine may have got the write.
 func GuardWrite(do func() error) error {
 	err := crash.Guard(do)
 	if c := new(crash.Error); errors.As(err, &c) {

@@ -8,7 +8,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Source says which values of a row a column is among.
+// Source says which of a row's groups of values holds a column.
 type Source uint8
 
 // Sources.
@@ -18,7 +18,7 @@ const (
 	FromStatic               // the partition's static columns
 )
 
-// Output says where a value that is yielded comes from.
+// Output is the position of a yielded value in a group.
 type Output struct {
 	Source Source
 	At     int
@@ -42,7 +42,7 @@ func (p *Plan) Outputs(key, row, statics []*schemas.Column) ([]Output, error) {
 	return outs, nil
 }
 
-// Project puts the values of the outputs into row, which is as long.
+// Project puts the values of the outputs into row, which has the length of outs.
 func Project(row []drivers.Value, outs []Output, key, vals, statics []drivers.Value) {
 	for i, o := range outs {
 		switch o.Source {

@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Tables holds what a driver keeps of each table of the schemas that were applied.
+// Tables holds a driver's own data on each table of the schemas that were applied.
 // The zero Tables is empty.
 type Tables[T any] struct {
 	mu     sync.RWMutex
@@ -32,12 +32,12 @@ func (ts *Tables[T]) Add(s *schemas.Schema, tables map[*schemas.Table]*T) {
 	maps.Copy(ts.tables, tables)
 }
 
-// Same reports whether two schemas are equal in all that drivers look at.
+// Same reports whether two schemas are equal in all that drivers use.
 func Same(a, b *schemas.Schema) bool { return string(schemas.Format(a)) == string(schemas.Format(b)) }
 
-// Find returns what is kept of the pattern's table. The pattern may be of another
-// parse of the schema that was applied: Find returns it with the tables and columns
-// of the applied one.
+// Find returns the driver's data on the pattern's table. The pattern may be of another
+// parse of the applied schema. Find returns the pattern with the tables and columns of
+// the applied one.
 func (ts *Tables[T]) Find(p *schemas.Pattern) (*schemas.Pattern, *T, error) {
 	ts.mu.RLock()
 	defer ts.mu.RUnlock()
@@ -55,7 +55,7 @@ func (ts *Tables[T]) Find(p *schemas.Pattern) (*schemas.Pattern, *T, error) {
 	return own, ts.tables[own.Table], nil
 }
 
-// All yields everything that is kept.
+// All yields the driver's data on each table.
 func (ts *Tables[T]) All() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		ts.mu.RLock()

@@ -19,7 +19,7 @@ func checkOwner(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// checkMode refuses a folder that others may write to. What is in it may be theirs.
+// checkMode refuses a folder that others may write to. Its files may be theirs.
 func checkMode(path string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
 		return fmt.Errorf("others may write to %s (its mode is %04o) and %w: if all in it is yours, chmod 700 it; or name "+

@@ -1,11 +1,11 @@
-// Package private has folders and files for mail, which nobody but their user may read or
-// write: 0700 and 0600, whatever the umask is. A folder that somebody else owns or may write
-// to can hold anything: links to files that mailbench would overwrite, an engine's
-// configuration, a store made to harm. It is refused. A link is never followed, since it may
-// have come with somebody else's archive.
+// Package private makes and opens folders and files for mail, which only their user may read
+// or write: 0700 and 0600, whatever the umask is. It refuses a folder that somebody else owns
+// or may write to. Such a folder can hold anything: links to files that mailbench would
+// overwrite, an engine's configuration, a store made to harm. It never follows a link, which
+// may have come with somebody else's archive.
 //
-// What is checked is the folder itself and not those above it, and not access lists beside
-// the mode. Systems other than Unix have no check of owner and mode.
+// It checks the folder itself, not those above it, and the mode, not access lists. On systems
+// other than Unix it checks neither owner nor mode.
 package private
 
 import (
@@ -26,8 +26,8 @@ const (
 // ErrRefused is the error for a folder or a file that is not safe to use.
 var ErrRefused = errors.New("mailbench does not use it")
 
-// Make makes a folder, and those above it that are missing, or checks the one that is
-// there. It takes the rights of others from one that is empty.
+// Make makes a folder, and those above it that are missing, or checks the existing folder.
+// From an empty folder it takes the rights of other users.
 func Make(path string) error {
 	if err := os.MkdirAll(path, folderMode); err != nil {
 		return err
@@ -46,14 +46,14 @@ func Make(path string) error {
 	if err := restrict(root, info); err != nil {
 		return err
 	}
-	// What came while others could still write is theirs.
+	// A file that came while others could still write may be theirs.
 	if empty, err := isEmpty(root); err != nil || !empty {
 		return errors.Join(err, checkMode(path, info))
 	}
 	return nil
 }
 
-// Check checks a folder that is there, and changes nothing.
+// Check checks an existing folder, and changes nothing.
 func Check(path string) error {
 	root, info, err := openFolder(path)
 	if err != nil {
@@ -73,8 +73,8 @@ func CheckOwner(path string) error {
 	return checkOwner(path, info)
 }
 
-// Restrict takes the rights of others from a folder that has passed Make and is mailbench's,
-// and may have been made before folders were private.
+// Restrict takes the rights of other users from a folder that has passed Make and is
+// mailbench's. A mailbench from before folders were private may have made it.
 func Restrict(path string) error {
 	root, info, err := openFolder(path)
 	if err != nil {
@@ -84,8 +84,8 @@ func Restrict(path string) error {
 	return restrict(root, info)
 }
 
-// openPlain opens the folder of a file, and checks that the file is a plain one if it is
-// there.
+// openPlain opens the folder of a file. It returns an error if the file exists and is not a
+// plain one.
 func openPlain(name string) (*os.Root, string, error) {
 	dir, file := filepath.Split(filepath.Clean(name))
 	root, err := openRoot(dir)
@@ -127,7 +127,7 @@ func WriteFile(name string, data []byte) error {
 	}
 	defer root.Close()
 	temp := file + ".new"
-	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // a killed process left it
+	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a process that was killed
 		return err
 	}
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
@@ -159,7 +159,7 @@ func PlainFiles(path string) error {
 	return nil
 }
 
-// openFolder opens a folder that is no link. The information is of the folder that was opened.
+// openFolder opens a folder that is no link. The FileInfo is of the folder that it opened.
 func openFolder(path string) (*os.Root, fs.FileInfo, error) {
 	before, err := os.Lstat(path)
 	if err != nil {
@@ -195,7 +195,7 @@ func openRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// checkPlain refuses a name that is there and no plain file.
+// checkPlain returns an error if the name exists and is not a plain file.
 func checkPlain(root *os.Root, name string) error {
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,6 @@
-// Package render holds what drivers share when they write a schema as statements
-// of their engine: the comments. They say what each table is for, what is not in
-// the source document, and what the engine does otherwise.
+// Package render writes the comments that drivers share when they write a schema as
+// statements of their engine. The comments say what each table is for, what is not in
+// the source document, and how the engine differs from the schema.
 //
 //	t := render.New("--")
 //	t.Head(s, "The CQL that mailbench creates.")
@@ -15,13 +15,13 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// width is the length of a line of comments, in letters.
+// width bounds a line of comments, in bytes.
 const width = 100
 
 // Text is a schema in an engine's language.
 type Text struct {
 	b    strings.Builder
-	mark string // begins a line of comments
+	mark string // the characters that begin a line of comments
 }
 
 // New returns an empty text, in which mark begins a line of comments.
@@ -30,8 +30,8 @@ func New(mark string) *Text { return &Text{mark: mark} }
 // String returns the text.
 func (t *Text) String() string { return t.b.String() }
 
-// Head writes what the schema is, how the text was made, and what of the patterns is
-// not in the source document.
+// Head writes what the schema is, how the text was made, and which patterns write
+// something that is not in the source document.
 func (t *Text) Head(s *schemas.Schema, how string) {
 	t.Comment(s.Doc)
 	t.Comment(how)
@@ -40,8 +40,8 @@ func (t *Text) Head(s *schemas.Schema, how string) {
 	}
 }
 
-// Table begins a paragraph with what a table is for, and what of it is not in the
-// source document.
+// Table begins a paragraph that says what a table is for, and whether it, or which of its
+// columns and indexes, are not in the source document.
 func (t *Text) Table(of *schemas.Table) {
 	t.b.WriteByte('\n')
 	doc := of.Name
@@ -64,8 +64,8 @@ func (t *Text) addition(what, why string) {
 	}
 }
 
-// Comment writes a paragraph of comments in lines of about a hundred letters. An
-// empty one writes nothing.
+// Comment writes a paragraph of comments in lines of at most width bytes. An empty
+// paragraph writes nothing.
 func (t *Text) Comment(paragraph string) {
 	line := ""
 	for _, word := range strings.Fields(paragraph) {
