@@ -10,8 +10,8 @@ import (
 // maxConflicts is how many differences an error names.
 const maxConflicts = 3
 
-// Conflict returns an error that names the differences between a schema and the
-// tables that are there, the most harmful first. Without differences it is nil.
+// Conflict returns an error that names the first differences between a schema and the
+// existing tables, the most harmful first. Without differences it returns nil.
 func Conflict(differences []schemas.Difference) error {
 	if len(differences) == 0 {
 		return nil
@@ -29,9 +29,9 @@ func Conflict(differences []schemas.Difference) error {
 		strings.Join(words, "; "))
 }
 
-// Missing compares what a schema stores with what is there, in the forms that
-// Store.Stored and Store.Inspect return. It returns the tables and indexes that
-// Apply has yet to create; any other difference is a Conflict.
+// Missing compares a schema with the existing tables, in the forms that Store.Stored and
+// Store.Inspect return. It returns the tables and indexes that Apply has yet to create.
+// Any other difference is a Conflict.
 func Missing(stored, there *schemas.Schema) (missing []schemas.Difference, err error) {
 	var others []schemas.Difference
 	for _, d := range schemas.Diff(stored, there) {
@@ -44,9 +44,9 @@ func Missing(stored, there *schemas.Schema) (missing []schemas.Difference, err e
 	return missing, Conflict(others)
 }
 
-// Readable compares what a schema stores with what is there, as Missing does. It
-// returns a Conflict if rows cannot be read as the schema says. Different settings and
-// indexes, and further tables and columns, are no conflict.
+// Readable compares a schema with the existing tables, as Missing does. It returns a
+// Conflict if rows cannot be read as the schema says. Different settings and indexes,
+// and further tables and columns, are no conflict.
 func Readable(stored, there *schemas.Schema) error {
 	var others []schemas.Difference
 	for _, d := range schemas.Diff(stored, there) {

@@ -9,14 +9,13 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Comparer is a store that compares the tables that are there with a schema's, also
-// where mailbench did not create them. It only reads. Every engine that keeps tables
-// has one.
+// Comparer is a store that compares existing tables with a schema's, also tables that
+// mailbench did not create. It only reads. Every engine that keeps tables has one.
 type Comparer interface {
 	Compare(ctx context.Context, s *schemas.Schema) (*Comparison, error)
 }
 
-// Compare compares the tables that are there with a schema's, in a bounded time.
+// Compare compares existing tables with a schema's, in a bounded time.
 func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, err error) {
 	to, ok := st.(Comparer)
 	if !ok {
@@ -34,11 +33,11 @@ func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, e
 	return c, err
 }
 
-// Comparison says how the tables that are there differ from a schema's.
+// Comparison says how existing tables differ from a schema's.
 type Comparison struct {
 	Where  string  // "keyspace mailbench_james"
 	Drifts []Drift // the most harmful first
-	// Unseen says what the engine cannot tell of the tables, a sentence each.
+	// Unseen lists what Compare cannot learn from the engine, a sentence each.
 	Unseen []string
 }
 

@@ -2,7 +2,7 @@ package drivers
 
 import "errors"
 
-// The errors that callers tell apart; drivers wrap them with what was asked.
+// Errors that callers distinguish. Drivers wrap them with the call that failed.
 var (
 	// ErrUnsupported: the engine cannot run the pattern. Prepare, a Compiler and
 	// Prepared.Get return it, never a call.

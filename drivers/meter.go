@@ -30,7 +30,7 @@ func (c *Cost) Add(d *Cost) {
 type Meter struct {
 	Session
 	Cost Cost
-	// Trace, if set, is told of every call before it is run.
+	// Trace, if set, is called before each Read, Write and Batch, with the calls it counts.
 	Trace func(st Statement, calls int64)
 
 	yield func(row []Value) error

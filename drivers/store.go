@@ -45,7 +45,7 @@ type Engine struct {
 // Setting describes one driver setting.
 type Setting struct {
 	Name    string
-	Default string // the default as a workload would write it; "" is none
+	Default string // the text of the default value; "" is no default
 	Doc     string // one line, with the unit or the words it takes
 }
 
@@ -150,8 +150,8 @@ type Result struct {
 	// Applied is false only for a put-if whose condition did not hold.
 	Applied bool
 	// Row holds the new values of an add with "returns: new", in the order of
-	// Columns. For a put-if that was not applied: the present values of the If
-	// columns where the engine tells them, else nil.
+	// Columns. For a put-if that was not applied, it holds the present values of the
+	// If columns if the engine returns them, else it is nil.
 	Row []Value
 }
 
@@ -214,7 +214,7 @@ type Tolerant interface {
 
 // Capabilities say what an engine can do, with its limits. A limit of 0 is none.
 type Capabilities struct {
-	Engine     string // as in the list of engines
+	Engine     string // Engine.Name
 	Version    string // the version that the engine reports
 	Durability Durability
 	// Atomic is the widest batch that is all or nothing.

@@ -27,7 +27,7 @@ func sets(t testing.TB, open Open) {
 	c.write("put_tags", "p", 2, nil)
 	tags("null", 2)
 	c.write("put_tags", "p", 2, list{"again"})
-	tags("{again}", 2) // what a put has replaced does not come back
+	tags("{again}", 2) // replaced elements do not come back
 	c.write("put_tags", "p", 2, nil)
 
 	c.write("put_rest", "p", 1, list{3, -1, 2, 3}, list{7, []byte{0}, -7, []byte{}})
@@ -73,7 +73,7 @@ func lists(t testing.TB, open Open) {
 		c.fail.Helper()
 		c.expect([]string{"null null " + want + " null"}, "get", "p", k)
 	}
-	c.write("add_seen", "p", 1, list{"c"}) // to a row that is not there
+	c.write("add_seen", "p", 1, list{"c"}) // an append creates the row
 	c.write("add_seen", "p", 1, list{"a", "z"})
 	c.write("add_seen", "p", 1, list{"b"})
 	c.write("add_seen", "p", 1, list{"a"})

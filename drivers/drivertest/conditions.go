@@ -29,7 +29,7 @@ func conditions(t testing.TB, open Open) {
 	attempt(true, "create_a", "p", 1, "c")
 	c.expect([]string{"c null null"}, "get", "p", 1)
 	c.write("put", "p", 2, nil, nil, nil)
-	attempt(false, "create", "p", 2, "d", 4, true) // a row of nulls is there
+	attempt(false, "create", "p", 2, "d", 4, true) // a row of nulls exists
 
 	attempt(true, "change_n", "p", 1, 5, nil) // null: the column is absent
 	attempt(false, "change_n", "p", 1, 6, nil)

@@ -35,9 +35,9 @@ func deletes(t testing.TB, open Open) {
 			c.expect([]string{row(neighbours[j], neighbours[j+1], 0, "a", 0, "neighbour", nil)}, "all", neighbours[j],
 				neighbours[j+1])
 		}
-		c.write(d.pattern, append([]any{a, 0}, d.vals...)...) // again: nothing is there any more
+		c.write(d.pattern, append([]any{a, 0}, d.vals...)...) // a delete of nothing is no error
 		c.expect(stays, "all", a, 0)
-		fillGrid(c, a, 0) // and what is put afterwards stays
+		fillGrid(c, a, 0) // rows that are put after the delete stay
 		c.expect(where(a, 0, everywhere), "all", a, 0)
 	}
 }

@@ -42,7 +42,7 @@ func sessions(t testing.TB, open Open) {
 		t.Errorf("a slice of 30 rows, all of which are overwritten meanwhile, yields %d", rows)
 	}
 	other.write("drop_all", "p")
-	c.expect(nil, "all", "p") // what one session wrote, others see
+	c.expect(nil, "all", "p") // a session sees the writes of others
 
 	closed, err := s.store.Session()
 	if err != nil {
@@ -176,7 +176,7 @@ func concurrency(t testing.TB, open Open) {
 					return err
 				}
 			}
-			got, err := c.lines("all", own) // what a session wrote, it sees
+			got, err := c.lines("all", own) // a session sees its own writes
 			if err != nil {
 				return err
 			}

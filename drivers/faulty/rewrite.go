@@ -72,7 +72,7 @@ func closeBounds(p *schemas.Pattern) []int {
 	return nil
 }
 
-// withoutFilter yields the filter's columns behind the others.
+// withoutFilter drops the filter and appends its columns to those that the read yields.
 func withoutFilter(p *schemas.Pattern) []int {
 	if len(p.Filter) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 // breaks one thing.
 type Fault struct {
 	Name string
-	Doc  string // what the faulty store does, in one sentence
+	Doc  string // a sentence that says what the faulty store does
 
 	// rewrite changes the copy of a declared pattern that is prepared in its place.
 	// It returns the positions of the arguments that the copy does not take.

@@ -180,7 +180,7 @@ func decodeBytes(src []byte, flip byte, buf []byte) (raw, rest, grown []byte, er
 // appendTimeUUID puts the parts of a version 1 UUID (RFC 9562, 5.1) in the order in
 // which Cassandra compares them: time high, mid and low, and then the low
 // half byte by byte as signed numbers. The version, the same in all of them,
-// goes behind the time.
+// follows the time.
 func appendTimeUUID(dst []byte, u *[16]byte) []byte {
 	high := uint64(binary.BigEndian.Uint16(u[6:]))
 	mid := uint64(binary.BigEndian.Uint16(u[4:]))

@@ -31,7 +31,7 @@ type engine interface {
 type Facts struct {
 	Name     string
 	Port     int    // usual first port
-	Unit     string // what Config.Nodes counts
+	Unit     string // the unit of Config.Nodes: node or region server
 	Nodes    string // describes Config.Nodes in a help text
 	MinNodes int    // least Config.Nodes; 0 is one process
 	MaxNodes int
@@ -39,7 +39,7 @@ type Facts struct {
 	version  string // the version that its pom fetches
 	sums     string // the list of its jars, as sha256sum writes it
 	download string // the approximate size of its jars
-	protocol string // what Contact speaks
+	protocol string // the protocol of the addresses that Contact returns
 	shell    string // the engine's own client, which takes a host and a port
 	heap     int64  // usual heap of a process
 	// overhead is the memory of a process outside its heap, in bytes.

@@ -16,7 +16,7 @@ import (
 const (
 	stateName = "mailbench-engine.json" // also the mark that the folder is mailbench's
 	lockName  = "lock"
-	sharedDir = "shared" // what HBase's processes share
+	sharedDir = "shared" // files that HBase's processes share
 	authDir   = "auth"   // passwords and certificates
 )
 

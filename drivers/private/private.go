@@ -119,7 +119,7 @@ func ReadFile(name string) ([]byte, error) {
 	return root.ReadFile(file)
 }
 
-// WriteFile replaces a file whole: at any time the old one is there or the new one.
+// WriteFile replaces a file atomically: at any time either the old or the new one exists.
 func WriteFile(name string, data []byte) error {
 	root, file, err := openPlain(name)
 	if err != nil {

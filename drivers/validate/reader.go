@@ -23,7 +23,7 @@ type reader struct {
 
 	tuples tuples
 	buf    []byte
-	where  []byte // the key of the row at hand as people read it; empty until needed
+	where  []byte // the current row's key as people read it; empty until needed
 	failed error
 }
 
@@ -125,7 +125,7 @@ func (r *reader) row(ctx context.Context, row []drivers.Value) error {
 	return nil
 }
 
-// named returns the key of the row at hand as people read it.
+// named returns the current row's key as people read it.
 func (r *reader) named(row []drivers.Value) []byte {
 	if len(r.where) == 0 {
 		r.where = appendKey(r.where, r.scan.Columns[:r.key], row)

@@ -198,7 +198,7 @@ func (c *check) choose(all []drivers.Statement) []drivers.Statement {
 	return chosen
 }
 
-// worker reads parts of a table until there is none.
+// worker reads parts of a table until none is left.
 func (c *check) worker(
 	ctx context.Context, scan *schemas.Pattern, records *shards, work <-chan drivers.Statement, left *atomic.Int64,
 ) (err error) {

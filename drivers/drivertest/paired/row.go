@@ -57,7 +57,7 @@ func (r *Row) Turn(n uint64) {
 	binary.BigEndian.PutUint64(r.Body, i)
 }
 
-// Check returns an error unless these are the values of the row, beside its key.
+// Check returns an error unless these are the values of the row's columns outside its key.
 func (r *Row) Check(from, subject []byte, date time.Time, size int64, seen bool, body []byte) error {
 	if string(from) == r.From && string(subject) == r.Subject && date.Equal(r.Date) && size == r.Size &&
 		seen == r.Seen && bytes.Equal(body, r.Body) {
