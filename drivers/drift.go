@@ -68,7 +68,7 @@ const (
 	RowsWrong             // rows are lost, or come back in another order
 	ReadsFail             // reads through an index fail or are slow
 	CostsMore             // disk, memory or time, and how long deleted rows are kept
-	OnlyThere             // not in the schema: it takes space, and an index slows every write
+	OnlyThere             // it takes space, and an index slows every write
 )
 
 var harmWords = [...]string{

@@ -18,12 +18,12 @@ type Prepared struct {
 }
 
 // PrepareAll prepares every pattern that the schema declares. If the engine cannot run
-// a pattern, PrepareAll prepares its declared fallback. If there is none either, only
-// Get of the pattern returns an error, because a model may not need it.
-// On a store that is open for reading only, a pattern that writes has a statement that
-// no session runs, so that a model that also writes can be bound and can read.
-// A pattern that filters by an indexed column counts as emulated on an engine that
-// keeps no such index, since it also reads the rows that the filter drops.
+// one, PrepareAll prepares its declared fallback. Without a fallback only Get of the
+// pattern returns an error, because a model may not need it.
+// On a store that is open for reading only, patterns that write have statements that
+// no session runs, so that a model that also writes can be bound and read.
+// A pattern that filters by an indexed column counts as emulated if the engine keeps no
+// such index and reads the rows that the filter drops.
 func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, error) {
 	set := &Prepared{schema: s, caps: st.Capabilities(), byName: make(map[string]Statement, len(s.Patterns))}
 	for _, p := range s.Patterns {

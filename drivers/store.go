@@ -163,8 +163,8 @@ type Settler interface {
 
 // Cooler is a store that can forget its caches: it reopens its files and asks
 // the operating system to drop them from the page cache. Sessions must be
-// closed; statements stay valid. The error wraps errors.ErrUnsupported of the standard
-// library if the operating system has no such call. The files are reopened even then.
+// closed; statements stay valid. The error wraps errors.ErrUnsupported if the operating
+// system has no such call: the files were reopened all the same.
 type Cooler interface {
 	Cool(ctx context.Context) error
 }
@@ -221,11 +221,11 @@ type Capabilities struct {
 	Atomic schemas.Atomicity
 	// ReturnsNew: an add can return the new value.
 	ReturnsNew bool
-	// PlainIndexes: the engine has local indexes over plain columns. For an index over
-	// key columns only, Prepare says pattern by pattern whether the engine has it.
+	// PlainIndexes: local indexes over plain columns. Prepare says pattern by pattern
+	// whether the engine has an index over key columns only.
 	PlainIndexes bool
-	// EqualIndexes: the engine has local indexes over plain columns that find equal
-	// values but yield rows in no order of the index. PlainIndexes do that too.
+	// EqualIndexes: local indexes over plain columns that find equal values, but keep
+	// no order. PlainIndexes find equal values too.
 	EqualIndexes bool
 	// MaxBatchBytes, MaxCellBytes and MaxRowBytes are limits of the engine. Beyond
 	// them a write returns ErrTooLarge.

@@ -26,19 +26,19 @@ type TracedSession interface {
 // Work is what an engine did for one piece of work. A negative number means that the
 // engine does not tell it.
 type Work struct {
-	// Requests is how many requests the client sent. The embedded engine gets none: there
-	// it is how often the engine looked for a key.
+	// Requests counts those that the client sent. The embedded engine gets none: there it
+	// counts look-ups of a key.
 	Requests int64
-	// Nodes is how many nodes read or wrote: replicas of Cassandra, each of which counts
+	// Nodes counts those that read or wrote: replicas of Cassandra, each of which counts
 	// its rows; regions of HBase.
 	Nodes int64
-	// Rows is how many rows the engine read, returned or not. On HBase it counts rows of
-	// HBase, each of which may hold many rows of the schema.
+	// Rows counts those that the engine read, returned or not. A row of HBase may hold many
+	// of the schema's.
 	Rows int64
-	// Tombstones is how many tombstones the engine read.
+	// Tombstones counts those that the engine read.
 	Tombstones int64
-	// Hidden is how many entries the engine passed without returning them: tombstones,
-	// entries that they delete, older versions, and changes that it merges into one row.
+	// Hidden counts entries that the engine passed and did not return: tombstones, entries
+	// that they delete, older versions, and changes that it merges into one row.
 	Hidden int64
 	Cells  int64 // cells that were returned
 	Bytes  int64 // bytes of the cells that were returned: their keys and values

@@ -60,14 +60,14 @@ func Timestamp(micros int64) Value { return Value{kind: schemas.Timestamp, num: 
 // SetOf returns a set value over its elements.
 func SetOf(elems []Value) Value { return Value{kind: schemas.Set, list: elems} }
 
-// ListOf returns a list value over its elements. It is also the argument of an in.
+// ListOf returns a list value, or the argument of an in.
 func ListOf(elems []Value) Value { return Value{kind: schemas.List, list: elems} }
 
 // MapOf returns a map value over key, value, key, value.
 func MapOf(pairs []Value) Value { return Value{kind: schemas.Map, list: pairs} }
 
-// Broken returns the value of stored bytes that are no value of their column's type. Its
-// kind is Null, so it is null to callers that do not ask for Broken.
+// Broken returns the value of stored bytes that are no value of their column's type. It
+// is null to callers that do not ask for Broken.
 func Broken(stored []byte) Value {
 	if stored == nil {
 		stored = []byte{}

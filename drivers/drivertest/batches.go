@@ -20,8 +20,7 @@ var atomicBatches = []struct {
 	{"in_all", schemas.AtomicAll},
 }
 
-// batches tests that a batch applies its parts in order, and that an atomic batch
-// applies all of them or none.
+// batches tests that a batch applies its parts in order, and an atomic one all or none.
 func batches(t testing.TB, open Open) {
 	s := begin(t, open, "batches.yaml")
 	c := s.client()

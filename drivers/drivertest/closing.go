@@ -90,7 +90,7 @@ func (s *suite) closeUnderRead() {
 }
 
 // closeUnderWrites closes the store while workers write to it, and returns how many rows
-// they wrote. Each write succeeds or fails with ErrClosed. No outcome is unknown.
+// they wrote. Each write succeeds or fails with ErrClosed.
 func (s *suite) closeUnderWrites() int {
 	const workers, before = 4, 40
 	var written atomic.Int64
@@ -119,8 +119,8 @@ func (s *suite) closeUnderWrites() int {
 	return int(written.Load())
 }
 
-// opens opens and closes a store the given number of times. It fails if the process then
-// has more goroutines or open files than before.
+// opens opens and closes a store so many times. It fails if goroutines or open files
+// of the process remain.
 func opens(t *testing.T, times int, openAndClose func()) {
 	openAndClose() // a client library starts some goroutines once for each process
 	goroutines, files := settled(t, runtime.NumGoroutine()), openFiles()

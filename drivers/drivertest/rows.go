@@ -8,7 +8,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// someUUID and someTimeUUID are for tests that need any identifier.
+// Tests use these identifiers where any will do.
 var (
 	someUUID     = [16]byte{0xde, 0xad, 6: 0x40, 8: 0x80, 15: 1}
 	someTimeUUID = [16]byte{0x13, 0x81, 0x40, 0x00, 0x1d, 0xd2, 0x11, 0xb2, 0x80, 15: 7}

@@ -6,8 +6,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// traces tests the sessions of a [drivers.Tracer]. They return the work that each call
-// made the engine do.
+// traces tests the sessions of a [drivers.Tracer].
 func traces(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	tracer, ok := c.store.(drivers.Tracer)

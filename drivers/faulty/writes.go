@@ -11,7 +11,7 @@ import (
 // made is the acknowledgement of a write.
 var made = drivers.Result{Applied: true}
 
-// losesWrites acknowledges the writes for which loses returns true, and never makes them.
+// losesWrites acknowledges the writes that it never makes.
 type losesWrites struct {
 	*session
 	loses func(p *schemas.Pattern, args []drivers.Value) bool

@@ -76,9 +76,8 @@ func Append(dst []byte, v drivers.Value, desc bool) ([]byte, error) {
 }
 
 // Decode reads one value of the kind from the front of src and returns it with
-// the rest of src. A text or blob shares src's bytes if they need no decoding. Else
-// Decode appends its bytes to buf and returns buf as grown. The value is valid while
-// neither src nor buf changes.
+// the rest of src. A text or blob shares src's bytes where it can. Else Decode appends
+// them to buf, and returns it as grown. The value is valid until src or buf changes.
 func Decode(src []byte, kind schemas.Kind, desc bool, buf []byte) (v drivers.Value, rest, grown []byte, err error) {
 	flip := byte(0)
 	if desc {

@@ -63,8 +63,8 @@ type certificate struct{ Key, Authority string }
 
 func (in *Instance) authPath(name string) string { return filepath.Join(in.dir, authDir, name) }
 
-// certificate returns the certificate of an instance with a login; nil without a login.
-// The first start makes it. The key of the authority that signs it is never written.
+// certificate returns the certificate of an instance with a login, which its first start
+// makes. The key of the authority that signs it is never written.
 func (in *Instance) certificate() (*certificate, error) {
 	if !in.state.Auth {
 		return nil, nil
@@ -183,8 +183,7 @@ func (in *Instance) secure(ctx context.Context, address string) (*login, error) 
 	return admin, onlyOurs(ctx, s)
 }
 
-// onlyOurs returns an error if there are roles that mailbench did not make. Anybody could
-// make one while Cassandra's own superuser existed.
+// onlyOurs refuses roles that somebody else made while Cassandra's own superuser existed.
 func onlyOurs(ctx context.Context, s *gocql.Session) error {
 	it := s.Query("SELECT role FROM system_auth.roles").WithContext(ctx).Iter()
 	var role string

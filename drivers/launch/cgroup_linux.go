@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// cgroupMemory returns how many bytes this process can still take under its control groups.
-// Beyond that the kernel kills processes, however much memory the machine has. cgroups is
-// the text of /proc/self/cgroup. root is the folder in which the groups are mounted. Without
-// a limit the result is math.MaxInt64.
+// cgroupMemory returns how many bytes the control groups leave this process. Beyond that
+// the kernel kills, however much the machine has. cgroups is the text of /proc/self/cgroup.
+// root is the folder where they are mounted. Without a limit the result is math.MaxInt64.
 func cgroupMemory(cgroups, root string) int64 {
 	left := int64(math.MaxInt64)
 	for line := range strings.Lines(cgroups) {
@@ -45,7 +44,7 @@ func cgroupMemory(cgroups, root string) int64 {
 // line in memory.stat with what the kernel can take back: cached files.
 type memoryFiles struct{ limit, used, cached string }
 
-// left returns how many bytes a group can still take; math.MaxInt64 without a limit.
+// left returns how many bytes a group may still take.
 func (m memoryFiles) left(group string) int64 {
 	limit, limited := readNumber(filepath.Join(group, m.limit))
 	used, known := readNumber(filepath.Join(group, m.used))
@@ -64,8 +63,7 @@ func (m memoryFiles) left(group string) int64 {
 	return max(limit-used, 0)
 }
 
-// readNumber reads a file with one number. ok is false if there is no file or the text is
-// no number, such as "max".
+// readNumber reads a file with one number. ok is false for other text, such as "max".
 func readNumber(file string) (n int64, ok bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

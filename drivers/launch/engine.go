@@ -31,15 +31,15 @@ type engine interface {
 type Facts struct {
 	Name     string
 	Port     int    // usual first port
-	Unit     string // the unit of Config.Nodes: node or region server
+	Unit     string // unit of Config.Nodes: "node"
 	Nodes    string // describes Config.Nodes in a help text
 	MinNodes int    // least Config.Nodes; 0 is one process
 	MaxNodes int
 
 	version  string // the version that its pom fetches
-	sums     string // the list of its jars, as sha256sum writes it
+	sums     string // the list of its jars
 	download string // the approximate size of its jars
-	protocol string // the protocol of the addresses that Contact returns
+	protocol string // protocol of the addresses of Contact
 	shell    string // the engine's own client, which takes a host and a port
 	heap     int64  // usual heap of a process
 	// overhead is the memory of a process outside its heap, in bytes.

@@ -16,8 +16,7 @@ var javaVersions = []string{"11", "17"}
 
 var specVersion = regexp.MustCompile(`(?m)^\s*java\.specification\.version = (\S+)\s*$`)
 
-// findJava returns the path of a java that can run the engine. It looks in JAVA_HOME if
-// that is set, else in PATH.
+// findJava returns a java that can run the engine: that of JAVA_HOME, or else of PATH.
 func findJava(ctx context.Context, e engine) (string, error) {
 	f := e.facts()
 	java, err := exec.LookPath("java")

@@ -89,9 +89,8 @@ func (s *session) getElement(st *statement, rows []sample, args []drivers.Value,
 	return yield(s.row)
 }
 
-// pick returns the sample whose last key column is the text last. Else it returns the
-// first sample with all columns that are read, since a table may have rows of several
-// kinds. Else it returns the first sample.
+// pick returns the sample whose last key column is last, or the first with all columns
+// that are read, or the first. The rows of a table may be of several kinds.
 func (st *statement) pick(rows []sample, last *drivers.Value) *sample {
 	if st.named {
 		at := len(st.table.key) - 1

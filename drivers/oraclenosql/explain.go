@@ -181,8 +181,7 @@ func equal(cs []*schemas.Column, name func(*schemas.Column) string) (terms []str
 	return terms
 }
 
-// bound returns the condition of one end of a range, or nil. sign is > or <; bound adds
-// = if the end belongs to the range.
+// bound returns the condition of one end of a range. sign is that of an open end.
 func bound(b *schemas.Bound, sign string, name func(*schemas.Column) string) []string {
 	if b == nil {
 		return nil

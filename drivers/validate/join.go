@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// mostLevels is how many bytes of the digest divide records into files, one after
-// another. Records with equal digests cannot be divided, so a file may then still be
-// larger than the bound. Such records are few: neighbouring rows share one.
+// mostLevels is how many bytes of the digest divide records into files. Records with
+// equal digests cannot be divided, so a file may exceed the bound. Such records are few:
+// neighbouring rows share one.
 const mostLevels = 4
 
 // join compares the records within each file.

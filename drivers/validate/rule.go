@@ -36,8 +36,7 @@ func rulesOf(s *schemas.Schema) []*rule {
 	return rules
 }
 
-// zero reports whether a missing row of the count is 0, as a missing counter is. Then
-// rows that no stored number counts are wrong.
+// zero reports whether a missing number counts as 0, as a missing counter does.
 func (r *rule) zero() bool { return r.count != nil && r.count.Column.Type.Kind == schemas.Counter }
 
 // side is what rows of one table bring to a rule: the rows that declare it, or the
@@ -59,7 +58,7 @@ type match struct {
 	typ      schemas.Type
 	template *schemas.Template
 	slots    []int
-	whole    bool // the template is one variable without a type: it matches any text
+	whole    bool // one variable that matches any text
 	rawID    bool // a blob of 16 bytes may be an identifier
 }
 
@@ -101,8 +100,7 @@ func newSide(r *rule, at bool, columns []*schemas.Column) *side {
 	return s
 }
 
-// tuple holds the variables and the number that one row, or one element of it, brings to
-// a rule.
+// tuple is what one row, or one element of it, brings to a rule.
 type tuple struct {
 	texts  [][]byte // texts of the variables
 	number int64
@@ -193,8 +191,8 @@ func (t *tuples) text(appendTo func([]byte) []byte) []byte {
 	return t.arena[at:len(t.arena):len(t.arena)]
 }
 
-// numberOf returns the number of a value. A text or blob that is added up is its length
-// in bytes. One that is compared is the number that it spells, and bad if it spells none.
+// numberOf returns the number of a value. A text that is compared spells it. The number
+// of a text or blob that is added up is its length in bytes.
 func (s *side) numberOf(v *drivers.Value) (n int64, bad bool) {
 	switch v.Kind() {
 	case schemas.Text, schemas.Blob:

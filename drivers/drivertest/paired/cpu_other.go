@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// cpuTime returns the runtime's estimate of the processor time of this process. The
-// runtime renews the estimate at each garbage collection.
+// cpuTime returns the runtime's own estimate, which a garbage collection renews.
 func cpuTime() time.Duration {
 	runtime.GC()
 	s := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}

@@ -39,7 +39,7 @@ func Cassandra3(t testing.TB) *launch.Instance {
 	return shared(t, "MAILBENCH_TEST_CASSANDRA3", "cassandra", 3)
 }
 
-// HBase2 returns an HBase with two region servers, as Cassandra3 does.
+// HBase2 does the same with two region servers of HBase.
 func HBase2(t testing.TB) *launch.Instance {
 	t.Helper()
 	return shared(t, "MAILBENCH_TEST_HBASE2", "hbase", 2)
@@ -73,8 +73,8 @@ func Secured(t testing.TB) *launch.Instance {
 	return in
 }
 
-// Cluster starts an engine of the test's own, on free ports and in a temporary folder. It
-// stops the engine when the test ends. The test is skipped where MayStart returns an error.
+// Cluster starts an engine of the test's own, on free ports and in a folder that is
+// removed with it. The test is skipped if MayStart returns an error.
 func Cluster(t testing.TB, engine string, nodes int) *launch.Instance {
 	t.Helper()
 	if err := MayStart(t.Context(), engine); err != nil {
