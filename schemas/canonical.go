@@ -10,9 +10,8 @@ import (
 
 // Canonical returns a copy of a schema's tables in the form in which stores
 // return theirs. Tables are sorted by name, parents first; static columns, plain
-// columns and indexes are sorted by name. Documentation, additions, acceptances, patterns
-// and the native engine are not stored, so they are left out. Hints stay. The caller
-// owns the copy.
+// columns and indexes are sorted by name. The copy has no more than an engine stores:
+// names, keys, columns, indexes and hints. The caller owns the copy.
 func Canonical(s *Schema) *Schema {
 	c := &Schema{Name: s.Name, File: s.File}
 	copies := make(map[*Table]*Table)
@@ -53,7 +52,7 @@ func copyTable(t, parent *Table) *Table {
 		index := &Index{Name: x.Name}
 		for _, c := range x.Columns {
 			column := own.Column(c.Column.Name)
-			if column == nil { // made by hand, over what the language cannot index
+			if column == nil { // an index made by hand, over what the language cannot index
 				column = &Column{Name: c.Column.Name}
 			}
 			index.Columns = append(index.Columns, IndexColumn{column, c.Desc})

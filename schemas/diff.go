@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// DifferenceKind is a way in which tables differ.
+// DifferenceKind says in which way tables differ.
 type DifferenceKind uint8
 
-// The kinds of difference, the most harmful first: calls that fail, then rows
-// that come back wrong or not at all, then what is slow, then what is only there.
+// The kinds of difference, the most harmful first: calls fail, then rows come back
+// wrong or not at all, then reads fail or are slow, then what only costs something.
 const (
 	MissingTable     DifferenceKind = iota // every pattern of the table fails
 	MissingColumn                          // a static or plain column
 	DifferentKey                           // other key columns, or nested in another table
-	DifferentType                          // a column has another type
+	DifferentType                          // a column of another type
 	DifferentRole                          // a static column in place of a plain one, or the reverse
-	DifferentExpiry                        // rows go by themselves, after another time
-	DifferentOrder                         // a clustering column runs the other way
-	MissingIndex                           // reads through it fail
-	DifferentIndex                         // over other columns
+	DifferentExpiry                        // rows expire after another time
+	DifferentOrder                         // a clustering column has the other direction
+	MissingIndex                           // reads through it fail or are slow
+	DifferentIndex                         // an index over other columns
 	DifferentSetting                       // an engine's setting, such as compaction
 	ExtraColumn
 	ExtraIndex // costs every write
@@ -38,16 +38,16 @@ var differenceNames = [...]string{
 // String returns the kind in two words.
 func (k DifferenceKind) String() string { return differenceNames[k] }
 
-// ExpirySetting is what every engine's hints call the time after which rows
-// go by themselves, in seconds; "0" is never.
+// ExpirySetting is the name, in every engine's hints, of the time in seconds after
+// which rows expire; "0" is never.
 const ExpirySetting = "ttl"
 
 // Difference is one way in which tables are not as they should be.
 type Difference struct {
 	Kind  DifferenceKind
 	Table string // "" is all of them, such as a keyspace
-	// Part is the column or index; of a setting it is "engine.setting"; and ""
-	// where the whole table differs.
+	// Part is the column, the index or, for a setting, "engine.setting"; "" if the
+	// whole table differs.
 	Part string
 	// Want and Have are what should be there and what is, in the words of the
 	// language; "" is nothing.
@@ -185,7 +185,7 @@ func parentOf(t *Table) string {
 }
 
 // sharesKey reports whether a table begins its key with the columns of the
-// table that it is nested in. One that somebody made by hand may not.
+// table that it is nested in. A table that somebody made by hand may not.
 func sharesKey(t *Table) bool {
 	if t.Parent == nil {
 		return false

@@ -44,17 +44,16 @@
 //	  refers: {NAME: {to: TABLE, by: [column, …], leftover: true}}
 //	  counts: {NAME: {column: COLUMN, of: TABLE, by: [column, …], sum: COLUMN}}
 //	  hints: {ENGINE: {setting: value, …}}
-//	  accept: {RULE: reason, …}        # what "mailbench schema lint" finds here and is meant to be so
+//	  accept: {RULE: reason, …}        # findings of "mailbench schema lint" that are intended
 //	  rows: [{each: ENTITY, …}, …]     # see Population
 //
 // Inside {…}, YAML ends a word at a comma: write "map<text,int>" in quotes.
 // A table with counters has nothing beside them and its key.
 //
-// # What the rows of tables have to do with each other
+// # Relations between rows
 //
-// Both refers and counts say which rows of another table belong to a row, and a
-// check of the data reads them (mailbench schema validate). They change nothing
-// that is stored.
+// Both refers and counts say which rows of another table belong to a row. Checks of
+// data use them ("mailbench schema validate"). They change nothing that is stored.
 //
 //	IndexLabels:
 //	  refers:
@@ -66,14 +65,14 @@
 // Rows belong together if their variables have equal texts. "{account}" stands for
 // any text, "{label int}" for a whole number (also bigint, uuid, timeuuid; of a blob
 // the 16 bytes of an identifier too), "{}" for text that does not matter, all else
-// for itself. A row that is not as the templates say takes no part; a null never
-// does. A template of a set, list or map is compared with each element or key. The
+// for itself. A row that does not match the templates takes no part, and a null never
+// matches. A template of a set, list or map is compared with each element or key. The
 // short form by: [mailbox, uid] is for columns of equal names in both tables.
 //
-// A reference says that there is such a row. With leftover, a row without it is not
-// broken, only left over: of an operation that was interrupted, or of something
-// that was deleted. A count says that a column is the number of such rows, or the
-// sum of one of their columns (the size of a text or blob, or a number).
+// A reference says that there is such a row. With leftover, a row without it is no
+// fault: an interrupted operation or a delete left it over. A count says that a
+// column is the number of such rows, or the sum of one of their columns (the size of
+// a text or blob, or a number).
 //
 // # Patterns
 //
@@ -87,9 +86,9 @@
 //	fallback        any kind: the pattern that runs in its place on an engine that
 //	                cannot run this one. Arguments and columns are the same;
 //	                those of after may be in the order in which it sorts.
-//	by              get, put, put-if, add, append, remove: the whole primary key
-//	                unless it says otherwise (and it may not say less; before in,
-//	                what comes before in; with static, the partition key).
+//	by              get, put, put-if, add, append, remove: the whole primary key,
+//	                also if it is left out (with static, the partition key; with
+//	                in, the columns before in).
 //	                slice: at least the partition key, or the first column of its index.
 //	                delete: at least the partition key; never left out.
 //	in              get: the last column of the key. slice: the next one after by.
@@ -134,7 +133,7 @@
 //	  flag_seen: {put-if: ~, if: ~, put: JAMES_MESSAGES}
 //
 // Mappings are merged key by key, "~" removes a key, and anything else (a list, a
-// type) takes the place of what the base has. The name is BASE@WORD. The model of the
+// type) replaces what the base has. The name is BASE@WORD. The model of the
 // base runs the variant without knowing it, so its patterns keep their names, their
 // arguments and the order of lists: Parse refuses others. Source is the text of the
 // whole schema; each table and pattern keeps its place in the file that it is from.
@@ -152,8 +151,8 @@
 // each is user, folder, message or attachment: there is a row (or times: N rows)
 // for each of them in the population, or with "shared: true" for each that is
 // delivered, however many mailboxes it goes to. pieces cuts a quantity, with a row
-// for each piece. partition is what one partition holds the rows of; without it,
-// every row's entity (or piece) has a partition of its own. ends are the
+// for each piece. partition names the entity whose rows share one partition; without
+// it, every row's entity (or piece) has a partition of its own. ends are the
 // operations (move, delete, purge) that delete such a row and leave a tombstone.
 //
 // sizes are bytes of text, blob and collection columns: a sum of numbers and
@@ -164,7 +163,7 @@
 // # Text and comparison
 //
 // [Format] writes a schema as its canonical text, which Parse reads back.
-// [Canonical] reduces a schema to what an engine stores of it, in one order;
-// that is also the form in which an engine tells what it has. [Diff] compares
+// [Canonical] reduces a schema to what an engine stores of it, in one order.
+// Drivers return the tables that an engine has in the same form. [Diff] compares
 // two such forms and names every [Difference], the most harmful first.
 package schemas

@@ -14,8 +14,8 @@ type engineName struct {
 	at          *yaml.Node
 }
 
-// CheckEngines compares the engines that the file names with those that there are. Parse
-// does not know them. The error is of type [Errors].
+// CheckEngines reports engines that the file names and that are not known. Parse does not
+// know which engines there are. The error is of type [Errors].
 func (s *Schema) CheckEngines(known []string) error {
 	faults := strict.Decoder{File: s.File}
 	for _, e := range s.engines {

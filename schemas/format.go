@@ -10,10 +10,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Format returns the canonical text of a schema: one key a line in the order
-// in which the package comment lists them, lists in brackets, and nothing that
-// the language adds by itself. Tables, columns and patterns keep their order,
-// since it is part of what they mean; hints and fallbacks are sorted.
+// Format returns the canonical text of a schema: one key a line in a fixed order,
+// lists of names in brackets, and nothing that the language adds by itself. Tables,
+// columns and patterns keep their order, since it is part of what they mean; hints
+// are sorted.
 //
 // Parse of the text gives an equal schema with other places, and Format of
 // that gives the same text. Comments are lost.

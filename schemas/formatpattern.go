@@ -50,7 +50,7 @@ func (b *block) body(p *Pattern) {
 		b.text("index", p.Index.Name)
 	}
 	switch p.Kind {
-	case Slice, Delete: // others bind the whole key, or all of it before in
+	case Slice, Delete: // other kinds bind the whole key, or all of it before in
 		b.names("by", p.By)
 	}
 	if p.In != nil {
@@ -76,7 +76,7 @@ func (b *block) body(p *Pattern) {
 	}
 	b.names("if", p.If)
 	if p.Kind == Delete && p.Scope == ScopePartition && len(p.Table.Clustering) == 0 {
-		b.text("scope", "partition") // by alone says that it is a row
+		b.text("scope", "partition") // without it Parse takes the scope to be row
 	}
 	if p.ReturnsNew {
 		b.text("returns", "new")

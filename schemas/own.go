@@ -2,9 +2,9 @@ package schemas
 
 import "fmt"
 
-// Own returns a pattern of another parse of the schema with the schema's own table,
-// columns and index, which it finds by name. A pattern of the schema itself is
-// returned as it is. A batch has no table; its parts have.
+// Own returns a copy of p, a pattern of another parse of the schema, with the tables,
+// columns and index of s, which it finds by name. It returns a pattern of s itself as
+// it is. p must not be a batch, which has no table.
 func (s *Schema) Own(p *Pattern) (*Pattern, error) {
 	t := s.Table(p.Table.Name)
 	if t == p.Table {

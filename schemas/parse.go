@@ -16,12 +16,12 @@ var schemaKeys = []string{"schema", "name", "doc", "native", "tables", "patterns
 type parser struct {
 	strict.Decoder
 	schema *Schema
-	broken map[*Table]bool // tables with faults: what leans on them is not judged
+	broken map[*Table]bool // tables with faults: patterns and joins of them are not checked
 }
 
 // Parse reads a schema file; file is its name in messages. The error, if there
-// is one, is of type [Errors] and holds every fault that was found. A variant is of
-// a schema that mailbench brings along.
+// is one, is of type [Errors] and holds every fault that was found. The base of a
+// variant is a schema that mailbench brings along.
 func Parse(file string, src []byte) (*Schema, error) { return ParseWith(file, src, Bundled) }
 
 // ParseWith is Parse of a file that may be a variant of other schemas: find returns
@@ -80,7 +80,7 @@ func (p *parser) parse(root *yaml.Node) {
 	}
 }
 
-// maxName is the longest name that every engine takes (Cassandra: 48).
+// maxName is how many characters of a name every engine takes (Cassandra: 48).
 const maxName = 48
 
 var (
@@ -108,8 +108,8 @@ func (p *parser) checkName(n *yaml.Node, s, what string) bool {
 	return false
 }
 
-// accept reads the findings of lint that a table or pattern accepts, each with its
-// reason.
+// accept reads the lint rules whose findings a table or pattern accepts, with the
+// reasons.
 func (p *parser) accept(f map[string]strict.Entry, where string) []Acceptance {
 	e, ok := f["accept"]
 	if !ok {
@@ -123,7 +123,7 @@ func (p *parser) accept(f map[string]strict.Entry, where string) []Acceptance {
 	return accepted
 }
 
-// engine notes an engine that the file names. Which there are is left to CheckEngines.
+// engine records an engine that the file names. CheckEngines checks the name later.
 func (p *parser) engine(n *yaml.Node, name, where string) {
 	p.schema.engines = append(p.schema.engines, engineName{name, where, &yaml.Node{Line: n.Line, Column: n.Column}})
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-// batch reads the parts of a batch and judges whether they can be as atomic as
-// it says.
+// batch reads the parts of a batch and checks whether they can have its atomicity.
 func (r *patternReader) batch(byName map[string]*patternReader, known []string) {
 	e := r.fields["batch"]
 	if e.Value.Kind != yaml.SequenceNode || len(e.Value.Content) == 0 {
@@ -34,7 +33,7 @@ func (r *patternReader) batch(byName map[string]*patternReader, known []string) 
 	}
 }
 
-// holds judges whether the parts touch no more than atomic covers.
+// holds checks that the parts touch no more than atomic covers.
 func (r *patternReader) holds(parts []*yaml.Node) {
 	if r.Atomic == AtomicNone || r.Atomic == AtomicAll {
 		return
@@ -100,7 +99,7 @@ func (r *patternReader) atomic() {
 	r.Atomic = Atomicity(i)
 }
 
-// fallback reads what runs in the pattern's place.
+// fallback reads which pattern runs in place of this one.
 func (r *patternReader) fallback(byName map[string]*patternReader, known []string) {
 	e, name, ok := r.word("fallback")
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-// body reads a pattern of one table. A fault of the key ends it, since later steps
-// need the key and would report the same fault again.
+// body reads a pattern of one table. It stops at a fault of the key, since later
+// steps need the key and would report the same fault again.
 func (r *patternReader) body() {
 	if !r.keys() {
 		return
@@ -29,7 +29,8 @@ func (r *patternReader) body() {
 	r.returns()
 }
 
-// keys reads by, in, from, to and after, which bind columns of the order.
+// keys reads by, in, from, to and after, which bind columns of r.order. It reports
+// whether they have no fault.
 func (r *patternReader) keys() bool {
 	by, ok := r.columnsOf("by")
 	switch {
@@ -67,7 +68,7 @@ func (r *patternReader) in() bool {
 	if r.In = r.column(e.Value, name); r.In == nil {
 		return false
 	}
-	if !r.has("by") { // a get's by is then all before in
+	if !r.has("by") { // by is then all columns before in
 		r.By = nil
 		if i := slices.Index(r.order, r.In); i > 0 {
 			r.By = r.order[:i]
@@ -81,7 +82,7 @@ func (r *patternReader) in() bool {
 	return true
 }
 
-// boundEnough judges whether by and in bind what the kind needs.
+// boundEnough reports whether by and in bind what the kind needs.
 func (r *patternReader) boundEnough() bool {
 	bound := len(r.By)
 	if r.In != nil {

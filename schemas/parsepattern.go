@@ -41,18 +41,18 @@ var patternKeys = func() []string {
 
 var partKeys = []string{"run", "each"}
 
-// patternReader reads one pattern and judges whether its table can answer it.
+// patternReader reads one pattern and checks whether its table can answer it.
 type patternReader struct {
 	*parser
 	*Pattern
 	where  string // "pattern NAME", for messages
 	name   *yaml.Node
 	fields map[string]strict.Entry
-	// order is the columns in which the table, or the index, is sorted; by
-	// may name the first bound of them.
+	// order holds the columns by which the table, or the index, is sorted. by may
+	// name only the first ones, bound of them at most.
 	order []*Column
 	bound int
-	ok    bool // nothing was wrong so far
+	ok    bool // no fault so far
 }
 
 // patterns reads the patterns. Batches and fallbacks name others, so they are read
@@ -94,11 +94,11 @@ func (p *parser) patterns(n *yaml.Node) {
 }
 
 // head reads what all patterns have: kind, table and documentation. It reports
-// whether the rest can be judged.
+// whether the rest can be read.
 func (r *patternReader) head(n *yaml.Node) bool {
 	before := len(r.Errs)
 	f := r.parser.Fields(n, r.where, patternKeys)
-	strange := len(r.Errs) > before // perhaps the kind, misspelt
+	strange := len(r.Errs) > before // an unknown key is perhaps the kind, misspelt
 	if n.Kind != yaml.MappingNode {
 		return false
 	}
@@ -174,8 +174,8 @@ func (r *patternReader) table(n *yaml.Node) bool {
 	return true
 }
 
-// index makes the pattern read through an index: its order is the index's
-// columns, then what they leave of the primary key.
+// index makes the pattern read through an index. Its order is then the index's
+// columns, followed by the other columns of the primary key.
 func (r *patternReader) index(n *yaml.Node) bool {
 	name, ok := r.Text(n, "index of "+r.where)
 	if !ok {
@@ -248,7 +248,8 @@ func (r *patternReader) has(field string) bool {
 	return ok
 }
 
-// at is the value of the field for a message, or the pattern's name.
+// at returns the node at which a message about the field points: the field's value,
+// or the pattern's name if the field is absent.
 func (r *patternReader) at(field string) *yaml.Node {
 	if e, ok := r.fields[field]; ok {
 		return e.Value
@@ -256,7 +257,7 @@ func (r *patternReader) at(field string) *yaml.Node {
 	return r.name
 }
 
-// atColumn is where the field names the column, or the pattern's name.
+// atColumn returns the node in which the field names the column, or else at(field).
 func (r *patternReader) atColumn(field string, c *Column) *yaml.Node {
 	if e, ok := r.fields[field]; ok {
 		for _, n := range e.Value.Content {

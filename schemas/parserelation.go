@@ -13,7 +13,7 @@ var (
 	countKeys     = []string{"doc", "column", "of", "by", "from", "at", "sum"}
 )
 
-// references reads "NAME: {to: TABLE, …}". It comes after all tables.
+// references reads "NAME: {to: TABLE, …}". It runs after all tables are read.
 func (r *tableReader) references(t *Table, n *yaml.Node) {
 	for _, e := range r.Mapping(n, "refers of table "+t.Name) {
 		where := "reference " + e.Name + " of table " + t.Name
@@ -28,7 +28,7 @@ func (r *tableReader) references(t *Table, n *yaml.Node) {
 	}
 }
 
-// counts reads "NAME: {column: COLUMN, of: TABLE, …}". It comes after all tables.
+// counts reads "NAME: {column: COLUMN, of: TABLE, …}". It runs after all tables are read.
 func (r *tableReader) counts(t *Table, n *yaml.Node) {
 	for _, e := range r.Mapping(n, "counts of table "+t.Name) {
 		where := "count " + e.Name + " of table " + t.Name
@@ -72,7 +72,7 @@ func sums(t Type) bool {
 	return slices.Contains([]Kind{Text, Blob, Int, Bigint, Counter}, t.Kind)
 }
 
-// mapKeys notes a map whose key is not said by a template.
+// mapKeys reports a map if no template says which of its keys is meant.
 func (r *tableReader) mapKeys(n *yaml.Node, c *Count, where string) {
 	for _, side := range []struct {
 		column *Column
@@ -90,7 +90,7 @@ func (r *tableReader) mapKeys(n *yaml.Node, c *Count, where string) {
 }
 
 // join reads the other table and which rows belong together. It reports whether
-// all of it could be read.
+// there was no fault.
 func (r *tableReader) join(t *Table, j *Join, e strict.Entry, toKey string, f map[string]strict.Entry,
 	where string,
 ) bool {
@@ -182,7 +182,7 @@ func (r *tableReader) matches(t *Table, n *yaml.Node, where string) []Match {
 	return ms
 }
 
-// sameVariables notes variables of From that At lacks.
+// sameVariables reports variables of From that At lacks.
 func (r *tableReader) sameVariables(n *yaml.Node, j *Join, side, other, where string) {
 	known := variables(j.At)
 	for _, name := range variables(j.From) {

@@ -102,8 +102,8 @@ func (r *rowsReader) pieces(e strict.Entry) {
 	r.Piece = r.Count(f["bytes"].Value, "bytes of "+where)
 }
 
-// partitionOf reads what a partition holds the rows of; it is the row's own entity
-// unless the file says otherwise.
+// partitionOf reads which entity's rows share one partition: the row's own entity, or
+// its piece, unless the file says otherwise.
 func (r *rowsReader) partitionOf(n *yaml.Node, f map[string]strict.Entry) {
 	known := append([]string{"all"}, Entities[:slices.Index(Entities, r.Each)+1]...)
 	r.Partition = r.Each
@@ -118,7 +118,7 @@ func (r *rowsReader) partitionOf(n *yaml.Node, f map[string]strict.Entry) {
 	}
 }
 
-// sizes reads the sizes of columns, and asks for those that are missing.
+// sizes reads the sizes of columns, and reports those that are missing.
 func (r *rowsReader) sizes(n *yaml.Node, f map[string]strict.Entry) {
 	columns := r.ColumnsOf(r.table)
 	given := make(map[*Column]ColumnSize)

@@ -43,7 +43,7 @@ type tableReader struct {
 	names   []string
 	entries map[string]strict.Entry
 	read    map[string]*Table // nil while the table is being read
-	later   []func()          // reads what names other tables
+	later   []func()          // read references and counts, which name other tables
 }
 
 func (r *tableReader) table(e strict.Entry) *Table {
@@ -207,7 +207,8 @@ func (r *tableReader) columns(t *Table, n *yaml.Node, role Role) []*Column {
 	return cs
 }
 
-// fresh notes a column name that the table, or the columns read so far, have.
+// fresh reports whether a column name is new. It records a fault if the table, or the
+// columns read so far, have it already.
 func (r *tableReader) fresh(t *Table, sofar []*Column, n *yaml.Node, name string) bool {
 	c := t.Column(name)
 	if i := slices.IndexFunc(sofar, func(c *Column) bool { return c.Name == name }); i >= 0 {
@@ -219,8 +220,8 @@ func (r *tableReader) fresh(t *Table, sofar []*Column, n *yaml.Node, name string
 	return c == nil
 }
 
-// checkCounters notes a counter beside other columns, which Cassandra refuses:
-// its counters are kept in tables of their own.
+// checkCounters reports a counter beside other columns. Cassandra refuses it: a table
+// with counters holds nothing else but its key.
 func (r *tableReader) checkCounters(t *Table) {
 	var counter, other *Column
 	for _, c := range slices.Concat(t.Static, t.Columns) {

@@ -3,22 +3,21 @@ package schemas
 import "slices"
 
 // Join says which rows of two tables belong together: those whose variables have
-// equal texts. Text is what a value is compared by: a number in decimal, a boolean
-// as true or false, an identifier in its usual form of 36 characters, a text or
-// blob as it is.
+// equal texts. A value is compared as text: a number in decimal, a boolean as true
+// or false, an identifier in its usual form of 36 characters, a text or blob as it is.
 type Join struct {
 	To *Table
 	// From and At say where the variables are in a row of the table that declares
 	// the join, and in a row of To. Both have the same variables, at least one.
-	// A row takes part only if all its columns are as the templates say.
+	// A row takes part only if all its columns match their templates.
 	From, At []Match
-	// By are the columns that have the same names in both tables, where the
-	// join was written in that way. From and At say the same.
+	// By are the columns of the short form "by", which have the same names in both
+	// tables; else it is empty. From and At say the same.
 	By []string
 }
 
-// Match is a column that must be as the template says. A null never is. Of a set or
-// list each element is tried, of a map each key; others are compared as one text.
+// Match is a column that must match a template. A null never does. Of a set or list
+// each element is tried, of a map each key; other values are compared as one text.
 type Match struct {
 	Column   *Column
 	Template Template
@@ -29,8 +28,8 @@ type Reference struct {
 	Name string
 	Doc  string
 	Join
-	// Leftover: a row without its row of To is nothing broken, but what an
-	// interrupted operation leaves.
+	// Leftover: a row without its row of To is no fault; an interrupted operation or
+	// a delete left it over.
 	Leftover bool
 	Pos      Pos
 }
@@ -38,8 +37,8 @@ type Reference struct {
 // Count says that a number of a row is how many rows of To belong to it, or the
 // sum of one column over them. The number is a bigint, int or counter, the value
 // of a map of them for the key that From names, or a text or blob with a decimal number. A
-// null is not compared. Where there is no row, a counter is 0; all else is not
-// compared.
+// null is not compared. If the row itself is absent, a counter counts as 0 and other
+// numbers are not compared.
 type Count struct {
 	Name string
 	Doc  string

@@ -7,7 +7,7 @@ import (
 
 // Rows is one kind of row that mail leaves in a table, and how large it is. A
 // table may have several kinds: one for each sub-column of a super column, say.
-// They are what a forecast knows of a schema; nothing else uses them.
+// Forecasts, lint rules and reports use them.
 type Rows struct {
 	Each   string // one of Entities: there is a row for each of these
 	Times  int    // rows of this kind for each; 1 unless the file says otherwise
@@ -17,8 +17,8 @@ type Rows struct {
 	// row for each; "" is none.
 	Of    string
 	Piece int
-	// Partition is what one partition holds the rows of: one of Entities, "piece", or
-	// "all" for a single partition.
+	// Partition names the entity whose rows share one partition: one of Entities,
+	// "piece", or "all" for a single partition.
 	Partition string
 	Sizes     []ColumnSize
 	// Ends are the operations that delete such a row (RowEnds).
@@ -31,13 +31,13 @@ type ColumnSize struct {
 	Column *Column
 	None   bool // the rows have no value of it
 	Cells  Sum  // elements of a collection; nil for other columns
-	Bytes  Sum  // bytes of all elements together, with the keys of a map
+	Bytes  Sum  // of the value, or of all elements together, with the keys of a map
 }
 
 // Sum is a size or a count: terms added up.
 type Sum []Term
 
-// Term is Times the quantity of that name, or the number Times where that is "".
+// Term is Times × Quantity, or the number Times if Quantity is "".
 type Term struct {
 	Times    float64
 	Quantity string
@@ -66,8 +66,8 @@ var Entities = []string{"user", "folder", "message", "attachment"}
 // RowEnds are the operations that delete rows.
 var RowEnds = []string{"move", "delete", "purge"}
 
-// Quantities are what sizes and counts are made of, by the entity that has them:
-// an entity has those of the entities before it, too. Texts are in bytes of UTF-8.
+// Quantities are what sizes and counts are made of, by the entity that has them.
+// An entity also has those of the entities before it. Texts are in bytes of UTF-8.
 var Quantities = map[string][]string{
 	"user": {"address", "folders"},
 	"folder": {
@@ -80,8 +80,8 @@ var Quantities = map[string][]string{
 		"subject",
 		"body", // the text body, decoded
 		"raw",  // the whole message, as it came
-		// How many, and of all of them: names, types, decoded bytes, and bytes as UTF-8
-		// text (base64 where the bytes are none).
+		// The number of attachments, and of all of them: names, types, decoded bytes, and
+		// bytes as UTF-8 text (base64 if they are not UTF-8).
 		"attachments", "attachment-names", "attachment-types", "attachment-bytes", "attachment-text",
 	},
 	"attachment": {"attachment", "attachment-name"}, // decoded bytes, bytes of the name

@@ -9,9 +9,8 @@ import (
 )
 
 // Template is a text with places for variables: "{account}:{label int}". A name
-// in braces stands for any text, with a type behind it only for text that is a
-// value of the type; {} stands for text that does not matter. All else stands for
-// itself.
+// in braces matches any text; with a type behind it, only text in the form of the
+// type. {} matches text that does not matter. All else matches itself.
 type Template struct {
 	Text  string // the template as it was written
 	Parts []TemplatePart
@@ -92,8 +91,9 @@ func (t *Template) Names() []string {
 }
 
 // Match appends to found the text of each named variable, in order, if the whole
-// of b is as the template says. Texts share b. If b can be read in several ways,
-// the first variable is as long as possible, then the second, and so on.
+// of b matches the template. The texts share the memory of b. If b can be read in
+// several ways, the last variable is as short as possible, then the one before it, and
+// so on. Match tries no other way, even if the types of variables rule that one out.
 func (t *Template) Match(b []byte, found [][]byte) ([][]byte, bool) {
 	if len(t.Parts) == 0 {
 		return found, string(b) == t.Tail
@@ -127,7 +127,8 @@ func (t *Template) Match(b []byte, found [][]byte) ([][]byte, bool) {
 	return found, true
 }
 
-// is reports whether a text is a value of the type as it would be written.
+// is reports whether a text has the form of the type. Of a number it limits only the
+// digits, to 19.
 func is(k Kind, text []byte) bool {
 	switch k {
 	case Int, Bigint:

@@ -145,16 +145,16 @@ type Table struct {
 	Static     []*Column // root tables only
 	Columns    []*Column // plain columns, in file order
 	Indexes    []*Index
-	Refers     []*Reference                 // references of its rows to rows of other tables
-	Counts     []*Count                     // numbers of this table that count rows
+	Refers     []*Reference                 // the rows to which its rows refer
+	Counts     []*Count                     // its columns that hold a number or sum of other rows
 	Hints      map[string]map[string]string // engine name → setting → value
 	Accept     []Acceptance                 // in file order
-	Rows       []*Rows                      // rows that a population leaves in it, for a forecast
+	Rows       []*Rows                      // the kinds of row that mail leaves in it
 	Pos        Pos
 }
 
-// Acceptance says why what a lint rule finds at a table or pattern is meant to be
-// so. Parse does not know the rules; package lint checks their names.
+// Acceptance says why a finding of a lint rule at a table or pattern is intended.
+// Parse does not know the rules; package lint checks their names.
 type Acceptance struct {
 	Rule   string
 	Reason string
@@ -214,13 +214,13 @@ type Schema struct {
 	Name     string // a variant is called BASE@WORD
 	Doc      string
 	Native   string // the engine that the source document was written for
-	File     string // file or other source, for messages
-	Source   []byte // text of the file, or of the whole schema of a variant; results have its digest
+	File     string // where it was read from, for messages
+	Source   []byte // the file's text, for a variant the text of the whole schema; its digest is part of a result
 	Tables   []*Table
 	Patterns []*Pattern
 	Workflow []Step // how a mail client goes from one read to the next; no step leads back
 
-	engines []engineName // engines that the file names, in its order
+	engines []engineName // engines that the file names, in file order
 }
 
 // Table returns the table of that name, or nil.

@@ -15,8 +15,8 @@ import (
 // schema that it names.
 const variantKey = "variant of"
 
-// BaseOf returns the name of the schema that one of that name is a variant of:
-// "james" for "james@one-family". It returns "" if the name is not a variant's.
+// BaseOf returns the name of a variant's base: "james" for "james@one-family". It
+// returns "" if the name is not a variant's.
 func BaseOf(name string) string {
 	base, _, ok := strings.Cut(name, "@")
 	if !ok {
@@ -25,7 +25,7 @@ func BaseOf(name string) string {
 	return base
 }
 
-// variantOf returns the field that makes the file a variant, or nil.
+// variantOf returns the value of "variant of", or nil if the file is no variant.
 func variantOf(root *yaml.Node) *yaml.Node {
 	if root.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(root.Content); i += 2 {
@@ -37,8 +37,8 @@ func variantOf(root *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// variant reads a variant: the file of its base with the changes of root. Nodes
-// keep their places, each in its own file.
+// variant reads a variant: the file of its base with the changes of root. Each node
+// keeps its place in the file that it is from.
 func (p *parser) variant(root, of *yaml.Node, find func(name string) (*Schema, error)) {
 	name, ok := p.Text(of, `"variant of"`)
 	if !ok {
@@ -95,7 +95,7 @@ func (p *parser) named(root *yaml.Node, base string) {
 }
 
 // overlay returns base with the changes of patch: mappings are merged key by key, ~
-// removes a key, and all else takes the place of what base has.
+// removes a key, and all else replaces what base has.
 func (p *parser) overlay(base, patch *yaml.Node, where string) *yaml.Node {
 	if base.Kind != yaml.MappingNode || patch.Kind != yaml.MappingNode {
 		return patch
@@ -132,8 +132,8 @@ func (p *parser) overlay(base, patch *yaml.Node, where string) *yaml.Node {
 	return &merged
 }
 
-// whole reports whether a table or pattern can stand by itself: it has a key, or a
-// kind.
+// whole reports whether a table has a primary key, or a pattern a kind, and so needs
+// no base.
 func (p *parser) whole(n *yaml.Node, where string) bool {
 	needs := patternKindNames[:]
 	if where == "tables" {
@@ -214,7 +214,7 @@ func (p *Pattern) directions() []string {
 	return words
 }
 
-// text writes a document that was put together, under a comment.
+// text writes a merged document as YAML, below a comment line.
 func text(root *yaml.Node, comment string) []byte {
 	var b bytes.Buffer
 	b.WriteString("# " + comment + "\n")
