@@ -116,8 +116,8 @@ func boundRules() []*Rule {
 	}}
 }
 
-// noIndex reports whether the schema was written for an engine that keeps no index
-// over plain columns.
+// noIndex reports whether the index that would answer p's filter is over plain columns,
+// and the schema was written for an engine that keeps no such index.
 func (c *checker) noIndex(p *schemas.Pattern) bool {
 	return slices.Contains([]string{hbase, embedded}, c.schema.Native) && indexOf(p) != nil && !indexOf(p).OverKeys()
 }

@@ -87,9 +87,9 @@ func columnRules() []*Rule {
 	}}
 }
 
-// uses is what the patterns of a table do to it.
+// uses says what the patterns of a table do to it.
 type uses struct {
-	reads, writes bool // rows or static columns
+	reads, writes bool // some pattern reads, or writes, rows or static columns
 	read, written map[*schemas.Column]bool
 }
 

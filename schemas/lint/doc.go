@@ -5,8 +5,8 @@
 //	report, err := lint.Check(schema, lint.Options{Engines: []string{"cassandra"}})
 //
 // [Rules] lists all rules. Each has an id, a severity, documentation, the source of
-// its facts and figures, and what to do about a finding. A schema accepts a finding
-// where it stands, with the reason:
+// its facts and figures, and what to do about a finding. A table or pattern accepts
+// findings of a rule, with the reason:
 //
 //	patterns:
 //	  folders: {scan: mailboxes, filter: user,
@@ -16,9 +16,9 @@
 // of an unknown rule. An acceptance that matches no finding is a finding itself.
 //
 // Rules judge by what a schema says. The rows of a table say whether messages gather in
-// a partition and what a column holds. Without them, a clustering column of type
-// timeuuid, timestamp, uuid or bigint is taken to get a new value for each message, and
-// text, int and boolean columns to name folders, chunks or flags. [Answers] says of each
+// a partition and what a column holds. Without them, rules assume that a clustering
+// column of type timeuuid, timestamp, uuid or bigint gets a new value for each message,
+// and that text, int and boolean columns name folders, chunks or flags. [Answers] says of each
 // pattern how many partitions answer it, in which order, and what bounds it. The sizes
 // that [Numbers] hold come from a forecast; without them, rules about sizes do not run.
 package lint

@@ -7,8 +7,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// unable says why an engine cannot run a pattern as it is declared, or "". The
-// drivers decide that for good when they prepare the pattern.
+// unable says why an engine cannot run a pattern as it is declared, or "". It repeats
+// what drivers decide when they prepare the pattern.
 func unable(engine string, p *schemas.Pattern) string {
 	for _, part := range p.Parts {
 		if why := unable(engine, part.Pattern); why != "" {

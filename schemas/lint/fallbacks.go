@@ -76,7 +76,7 @@ func without(p *schemas.Pattern) []string {
 	return engines
 }
 
-// cost says what the fallback of a pattern does more or otherwise.
+// cost says what the fallback of a pattern does in addition or in another way.
 func cost(p *schemas.Pattern) string {
 	fb, a, b := p.Fallback, answer(p), answer(p.Fallback)
 	switch {

@@ -13,7 +13,7 @@ import (
 // Finding is one thing that a rule found in a schema.
 type Finding struct {
 	Rule    *Rule
-	Engine  string // engine that the finding is about, or ""
+	Engine  string // the engine that the finding is about, or ""
 	Table   string // "" if the finding is about a batch
 	Pattern string // "" if the finding is about a table
 	// Part is the column or index, or "".
@@ -27,10 +27,10 @@ type Finding struct {
 
 // Options say what a schema is checked for.
 type Options struct {
-	// Engines that the schema is to run on; none: the one that it was written for,
-	// or all if it names none.
+	// Engines that the schema is to run on. If there are none, Check takes the engine that
+	// the schema was written for, or all engines if it names none.
 	Engines []string
-	// Numbers are what a workload makes of the schema, or nil.
+	// Numbers are the sizes and shares that follow from a workload, or nil.
 	Numbers *Numbers
 }
 
@@ -55,7 +55,7 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 	for _, f := range found {
 		matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true
 	}
-	for _, f := range check(s, EngineNames(), o.Numbers) { // one for another engine is no mistake
+	for _, f := range check(s, EngineNames(), o.Numbers) { // an acceptance for another engine is no mistake
 		matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true
 	}
 	found = append(found, unmatched(s, matched, o.Numbers != nil)...)
@@ -140,8 +140,8 @@ func acceptRules() []*Rule {
 	}}
 }
 
-// unmatched returns findings for the acceptances that match none. Without numbers
-// the rules that need them cannot be judged.
+// unmatched returns findings for the acceptances that match none. Without numbers it
+// leaves out acceptances of rules that need them.
 func unmatched(s *schemas.Schema, matched map[acceptance]bool, numbers bool) []Finding {
 	var found []Finding
 	rules := make(map[string]*Rule)
@@ -166,7 +166,7 @@ type checker struct {
 	schema  *schemas.Schema
 	numbers *Numbers
 	rule    *Rule
-	engine  string // engine that the rule judges for; "" if it is about none
+	engine  string // the engine that the rule judges for; "" if the rule is about none
 	found   []Finding
 }
 

@@ -7,17 +7,18 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Numbers are what a workload makes of a schema.
+// Numbers are the sizes of a schema's data with the mail of a workload, and the shares
+// of its operations.
 type Numbers struct {
 	Workload string
-	// Partitions are those of each table, by engine. Engines that nobody knows the sizes
-	// of have none.
+	// Partitions are those of each table, by engine. An engine whose sizes no driver
+	// knows has none.
 	Partitions map[string][]Partitions
 	// Cells are the bytes of the largest value in each table, among the messages that
 	// were looked at.
 	Cells map[string]float64
-	// Hottest is which share of a phase's operations goes to the one user and to the one
-	// folder that are asked for most.
+	// Hottest is the share, from 0 to 1, of a phase's operations that go to its busiest
+	// user and to its busiest folder.
 	Hottest struct{ User, Folder float64 }
 }
 
@@ -34,12 +35,12 @@ type Size struct{ Bytes, Rows, Cells float64 }
 
 // The sizes that rules compare with.
 const (
-	aimBytes   = 10e6  // a partition should stay below
-	largeBytes = 100e6 // from here on a partition is too large
-	largeRows  = 100_000
-	mostCells  = 1 << 31 // most cells that a Cassandra partition can have
-	mostRow    = 1 << 30 // bytes of an HBase row that is read: hbase.table.max.rowsize
-	hotShare   = 0.1
+	aimBytes   = 10e6    // operators keep Cassandra partitions below it
+	largeBytes = 100e6   // from here on, a Cassandra partition slows compactions and repairs
+	largeRows  = 100_000 // the same, in rows
+	mostCells  = 1 << 31 // the most cells of a Cassandra partition
+	mostRow    = 1 << 30 // the most bytes of an HBase row that is read: hbase.table.max.rowsize
+	hotShare   = 0.1     // of the operations of a workload
 )
 
 // copies are how many nodes answer for a partition: the usual replicas, and the one
@@ -49,7 +50,7 @@ var copies = map[string]float64{cassandra: 3, hbase: 1, oracle: 3}
 // mostCell is the largest cell that an engine takes, in bytes.
 var mostCell = map[string]float64{cassandra: 16 << 20, hbase: 10 << 20}
 
-// sizeRules are about what a workload makes of tables. All need numbers.
+// sizeRules are about how large a workload makes tables, and how hot. All need numbers.
 func sizeRules() []*Rule {
 	const partitionSources = `DataStax, Calculating partition size: below 100,000 items and 100 MB
 		(https://docs.datastax.com/en/cassandra_win/2.2/cassandra/planning/planPlanningPartitionSize.html);
@@ -163,7 +164,7 @@ func (s Size) String() string {
 	return fmt.Sprintf("%s, %.0f rows and %.0f cells", inBytes(s.Bytes), s.Rows, s.Cells)
 }
 
-// inBytes writes a size in decimal units, as the limits of this package are.
+// inBytes writes a size in decimal units: 1 KB is 1000 bytes.
 func inBytes(n float64) string {
 	for _, unit := range []string{"bytes", "KB", "MB", "GB"} {
 		if n < 1000 {

@@ -27,7 +27,8 @@ func (s Severity) String() string { return severityNames[s] }
 type Rule struct {
 	ID       string
 	Severity Severity
-	// Engines are the engines that the rule is about; none: the schema by itself.
+	// Engines are the engines that the rule is about. If there are none, it judges the
+	// schema by itself.
 	Engines []string
 	// Numbers: the rule needs a workload.
 	Numbers bool
@@ -60,6 +61,6 @@ const (
 	judgement = "mailbench's own judgement"
 )
 
-// EngineNames are the engines that schemas can be checked for. mailbench need not have a
-// driver for each, nor is each engine of mailbench among them.
+// EngineNames returns the engines that schemas can be checked for. The list does not
+// follow from the drivers: the engine null is not on it.
 func EngineNames() []string { return []string{embedded, cassandra, hbase, oracle} }

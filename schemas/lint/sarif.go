@@ -74,7 +74,7 @@ type (
 )
 
 // WriteSARIF writes reports as a SARIF 2.1.0 log, which code hosts show beside the
-// lines of a change. What a schema accepts is suppressed in its source. Version is
+// lines of a change. Accepted findings have the suppression inSource. Version is
 // mailbench's.
 func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
@@ -125,7 +125,8 @@ func result(file string, f *Finding, rule int) sarifResult {
 	return out
 }
 
-// fileURI returns a file's name as a URI reference: relative as it is, else file://.
+// fileURI returns a file's name as a URI reference: a relative name as it is, an absolute
+// one with file://.
 func fileURI(file string) string {
 	u := url.URL{Path: filepath.ToSlash(file)}
 	if filepath.IsAbs(file) {

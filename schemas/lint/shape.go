@@ -7,14 +7,15 @@ import (
 )
 
 // growing returns the first clustering column, from the given one on, that gets a
-// new value for each message or event; nil if there is none. The table's rows say
-// whether there is one, and types say which: a timeuuid, timestamp, uuid or bigint.
-// A bigint below such a column numbers the pieces of one message.
+// new value for each message or event; nil if there is none. If the table declares its
+// rows, they say whether there is one. Types say which: a timeuuid, timestamp, uuid or
+// bigint, else the first column. A bigint below such a column numbers the pieces of one
+// message.
 func growing(t *schemas.Table, from int) *schemas.Column {
 	if len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, gathers) {
 		return nil
 	}
-	one := false // the columns before name one message
+	one := false // the clustering columns before c name one message
 	for i, c := range t.Clustering {
 		switch c.Type.Kind {
 		case schemas.TimeUUID, schemas.Timestamp, schemas.UUID:
@@ -52,8 +53,8 @@ func holds(t *schemas.Table, c *schemas.Column) string {
 	return ""
 }
 
-// unique reports whether nearly each row has a value of its own of a column: its type
-// says so, or the table's rows do, with the address in a row for each user.
+// unique reports whether nearly each row has its own value of a column. The column's
+// type says so, or the table's rows do: each user has a row with the user's address.
 func unique(t *schemas.Table, c *schemas.Column) bool {
 	switch c.Type.Kind {
 	case schemas.UUID, schemas.TimeUUID, schemas.Timestamp, schemas.Blob:
@@ -69,7 +70,7 @@ func unique(t *schemas.Table, c *schemas.Column) bool {
 }
 
 // bucketed reports whether the partition key has a number or a time beside other
-// columns, so that a new partition begins when that changes.
+// columns. A new partition begins when it changes.
 func bucketed(t *schemas.Table) bool {
 	return len(t.Partition) > 1 && slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
 		switch c.Type.Kind {
@@ -157,8 +158,8 @@ func limited(p *schemas.Pattern) bool {
 	return p.Limit > 0 || p.LimitArg || p.From != nil && p.To != nil
 }
 
-// leftToGrow returns the column by which the rows that a slice reads grow in number,
-// or nil.
+// leftToGrow returns the clustering column whose new values add rows to what a slice
+// reads, or nil.
 func leftToGrow(p *schemas.Pattern) *schemas.Column {
 	if p.Index != nil {
 		return growing(p.Table, 0)

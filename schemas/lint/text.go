@@ -14,11 +14,11 @@ import (
 type Report struct {
 	Schema   *schemas.Schema
 	Engines  []string // engines that the schema was checked for
-	Workload string   // workload that gave the numbers, or ""
+	Workload string   // the workload of the numbers, or ""
 	Findings []Finding
 }
 
-// Counts are the findings of a report by severity, without the accepted ones.
+// Counts are the numbers of findings of a report by severity; accepted ones count apart.
 type Counts struct{ Errors, Warnings, Notes, Accepted int }
 
 // Counts counts the findings.
@@ -102,7 +102,7 @@ func WriteRules(w io.Writer) error {
 	return b.Flush()
 }
 
-// about says for which engines a rule is, and what it needs.
+// about says which engines a rule is for, and whether it needs a workload.
 func (r *Rule) about() string {
 	s := ""
 	if r.Engines != nil && len(r.Engines) < len(EngineNames()) {

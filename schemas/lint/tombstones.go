@@ -2,7 +2,7 @@ package lint
 
 import "github.com/mailbench/mailbench/schemas"
 
-// tombstoneRules are about deletes in front of what a pattern reads. Every engine
+// tombstoneRules are about deleted rows among those that a pattern reads. Every engine
 // here is a log-structured merge tree: a delete writes a marker, and reads step over
 // the markers until a compaction drops them.
 func tombstoneRules() []*Rule {

@@ -15,9 +15,9 @@ import (
 
 // Decoder reads YAML nodes strictly and gathers every fault it meets.
 type Decoder struct {
-	File string // its name in messages
+	File string // name of the file in messages
 	Errs Errors
-	// Origins are the files of nodes that are not of File.
+	// Origins are the names of the files of nodes that are not from File.
 	Origins map[*yaml.Node]string
 }
 
@@ -27,13 +27,13 @@ type Entry struct {
 	Key, Value *yaml.Node
 }
 
-// Fail notes a fault at n.
+// Fail records a fault at n.
 func (d *Decoder) Fail(n *yaml.Node, format string, args ...any) {
 	d.Errs = append(d.Errs, &Error{File: d.File, Pos: d.At(n), Msg: fmt.Sprintf(format, args...)})
 }
 
-// Unknown notes a word that is none of the known ones: what says what kind of
-// word it is and where it stands ("column", "in pattern page").
+// Unknown records a word that is none of the known ones. what is the kind of word
+// ("column"), where its place ("in pattern page").
 func (d *Decoder) Unknown(n *yaml.Node, what, word, where string, known []string) {
 	d.Fail(n, "unknown %s %q %s", what, word, where)
 	e := d.Errs[len(d.Errs)-1]
@@ -42,8 +42,8 @@ func (d *Decoder) Unknown(n *yaml.Node, what, word, where string, known []string
 	}
 }
 
-// Document returns the root node of the file's one document, or nil; expected
-// says what a file holds.
+// Document returns the root node of the file's one document, or nil. expected says,
+// for messages, what the file should hold.
 func (d *Decoder) Document(src []byte, expected string) *yaml.Node {
 	dec := yaml.NewDecoder(bytes.NewReader(src))
 	var doc yaml.Node
@@ -72,7 +72,7 @@ var (
 	fromZero = regexp.MustCompile(`^did not find expected (<|node content|'-' indicator|key|',' or)`)
 )
 
-// syntax notes an error of the YAML reader, which names a line but no column.
+// syntax records an error of the YAML reader, which names a line but no column.
 func (d *Decoder) syntax(err error) {
 	at, msg := &yaml.Node{Line: 1, Column: 1}, strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
@@ -141,7 +141,7 @@ func (d *Decoder) TextOf(fields map[string]Entry, name, where string) string {
 	return s
 }
 
-// List returns the nodes of a list; a single scalar stands for a list of one.
+// List returns the nodes of a list. A single text is a list of one.
 func (d *Decoder) List(n *yaml.Node, what string) []*yaml.Node {
 	switch {
 	case n.Kind == yaml.SequenceNode:
@@ -166,7 +166,7 @@ func (d *Decoder) Flag(fields map[string]Entry, name, where string) bool {
 	return strings.EqualFold(e.Value.Value, "true")
 }
 
-// Count returns a number from 1 up, or 0 after noting what is wrong.
+// Count returns a number from 1 up. Of anything else it records a fault and returns 0.
 func (d *Decoder) Count(n *yaml.Node, what string) int {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" {
 		if i, err := strconv.Atoi(n.Value); err == nil && i > 0 {
@@ -177,7 +177,7 @@ func (d *Decoder) Count(n *yaml.Node, what string) int {
 	return 0
 }
 
-// Found says what a node is, for messages.
+// Found describes a node for messages.
 func Found(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -1,6 +1,5 @@
-// Package strict reads YAML for languages that forgive nothing: it finds every
-// fault of a file, each with its place, what was expected and the nearest known
-// word.
+// Package strict reads YAML and accepts nothing unknown. It finds every fault of a
+// file, each with its place, what was expected and the nearest known word.
 package strict
 
 import (
@@ -10,14 +9,14 @@ import (
 	"strings"
 )
 
-// Pos is a place in a file; lines and columns count from 1. File is "" for a place
-// in the file that was read, and else the file that this one is based on.
+// Pos is a place in a file; lines and columns count from 1. File is "" for the file
+// that was read, else the file that this one is based on.
 type Pos struct {
 	Line, Column int
 	File         string
 }
 
-// In returns file:line:column of a place that was found while reading file.
+// In returns file:line:column of the place. file is the file that was read.
 func (p Pos) In(file string) string {
 	return fmt.Sprintf("%s:%d:%d", cmp.Or(p.File, file), p.Line, p.Column)
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Unknown says that a word is not one of the known ones, and which one was probably
-// meant. What is the kind of word.
+// Unknown returns an error for a word that is not one of the known ones; it names the
+// one that was probably meant. what is the kind of word.
 func Unknown(what, word string, known ...string) error {
 	if near := Nearest(word, known); near != "" {
 		return fmt.Errorf("unknown %s %q; did you mean %q?", what, word, near)
@@ -15,8 +15,8 @@ func Unknown(what, word string, known ...string) error {
 }
 
 // Nearest returns the known word that word was probably meant to be: the one
-// with the fewest single-letter edits, if they are at most a third of its
-// letters (and at least one is allowed). It returns "" if none is near.
+// with the fewest single-letter edits, if they are at most a third of the bytes of
+// word, or one edit for a short word. It returns "" if none is near.
 func Nearest(word string, known []string) string {
 	best, bestEdits := "", max(1, len(word)/3)+1
 	for _, k := range known {
