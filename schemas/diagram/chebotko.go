@@ -11,7 +11,7 @@ const symbols = "K partition key; C↑ C↓ clustering column, ascending or desc
 	"{…} set; […] list; <…> map; †: an addition that the source document does not have."
 
 // chebotko draws the tables that the workflow reads, each to the right of the one
-// that is read before it; below them the other tables and what each label asks.
+// that is read before it. Below them are the other tables and what each label asks.
 func chebotko(s *schemas.Schema, k Kind) *scene {
 	qs := Queries(s)
 	body := newPage(s, "")
@@ -63,7 +63,8 @@ func tableNodes(s *schemas.Schema, k Kind, qs []*Query) (read, others []*node) {
 	return read, others
 }
 
-// closeRanks leaves no column empty. The nodes are in the order of their ranks.
+// closeRanks renumbers ranks so that no column is empty. The nodes must be in the order of
+// their ranks.
 func closeRanks(nodes []*node) {
 	was, rank := -1, -1
 	for _, n := range nodes {
@@ -75,7 +76,7 @@ func closeRanks(nodes []*node) {
 	}
 }
 
-// rest draws boxes without arrows in rows, and returns where they end.
+// rest draws boxes without arrows in rows, and returns the y after them.
 func (sc *scene) rest(nodes []*node, y int) int {
 	if len(nodes) == 0 {
 		return y
@@ -99,7 +100,7 @@ func (sc *scene) rest(nodes []*node, y int) int {
 	return low + gap + grid
 }
 
-// legend says what each label asks of its table, and returns where it ends.
+// legend writes what each label asks of its table, and returns the y after that.
 func (sc *scene) legend(qs []*Query, y int) int {
 	labels, names := 0, 0
 	for _, q := range qs {

@@ -56,7 +56,7 @@ func SVG(w io.Writer, s *schemas.Schema, k Kind) error {
 func Style() string { return style }
 
 // Inline writes the diagram as an SVG element of a page, without a style sheet. Each
-// diagram of the page has an id of its own, which is a word.
+// diagram of the page needs an id of its own, which is a word.
 func Inline(w io.Writer, s *schemas.Schema, k Kind, id string) error {
 	sc, err := draw(s, k)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-const stepRoom = 220 // px for what a read is for
+const stepRoom = 220 // px for the text that says what a read is for
 
 // workflow draws each read to the right of those that yield its arguments.
 func workflow(s *schemas.Schema) *scene {

@@ -19,9 +19,9 @@ const (
 // node is a box with the arrows that lead to it.
 type node struct {
 	x, y, w, h int
-	rank       int // its column
+	rank       int // number of its column, from 0
 	ports      []*port
-	outs       int
+	outs       int // arrows that leave it
 	draw       func(sc *scene, n *node)
 }
 
@@ -29,10 +29,10 @@ type node struct {
 // diagram.
 type port struct {
 	label string
-	from  []*node
+	from  []*node // none: from outside
 }
 
-// y returns the height at which arrows reach port i.
+// portY returns the y at which arrows reach port i.
 func (n *node) portY(i int) int { return n.y + 2*grid + i*portGap }
 
 // edge is one arrow on its way from box to box. An arrow to the next column has
@@ -42,8 +42,8 @@ type edge struct {
 	from, to     *node
 	port         int
 	fromY        int
-	leave, reach int // lanes
-	channel      int
+	leave, reach int // x of the lanes
+	channel      int // y of the channel; 0 for an arrow to the next column
 }
 
 func (e *edge) next() bool { return e.to.rank == e.from.rank+1 }
@@ -56,8 +56,8 @@ func (e *edge) straight() bool {
 
 // pass is the part of an edge that goes up or down in a gutter.
 type pass struct {
-	from, to int
-	at       *int
+	from, to int  // y
+	at       *int // where spread stores the x of its lane
 }
 
 // arrange places nodes in columns by their ranks, below top, and draws the arrows.
@@ -99,9 +99,9 @@ func arrange(sc *scene, nodes []*node, top, labelW int) (right, bottom int) {
 	return right, bottom
 }
 
-// stack sets the heights of the boxes and where arrows leave them.
+// stack sets y and height of the boxes and where arrows leave them.
 func stack(columns [][]*node, edges []*edge, top int) {
-	order := slices.Clone(edges) // arrows by the channel leave at the top
+	order := slices.Clone(edges) // arrows that go by the channel leave a box above its others
 	slices.SortStableFunc(order, func(a, b *edge) int { return cmp.Compare(b.channel, a.channel) })
 	for _, e := range order {
 		e.fromY = grid + grid/2 + e.from.outs*lane

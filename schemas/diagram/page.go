@@ -15,7 +15,8 @@ func newPage(s *schemas.Schema, what string) *scene {
 	return &scene{title: s.Name + ": " + what, desc: s.Doc}
 }
 
-// heading puts the title above all that is drawn. The page is as wide as it is.
+// heading makes the page wide enough for a drawing that ends at right, and writes title
+// and description at the top. It returns the y below them.
 func (sc *scene) heading(right int) (top int) {
 	sc.w = max(right+2*margin, least)
 	room := sc.w - 2*margin

@@ -14,8 +14,8 @@ import (
 type Query struct {
 	Label   string // "Q1"
 	Pattern *schemas.Pattern
-	Before  []*Query // the reads that yield its arguments; none begins the workflow
-	Depth   int      // the most reads that come one after another before it
+	Before  []*Query // the reads that yield its arguments; if there are none, it begins the workflow
+	Depth   int      // length of the longest chain of reads before it
 }
 
 // ownLabel is a label that the source document gives: the pattern's doc begins

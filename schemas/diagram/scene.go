@@ -21,12 +21,12 @@ type rect struct {
 	round      int // radius of its corners
 }
 
-// text is one line of text on the base line y. It has room px.
+// text is one line of text on the base line y. It may be room px wide.
 type text struct {
 	x, y, room int
 	font       font
-	middle     bool // x is its middle; otherwise its left end
-	end        bool // x is its right end
+	middle     bool // x is its middle
+	end        bool // x is its right end; with neither, its left end
 	class      string
 	s          string
 }
@@ -40,7 +40,7 @@ type polyline struct {
 
 // scene is a diagram as shapes in px. Tests look at it.
 type scene struct {
-	// inline is the name of a diagram within a page, or "" of a document of its own.
+	// inline is the id of a diagram within a page; "" for a document of its own.
 	inline string
 
 	title, desc string
@@ -65,7 +65,7 @@ func (sc *scene) paragraph(x, y, room int, f font, class, s string) int {
 	return y
 }
 
-// leading is the distance of base lines.
+// leading is the distance of base lines in px.
 func leading(f font) int { return f.size * 4 / 3 }
 
 // write writes the scene as SVG.
@@ -121,8 +121,8 @@ func (l *polyline) write(w io.Writer, head string) {
 	fmt.Fprintf(w, `"%s/>`+"\n", end)
 }
 
-// toward returns the point up to 4 px from p on the way to q, which is level with
-// it or plumb.
+// toward returns a point on the way from p to q: halfway, but at most 4 px from p. The
+// line from p to q is horizontal or vertical.
 func toward(p, q point) point {
 	step := func(d int) int { return max(min(d/2, 4), -4) }
 	return point{p.x + step(q.x-p.x), p.y + step(q.y-p.y)}

@@ -6,7 +6,7 @@ import "github.com/mailbench/mailbench/schemas"
 type line struct {
 	name, typ, part string
 	rule            bool // a new section begins above it
-	added           bool // mailbench's own
+	added           bool // an addition of mailbench
 }
 
 // lines returns the lines of a table: key, static and plain columns, and what
@@ -78,8 +78,8 @@ func arrow(desc bool) string {
 	return "↑"
 }
 
-// drawn returns the tables of a diagram. A table that is only a row header has
-// nothing to show; those nested in it name it.
+// drawn returns the tables of a diagram: all but row headers, which have nothing to show.
+// The tables nested in a header name it.
 func drawn(s *schemas.Schema) []*schemas.Table {
 	var ts []*schemas.Table
 	for _, t := range s.Tables {

@@ -24,12 +24,12 @@ var (
 	pillFont  = font{"pilltext", 12, false, &boldWidths}
 )
 
-// monoWidth is that of the widest of the fonts that the style sheet names for
-// code, DejaVu Sans Mono and Menlo, in thousandths.
+// monoWidth is the width of a character in the widest of the fonts that the style sheet
+// names for code, DejaVu Sans Mono and Menlo, in thousandths of the size.
 const monoWidth = 603
 
-// otherWidth is more than that of all characters outside ASCII that common fonts
-// have; most are an em wide, an emoji 1.4 em.
+// otherWidth is that of the widest characters outside ASCII in common fonts, in thousandths
+// of the size: most are an em wide, an emoji 1.4 em.
 const otherWidth = 1400
 
 // widths and boldWidths are those of DejaVu Sans 2.37, rounded up. It is the
@@ -106,8 +106,8 @@ func (f font) head(word string, room int) int {
 	return end
 }
 
-// plain takes out of a text what has no width of its own or turns the writing
-// around, such as control characters.
+// plain takes control characters and others that do not print out of a text: they have
+// no width, or reverse the direction of writing. Every kind of space becomes ' '.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -2,8 +2,8 @@ package forecast
 
 import "github.com/mailbench/mailbench/schemas"
 
-// Engine knows what rows take in the files of an engine, flushed, compacted and
-// without compression. Sizes are in bytes. Drivers have one for each schema.
+// Engine knows how many bytes rows take in the files of an engine, flushed, compacted
+// and without compression. Drivers have one for each schema.
 type Engine interface {
 	// Row returns what one row takes in the files of its table.
 	Row(r *Row) Size
@@ -37,13 +37,13 @@ type Row struct {
 	Table  *schemas.Table
 	Static bool      // the static columns of a partition
 	Key    []float64 // bytes of each column of the primary key (static: of the partition key)
-	Cells  []Cell    // cells of the columns that have a value
-	// Beside is how many rows the partition of a row has, on average over all rows: most
-	// rows are in large partitions. Engines that leave out what a key shares with the
-	// one before it save more with more of them.
+	Cells  []Cell    // of the columns that have a value
+	// Beside is how many rows the partition of a row has, on average over all rows, so
+	// that large partitions weigh more. Engines that leave out what a key shares with the
+	// one before it save more in partitions of more rows.
 	Beside float64
-	// Around is the same of the rows of its user, if its partition is that of a folder:
-	// the keys of a user's partitions may begin alike.
+	// Around is how many rows the row's user has, if the partition is that of a folder:
+	// the keys of a user's partitions may begin alike. Otherwise it equals Beside.
 	Around float64
 	// Span is the time in seconds in which the rows of a file were written. Engines
 	// that store times as differences take less for shorter spans.
@@ -64,7 +64,7 @@ type Partition struct {
 	Size  Size      // size of its rows
 }
 
-// Size is what rows amount to.
+// Size is the size of rows. Bytes are those in files.
 type Size struct{ Bytes, Rows, Cells float64 }
 
 // add adds n times o.
@@ -76,11 +76,11 @@ func (s *Size) add(n float64, o Size) {
 
 // Limit is a bound of an engine.
 type Limit struct {
-	Name   string // "partition of 100 MB"
+	Name   string // such as "partition of 100 MB"
 	Of     Measure
-	Most   float64
-	Hard   bool   // the engine refuses more; else it warns or slows down
-	Source string // source of the number
+	Most   float64 // in bytes, rows, cells or tombstones, as Of says
+	Hard   bool    // the engine refuses more; else it warns or slows down
+	Source string  // where the number is from
 }
 
 // Measure is what a limit bounds.

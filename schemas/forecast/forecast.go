@@ -38,25 +38,25 @@ type Table struct {
 	engine     Engine
 }
 
-// Group is the partitions of a table that hold the rows of the same entity: those
-// of users, say.
+// Group is the partitions of a table that hold the rows of one kind of entity: one
+// partition for each user, say.
 type Group struct {
 	Each  string // user, folder, message, attachment, piece or all
 	table *Table
 	kinds []*kind
-	// owners are some of the users or folders, those with few messages first (with few
-	// folders, if messages leave no rows), each for as many as step; of other entities
-	// there are none.
+	// owners are users or folders, at most mostOwners, in ascending order of their
+	// messages (of their folders, if messages leave no rows). Each represents step of them.
+	// In a group of "all" the one owner is the whole population. Other groups have none.
 	owners []owner
 	step   float64
-	// units are sampled partitions of single messages or less, the small first.
+	// units are partitions of one sampled message or less, in ascending order of bytes.
 	units []unit
 }
 
 func newTable(t *schemas.Table, p *Population, e Engine) *Table {
 	tb := &Table{Table: t, population: p, engine: e}
 	for _, r := range t.Rows {
-		k := p.measure(t, r, e, 1, 1) // how many rows there are does not depend on how many are beside them
+		k := p.measure(t, r, e, 1, 1) // beside needs the number of rows, which is the same for any beside and around
 		beside := p.beside(t, k, k.Partition)
 		around := beside
 		if k.Partition == "folder" {
@@ -72,8 +72,9 @@ func newTable(t *schemas.Table, p *Population, e Engine) *Table {
 	return tb
 }
 
-// beside returns how many rows the user, folder or partition of a row of the kind has, on
-// average over the rows, if all such kinds of the table have as many as this one.
+// beside returns how many rows are in the same user, folder or partition (of) as an average
+// row of kind k. It is an average over rows, so that large partitions weigh more. It assumes
+// that kinds of the table with the same entity and partition make as many rows as k.
 func (p *Population) beside(t *schemas.Table, k *kind, of string) float64 {
 	alike := 0.0
 	for _, r := range t.Rows {
@@ -115,8 +116,8 @@ func (t *Table) group(each string) *Group {
 	return g
 }
 
-// mostOwners is how many users or folders a forecast looks at: of more, every n-th
-// in order of size, and always the largest.
+// mostOwners is how many users or folders a forecast looks at. If there are more, it takes
+// every n-th in order of size, and always the largest.
 const mostOwners = 20_000
 
 // fill finds the partitions of a group.
@@ -154,8 +155,8 @@ func (g *Group) fill(p *Population) {
 	slices.SortFunc(g.units, func(a, b unit) int { return cmp.Compare(a.Bytes, b.Bytes) })
 }
 
-// grown returns how many rows of a kind there are after some years for each that
-// there was at the start.
+// grown returns how many rows of a kind there are after some years for each row at the
+// start.
 func (k *kind) grown(p *Population, years float64) float64 {
 	if k.Each == "user" || k.Each == "folder" {
 		return 1
@@ -167,7 +168,8 @@ func (k *kind) grown(p *Population, years float64) float64 {
 	return 1 + p.Growth.Yearly*years*per
 }
 
-// deleted returns which share of received messages lose their rows of a kind.
+// deleted returns the share of received messages, from 0 to 1, whose rows of a kind are
+// deleted later.
 func (k *kind) deleted(p *Population) float64 {
 	switch {
 	case slices.Contains(k.Ends, "delete"):
@@ -178,8 +180,8 @@ func (k *kind) deleted(p *Population) float64 {
 	return 0
 }
 
-// tombstoned returns how many rows of a kind are deleted for each message received:
-// also those that a move writes elsewhere.
+// tombstoned returns how many rows of a kind are deleted for each message received. A
+// move counts, too: it deletes the row and writes it elsewhere.
 func (k *kind) tombstoned(p *Population) float64 {
 	n := k.deleted(p)
 	if slices.Contains(k.Ends, "move") {
@@ -195,7 +197,7 @@ type Totals struct {
 	Tombstones float64
 }
 
-// At returns the sums of a table after some years: its files, one copy of them.
+// At returns the sums of one copy of a table's files after some years.
 func (t *Table) At(years float64) (sum Totals) {
 	for _, g := range t.Groups {
 		g.each(years, func(p Part, times float64) {
@@ -216,8 +218,8 @@ type Part struct {
 	Tombstones float64
 }
 
-// each yields the partitions of a group after some years, the small first, each with
-// how many of them there are.
+// each yields partitions of a group after some years, the small first, and how many
+// partitions each represents.
 func (g *Group) each(years float64, yield func(p Part, times float64)) {
 	p := g.table.population
 	for i := range g.owners {
@@ -266,8 +268,8 @@ func (g *Group) Count(years float64) (n float64) {
 	return n
 }
 
-// Quantile returns the partition of a group that a share q of them do not exceed, by
-// the size at the start; 1 is the largest.
+// Quantile returns the partition at quantile q of a group, from 0 to 1 (the largest),
+// after some years. Partitions are ranked by their size at the start.
 func (g *Group) Quantile(q, years float64) Part {
 	if n := len(g.owners); n > 0 {
 		return g.part(&g.owners[max(0, int(math.Ceil(q*float64(n)))-1)], years)
@@ -296,5 +298,5 @@ func (t *Table) LargestCell() (n float64) {
 	return n
 }
 
-// Never is a time at which a limit is not passed.
+// Never is the time of a limit that is not passed within the horizon.
 var Never = math.Inf(1)

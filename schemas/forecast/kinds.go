@@ -17,7 +17,7 @@ type kind struct {
 	// partitions take.
 	each Size
 	key  []float64 // mean bytes of the partition key
-	// samples are the rows of each sampled message.
+	// samples are the sizes of the rows of each sampled message.
 	samples []Size
 	// units are the single rows of the sample, with how many there are of each, for
 	// kinds whose rows have a partition each.
@@ -33,7 +33,7 @@ type unit struct {
 	times float64
 }
 
-// measure sizes a kind over the sample of a population.
+// measure sizes a kind over the sample of a population. For beside and around see Row.
 func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e Engine, beside, around float64) *kind {
 	k := &kind{Rows: r, table: t, unit: r.Partition}
 	if n := e.Unit(t); !r.Static && n > len(t.Partition) {
@@ -143,7 +143,7 @@ func (m *measurer) row(of entity) Size {
 }
 
 // declared returns an error that says what to write, if no table of a schema
-// declares its rows. A table without rows beside others with some stays empty.
+// declares its rows. If some do, a forecast takes the others to be empty.
 func declared(s *schemas.Schema) error {
 	for _, t := range s.Tables {
 		if len(t.Rows) > 0 {

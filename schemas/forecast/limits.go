@@ -1,13 +1,13 @@
 package forecast
 
-// Passed is when a limit is passed by the partitions of a group, or by a table.
+// Passed says when the partitions of a group, or a table, pass a limit.
 type Passed struct {
 	Limit Limit
 	Table *Table
 	Group *Group // nil for limits of cells and tables
 	// Median, P999 and Largest are years from the start until partitions of these
-	// quantiles pass: 0 if they have, Never if they do not within the horizon.
-	// Limits of cells and tables have Largest alone.
+	// quantiles pass the limit: 0 if they have, Never if they do not within the horizon.
+	// For limits of cells and tables, Median and P999 are Never.
 	Median, P999, Largest float64
 }
 

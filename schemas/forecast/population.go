@@ -10,8 +10,8 @@ import (
 
 // Population is who has how much mail at the start, and what messages are like.
 type Population struct {
-	// Users are the messages in each folder of each user. A folder that all users
-	// share belongs to the first.
+	// Users are the numbers of messages in each folder of each user. A folder that all
+	// users share belongs to the first user.
 	Users [][]int32
 	// Address and Folder are the mean bytes of a user's address and of a folder's name.
 	Address, Folder float64
@@ -59,7 +59,8 @@ func evaluate(s schemas.Sum, of entity) float64 {
 	return total
 }
 
-// owner is one user or folder: what it has that grows, and what does not.
+// owner is one user, one folder or the whole population at the start. Its messages
+// grow in number, its folders do not.
 type owner struct{ folders, messages float64 }
 
 // owners are the users or the folders of a population, those with the fewest
@@ -96,7 +97,7 @@ func (p *Population) totals() (t owner) {
 }
 
 // Receives sets how many messages a user receives a day, on average. It returns false
-// if there are no messages, whose folders say who receives how many.
+// if there are no messages at the start, since folders receive mail in proportion to them.
 func (p *Population) Receives(daily float64) bool {
 	messages := p.totals().messages
 	if messages == 0 {
@@ -117,7 +118,7 @@ func (p *Population) check() error {
 }
 
 // ofUser, ofMessage and ofAttachment return the quantities of one entity. A
-// message knows those of its folder and user, which are means.
+// message has those of its folder and user, too, which are means.
 func (p *Population) ofUser(quantity string) float64 {
 	switch quantity {
 	case "address":

@@ -33,7 +33,7 @@ type TableReport struct {
 	Undeclared bool `json:"undeclared,omitempty"`
 }
 
-// GroupReport is the partitions of a table for each entity of a kind.
+// GroupReport is the partitions of a table that hold the rows of one kind of entity.
 type GroupReport struct {
 	Table string `json:"table"`
 	Each  string `json:"each"`
@@ -67,8 +67,8 @@ type LimitReport struct {
 
 // SpaceReport is what a cluster needs at each of the years.
 type SpaceReport struct {
-	Files []float64 `json:"files"` // one copy
-	Disk  []float64 `json:"disk"`  // with replicas and room for compaction
+	Files []float64 `json:"files"` // bytes of one copy
+	Disk  []float64 `json:"disk"`  // bytes with replicas and room for compaction
 	// Room is the share of the files that compaction needs beside them.
 	Room float64 `json:"compaction_room"`
 	Why  string  `json:"why"`
@@ -84,8 +84,8 @@ type Compressed struct {
 	Attachments float64 `json:"attachments"`
 }
 
-// Report sums a forecast up at some years after the start, the last of which is the
-// horizon for limits.
+// Report sums a forecast up at some years after the start; the largest is the horizon
+// for limits. The caller fills in Engine, Workload and Compressed.
 func (f *Forecast) Report(p *Population, replicas int, years []float64) *Report {
 	t := p.totals()
 	r := &Report{

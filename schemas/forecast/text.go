@@ -39,8 +39,8 @@ func (w *writer) line(format string, args ...any) {
 	}
 }
 
-// table writes rows in columns; all but the first few are numbers, at the right. A row
-// of one cell goes over all columns.
+// table writes rows in columns. It aligns as many as left says at the left, and the others,
+// which are numbers, at the right. A row of one cell goes over all columns.
 func (w *writer) table(left int, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
