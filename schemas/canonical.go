@@ -80,7 +80,7 @@ func sortedBy[T any](all []T, name func(T) string) []T {
 	return slices.SortedFunc(slices.Values(all), func(a, b T) int { return strings.Compare(name(a), name(b)) })
 }
 
-// TypeOf returns the type that text stands for, such as map<text,int>. If the
+// TypeOf returns the type that text names, such as map<text,int>. If the
 // language has no such type, it is [Null] and keeps the text: an engine may
 // hold a column that no schema file can have.
 func TypeOf(text string) Type {

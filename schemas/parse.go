@@ -130,7 +130,7 @@ func (p *parser) engine(n *yaml.Node, name, where string) {
 
 var typeForm = regexp.MustCompile(`^(\w+)(?:<(.*)>)?$`)
 
-// typ returns the type that text stands for.
+// typ returns the type that text names.
 func (p *parser) typ(n *yaml.Node, text, where string) (Type, bool) {
 	m := typeForm.FindStringSubmatch(text)
 	if m == nil {

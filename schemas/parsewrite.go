@@ -46,7 +46,7 @@ func (r *patternReader) writeColumns() {
 	}
 }
 
-// scope finds what a delete removes from what it binds.
+// scope sets what a delete removes, which follows from by. A scope in the file must agree.
 func (r *patternReader) scope() {
 	switch {
 	case len(r.By) == len(r.order):

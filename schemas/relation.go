@@ -45,7 +45,7 @@ type Count struct {
 	Join
 	Column *Column
 	// Sum is the column of To to add up: the sizes in bytes of texts or blobs,
-	// or numbers; of a map the value for the key that At names. Nil: rows count 1.
+	// or numbers; of a map the value for the key that At names. Nil: each row counts 1.
 	Sum *Column
 	Pos Pos
 }

@@ -19,7 +19,7 @@ func StaticScanOf(t *Table) *Pattern {
 	}
 }
 
-// allColumns is what "*" stands for.
+// allColumns returns the columns that "*" names.
 func allColumns(t *Table, static bool) []*Column {
 	if static {
 		return slices.Concat(t.Partition, t.Static)

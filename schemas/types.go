@@ -86,7 +86,7 @@ type Column struct {
 	Pos      Pos
 }
 
-// Index is a local secondary index: Columns in sort order, Desc beside them.
+// Index is a local secondary index, with its columns in sort order.
 // An index that does not begin with the table's partition columns is local to
 // each node, and a read through it must ask every node.
 type Index struct {
@@ -202,7 +202,7 @@ func (t *Table) Index(name string) *Index {
 	return nil
 }
 
-// Step is one access pattern of a workflow with those that use what it yields.
+// Step is one access pattern of a workflow with those that take arguments from its rows.
 type Step struct {
 	Pattern *Pattern
 	Next    []*Pattern

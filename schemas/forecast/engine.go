@@ -96,7 +96,7 @@ const (
 	TableBytes // bytes of all files of a table, in one copy
 )
 
-// Space is what files need beside themselves.
+// Space is the disk space that a cluster needs beside one copy of the files.
 type Space struct {
 	Replicas int // copies of the data, unless the user says otherwise
 	// Compaction is the free room, as a share of the files, that compactions need.

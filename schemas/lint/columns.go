@@ -6,7 +6,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// columnRules are about what is stored for nobody, or read and never stored.
+// columnRules are about tables and columns that nothing reads, or nothing writes.
 func columnRules() []*Rule {
 	return []*Rule{{
 		ID: "table-unread", Severity: Warning,
