@@ -31,7 +31,7 @@ func growing(t *schemas.Table, from int) *schemas.Column {
 		}
 		one = true
 	}
-	if !one && len(t.Rows) > 0 && from == 0 {
+	if !one && len(t.Rows) > 0 && from == 0 && len(t.Clustering) > 0 {
 		return t.Clustering[0]
 	}
 	return nil
