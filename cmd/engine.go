@@ -38,18 +38,17 @@ or the folder mailbench in your user cache.`,
 // engineDir is the folder in which the nodes at these addresses keep their data, if "engine
 // up" started them in its usual folder on this machine; else "".
 func engineDir(engine string, contact []string) string {
-	in, err := launch.Open(engine, "")
-	if err != nil || !in.Serves(contact) {
-		return ""
+	if in := usualInstance(engine, contact); in != nil {
+		return in.Dir()
 	}
-	return in.Dir()
+	return ""
 }
 
 // engineProcesses are the ids of the nodes at these addresses, if "engine up" started them in
 // its usual folder on this machine.
 func engineProcesses(engine string, contact []string) (pids []int) {
-	in, err := launch.Open(engine, "")
-	if err != nil || !in.Serves(contact) {
+	in := usualInstance(engine, contact)
+	if in == nil {
 		return nil
 	}
 	for _, n := range in.Nodes() {
@@ -58,6 +57,16 @@ func engineProcesses(engine string, contact []string) (pids []int) {
 		}
 	}
 	return pids
+}
+
+// usualInstance is the instance in the usual folder of this machine, if its nodes serve at these
+// addresses; else nil.
+func usualInstance(engine string, contact []string) *launch.Instance {
+	in, err := launch.Open(engine, "")
+	if err != nil || !in.Serves(contact) {
+		return nil
+	}
+	return in
 }
 
 // openEngine returns the instance of a folder. If there is none, the error says how to start it.

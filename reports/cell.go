@@ -212,7 +212,7 @@ type EngineInfo struct {
 	CacheBytes     int64             `json:"cache_bytes"`
 	CompactionDebt int64             `json:"compaction_debt_bytes"`
 	WrittenBytes   int64             `json:"written_bytes"`
-	ReadBytes      int64             `json:"read_bytes"` // from disk, since the run first opened the store; on this machine only
+	ReadBytes      int64             `json:"read_bytes"` // bytes from disk of this machine, since the store was opened
 	Tombstones     int64             `json:"tombstones"`
 	Settings       map[string]string `json:"settings,omitempty"`
 }

@@ -249,7 +249,7 @@ func isolation(t testing.TB, open Open) {
 }
 
 // watch writes values one after another while others read. They must read whole(v) of
-// some value v, or nothing yet.
+// some value v, or nothing yet, and never an older value than before.
 func watch(s *suite, name string, write func(*client, string) error, read func(*client) ([]string, error),
 	whole func(string) []string,
 ) {

@@ -18,7 +18,7 @@ func RunShared(t *testing.T, st drivers.Store) {
 	Run(t, func(testing.TB, *schemas.Schema) drivers.Store { return s })
 }
 
-// shared is a store with the schemas that topics have applied, by file.
+// shared is a store with the schemas that topics have applied, by file and replaced words.
 type shared struct {
 	drivers.Store
 	applied map[string]*suite

@@ -20,7 +20,7 @@ type Config struct {
 	Port int
 	// Auth starts Cassandra with a login, a restricted role and TLS.
 	Auth bool
-	// HeapBytes is each process' heap, in whole MiB.
+	// HeapBytes is the heap of each process in bytes, rounded down to whole MiB.
 	HeapBytes int64
 	// Progress is called with a line, without its newline, for each slow step.
 	Progress func(line string)

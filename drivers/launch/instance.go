@@ -16,7 +16,7 @@ import (
 
 // Instance is an engine that was started: a folder and its processes.
 type Instance struct {
-	// Started names the nodes that Up has started; none, if all were running.
+	// Started names the nodes that Up and Start have started.
 	Started []string
 
 	engine   engine

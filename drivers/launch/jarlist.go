@@ -28,7 +28,8 @@ func sums(engine string) string {
 var errDamaged = errors.New("not those that mailbench knows")
 
 // checkJars compares the jars of a folder with the list: java runs every jar that lies
-// there. The error is fs.ErrNotExist if there is no folder, else errDamaged.
+// there. The error is fs.ErrNotExist if there is no folder, and errDamaged if a jar is
+// missing, differs, or is not in the list.
 func checkJars(dir, list string) error {
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("the jars in %s are %w: %s", dir, errDamaged, fmt.Sprintf(format, args...))

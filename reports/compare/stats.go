@@ -68,7 +68,7 @@ func judgeAll(samples []sample, limits []float64, paired bool, most int) []estim
 // asNew says for each trial whether it counts as one of the new side.
 type arranger struct {
 	values    [][]float64 // by sample and trial
-	matters   []float64
+	limits    []float64
 	paired    bool
 	base, all int
 	most      int // arrangements that are tried
@@ -76,7 +76,7 @@ type arranger struct {
 }
 
 func newArranger(samples []sample, limits []float64, paired bool, most int) *arranger {
-	a := &arranger{matters: limits, paired: paired, most: most}
+	a := &arranger{limits: limits, paired: paired, most: most}
 	for _, s := range samples {
 		a.values = append(a.values, clipped(s))
 		a.base, a.all = len(s.base), len(s.base)+len(s.new)
@@ -142,7 +142,7 @@ func (a *arranger) deviation(i int) (difference, err float64) {
 		sum[side] += v
 		squares[side] += v * v
 	}
-	floor := slack * a.matters[i]
+	floor := slack * a.limits[i]
 	variance := floor * floor
 	for side := range n {
 		variance += max(0, squares[side]-sum[side]*sum[side]/n[side]) / (n[side] - 1) / n[side]
@@ -186,7 +186,7 @@ func (a *arranger) pairDeviation(i int) (difference, err float64) {
 		sum += d
 		squares += d * d
 	}
-	floor := slack * a.matters[i]
+	floor := slack * a.limits[i]
 	variance := max(0, squares-sum*sum/n)/(n-1)/n + floor*floor
 	return sum / n, math.Sqrt(variance)
 }

@@ -17,7 +17,7 @@ func (p *phase) measurement() Measurement {
 	m := Measurement{
 		Began: p.began, Ended: p.began.Add(time.Duration(p.seconds * 1e9)),
 		Ops: map[string]reports.Op{}, Timeline: p.timeline.intervals, Gap: p.timeline.gap,
-		Offered: p.offered(&p.stats.tally, p.slots.slotOf(-1, -1)), Evidence: p.evidence(),
+		Offered: p.offered(&p.stats.tally, p.slots.slotsOf(-1, -1)), Evidence: p.evidence(),
 		Client: p.used.client(p.pool.most, p.seconds), Busy: p.stats.busy, Mallocs: p.used.mallocs,
 		Bulk: p.bulk, Steady: steady(p.windows),
 	}
@@ -34,7 +34,7 @@ func (p *phase) measurement() Measurement {
 	for i := range workloads.NumOps {
 		op := workloads.Op(i)
 		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {
-			m.Ops[op.String()] = p.op(p.slots.slotOf(-1, i))
+			m.Ops[op.String()] = p.op(p.slots.slotsOf(-1, i))
 		}
 	}
 	return m

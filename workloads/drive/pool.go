@@ -36,7 +36,7 @@ type pool struct {
 	mu    sync.Mutex
 	all   []*worker // also those that have ended
 	alive int       // workers that have not ended
-	most  int       // the highest value of busy
+	most  int       // the highest value of alive
 	full  bool      // no further worker could be made
 
 	// usual is how long a usual call takes at most, by slot, in nanoseconds; 0 while it is not

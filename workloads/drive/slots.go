@@ -46,8 +46,8 @@ func newSlots(p *workloads.Phase) slots {
 	return s
 }
 
-// slotOf returns the slots slotOf a stream and an operation. A negative stream or op is all slotOf them.
-func (s *slots) slotOf(stream, op int) (all []int) {
+// slotsOf returns the slots slotsOf a stream and an operation. A negative stream or op is all slotsOf them.
+func (s *slots) slotsOf(stream, op int) (all []int) {
 	for i, k := range s.all {
 		if (stream < 0 || k.stream == stream) && (op < 0 || int(k.op) == op) {
 			all = append(all, i)
@@ -59,7 +59,7 @@ func (s *slots) slotOf(stream, op int) (all []int) {
 // shared are the slots of operations that several streams ask for.
 func (s *slots) shared() (all []int) {
 	for i, k := range s.all {
-		if len(s.slotOf(-1, int(k.op))) > 1 {
+		if len(s.slotsOf(-1, int(k.op))) > 1 {
 			all = append(all, i)
 		}
 	}
@@ -95,7 +95,7 @@ func (p *phase) byOp(ticked []latency.Op) []latency.Op {
 		p.ops, p.sums = make([]latency.Op, workloads.NumOps+len(shared)), make([]latency.Op, workloads.NumOps)
 	}
 	for op := range workloads.NumOps {
-		switch of := p.slots.slotOf(-1, op); len(of) {
+		switch of := p.slots.slotsOf(-1, op); len(of) {
 		case 0:
 		case 1:
 			p.ops[op] = ticked[of[0]]
@@ -132,7 +132,7 @@ func (p *phase) streams() (all []reports.Stream) {
 		return nil
 	}
 	for i := range p.Phase.Streams {
-		s, of := &p.Phase.Streams[i], p.slots.slotOf(i, -1)
+		s, of := &p.Phase.Streams[i], p.slots.slotsOf(i, -1)
 		var counted tally
 		if i < len(p.stats.streams) {
 			counted = p.stats.streams[i]
@@ -172,7 +172,7 @@ func (p *phase) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram) map
 		sum := latency.Op{}
 		scratch.Reset()
 		sum.Times[p.reported()] = scratch
-		for _, k := range p.slots.slotOf(i, -1) {
+		for _, k := range p.slots.slotsOf(i, -1) {
 			for out, n := range ticked[k].Counts {
 				sum.Counts[out] += n
 			}

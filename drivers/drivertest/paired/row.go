@@ -39,7 +39,7 @@ func NewRow() *Row {
 	body := make([]byte, bodySize)
 	for i, x := 0, uint32(1); i < len(body); i++ {
 		x = x*1664525 + 1013904223
-		body[i] = 'a' + byte(x>>28) // half a byte of chance in each: compresses 2:1, as mail does
+		body[i] = 'a' + byte(x>>28) // 4 random bits in each byte: compresses 2:1, as mail does
 	}
 	return &Row{Mailbox: []byte("user00@example.org"), From: from, Subject: subject, Size: 1024, Body: body}
 }
