@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("ROOT", root)
 			env.Setenv("REAL_CACHE", cache)
 			env.Setenv("REAL_HOME", os.Getenv("HOME"))
+			env.Setenv("JAVA_TOOL_OPTIONS", os.Getenv("JAVA_TOOL_OPTIONS")) // as .ci/test wants engines
 			env.Setenv("NOW", time.Now().UTC().Format(time.RFC3339))
 			env.Setenv("MODELS", strconv.Itoa(len(bundled().models)))
 			env.Setenv("EVIL", "=<img src=x>\x1b[31m\a\u202eevil") // a name for hostile files
