@@ -24,7 +24,7 @@ func TestCassandraNodeDies(t *testing.T) {
 	t.Parallel() // most of both tests is waiting
 	f := fault{
 		cluster: in, engine: "cassandra", settings: []string{"replication=3", "consistency=QUORUM", "timeout=8s"},
-		measure: 5*time.Second + hang + 15*time.Second, // before, during and after
+		measure: 5*time.Second + hang + 10*time.Second, // before, during and after
 		kill:    func([]*victim) outage { return hangAndDie(t, in, "node2") },
 		remove:  map[string]func(*victim, int64){"datastax": hideEmails},
 	}

@@ -133,29 +133,28 @@ func (s situation) search(t *testing.T) searched {
 	return r
 }
 
+// guiltySearches are situations in which a search meets the client's limit.
+var guiltySearches = []situation{
+	{Name: "stopped 100 of 500 ms", Rate: 1000, Stop: 100 * ms, Every: 500 * ms},
+	{Name: "stopped half of the time", Rate: 1000, Stop: 50 * ms, Every: 100 * ms},
+	{Name: "stopped 20 of 100 ms, a store of 5 ms", Rate: 1000, Store: store{Takes: 5 * ms}, Stop: 20 * ms, Every: 100 * ms},
+	{Name: "starved by other processes", Rate: 1000, Hogs: 8},
+	{Name: "half a processor by quota", Rate: 100_000, Quota: 0.5},
+	{Name: "beyond its capacity on one processor", Rate: 1e6, Procs: 1, Length: 500 * ms},
+}
+
 // The client's limit is never sold as the store's: no search with the client beyond its
 // capacity, stopped, throttled or starved finds a rate of the store.
-func TestGuiltyClientSearchAlone(t *testing.T) {
-	for _, s := range []situation{
-		{Name: "stopped 100 of 500 ms", Rate: 1000, Stop: 100 * ms, Every: 500 * ms},
-		{Name: "stopped half of the time", Rate: 1000, Stop: 50 * ms, Every: 100 * ms},
-		{Name: "stopped 20 of 100 ms, a store of 5 ms", Rate: 1000, Store: store{Takes: 5 * ms}, Stop: 20 * ms, Every: 100 * ms},
-		{Name: "starved by other processes", Rate: 1000, Hogs: 8},
-		{Name: "half a processor by quota", Rate: 100_000, Quota: 0.5},
-		{Name: "beyond its capacity on one processor", Rate: 1e6, Procs: 1, Length: 500 * ms},
-	} {
-		t.Run(s.Name, func(t *testing.T) {
-			if s.Stop > 0 {
-				t.Parallel()
-			}
-			s.FindMax, s.MaxLag = true, 500*ms
-			var r searched
-			s.into(t, &r)
-			t.Logf("%d steps: %s: %s", len(r.Search.Steps), r.Found.Limit, r.Found.Text)
-			if r.Found.Limit == reports.LimitStore {
-				t.Errorf("%+v", r.Found)
-			}
-		})
+func TestGuiltyClientSearchAlone(t *testing.T)  { eachAlone(t, guiltySearches, notTheStore) }
+func TestStoppedClientSearchAlone(t *testing.T) { eachBeside(t, guiltySearches, notTheStore) }
+
+func notTheStore(t *testing.T, s situation) {
+	s.FindMax, s.MaxLag = true, 500*ms
+	var r searched
+	s.into(t, &r)
+	t.Logf("%d steps: %s: %s", len(r.Search.Steps), r.Found.Limit, r.Found.Text)
+	if r.Found.Limit == reports.LimitStore {
+		t.Errorf("%+v", r.Found)
 	}
 }
 

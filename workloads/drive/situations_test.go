@@ -98,27 +98,47 @@ var innocent = []situation{
 	{Name: "a store far beyond its limit", Rate: 2000, Length: 150 * ms, Store: store{Takes: 100 * ms, Serves: 8}},
 }
 
-// No run with the client beyond its capacity, stopped, throttled or starved is ever ok.
-// Situations that take no processor run side by side, the others one after another:
-// they would starve each other.
-func TestGuiltyClientAlone(t *testing.T) {
-	for _, s := range guilty {
-		t.Run(s.Name, func(t *testing.T) {
-			if s.Stop > 0 && s.Rate > 0 && s.Rate < 10000 {
+// waits reports whether the client of a situation takes next to no processor.
+func (s situation) waits() bool { return s.Stop > 0 && s.Rate > 0 && s.Rate < 10000 }
+
+// eachAlone runs a subtest for each situation that takes processors, one after another: they
+// would starve each other.
+func eachAlone(t *testing.T, all []situation, check func(*testing.T, situation)) {
+	for _, s := range all {
+		if !s.waits() {
+			t.Run(s.Name, func(t *testing.T) { check(t, s) })
+		}
+	}
+}
+
+// eachBeside runs a subtest for each situation that takes no processor, beside other tests.
+func eachBeside(t *testing.T, all []situation, check func(*testing.T, situation)) {
+	t.Parallel()
+	for _, s := range all {
+		if s.waits() {
+			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
-			}
-			c := s.run(t)
-			t.Log(c.Verdict, why(c))
-			if c.Verdict == reports.OK {
-				t.Errorf("ok: delays %+v, hiccups %+v", *c.Evidence.Delays, *c.Evidence.Hiccups)
-			}
-		})
+				check(t, s)
+			})
+		}
+	}
+}
+
+// No run with the client beyond its capacity, stopped, throttled or starved is ever ok.
+func TestGuiltyClientAlone(t *testing.T)  { eachAlone(t, guilty, notOK) }
+func TestStoppedClientAlone(t *testing.T) { eachBeside(t, guilty, notOK) }
+
+func notOK(t *testing.T, s situation) {
+	c := s.run(t)
+	t.Log(c.Verdict, why(c))
+	if c.Verdict == reports.OK {
+		t.Errorf("ok: delays %+v, hiccups %+v", *c.Evidence.Delays, *c.Evidence.Hiccups)
 	}
 }
 
 // No run is invalid in which only the store is slow. On a machine that is busy with
 // something else, a client is not idle: the test waits for a quiet one. So two situations
-// and two other tests run at a time, all of which mostly wait.
+// run at a time, beside other tests that mostly wait.
 func TestInnocentClientAlone(t *testing.T) {
 	t.Parallel()
 	turns := make(chan struct{}, 2)
@@ -240,7 +260,7 @@ func (s situation) stopAndGo(p *os.Process, quit <-chan struct{}) {
 func TestSituation(t *testing.T) {
 	spec := os.Getenv(situationVariable)
 	if spec == "" {
-		t.Skip("for TestGuiltyClientAlone and TestInnocentClientAlone")
+		t.Skip("for the tests of situations")
 	}
 	var s situation
 	if err := json.Unmarshal([]byte(spec), &s); err != nil {
