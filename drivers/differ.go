@@ -63,7 +63,7 @@ func Readable(stored, there *schemas.Schema) error {
 // then it could write where mailbench did not create the tables.
 func (o Options) CheckKeyspace() error {
 	if o.Keyspace != "" && !o.ReadOnly {
-		return fmt.Errorf("keyspace %s is named in full: such a store can only be opened for reading", o.Keyspace)
+		return fmt.Errorf("keyspace %s: a store with a keyspace can only be opened for reading", o.Keyspace)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func InWords(p *schemas.Pattern) string {
 		for _, c := range columns {
 			name := c.Name
 			if c.Desc && slices.Contains(rest, c) {
-				name += " (falling)"
+				name += " (descending)"
 			}
 			s = append(s, name)
 		}
@@ -113,7 +113,7 @@ func InWords(p *schemas.Pattern) string {
 		words += "; not beyond " + p.To.Column.Name
 	}
 	if len(p.After) > 0 {
-		words += "; the next page begins behind the last " + names(p.After)
+		words += "; the next page begins after the last " + names(p.After)
 	}
 	return words
 }

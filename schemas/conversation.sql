@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS mailbench_conversation:messages (
 # Added to the document: column attachment_sizes: open lists the attachments of a message without
 # reading them
 # Column message_id is a timeuuid, which Oracle sorts as text and not by its time.
-# Column recipients is a set: Oracle has arrays, which the client keeps sorted and free of doubles.
+# Column recipients is a set: Oracle has arrays, which the client keeps sorted, without duplicates.
 # Keys ascend: reads say ORDER BY message_id DESC and go backwards.
 CREATE TABLE IF NOT EXISTS mailbench_conversation:messages.rows (
   message_id STRING AS UUID,

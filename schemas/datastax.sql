@@ -53,7 +53,7 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:emails_by_user_folder.rows (
 
 # emails: An email, stored once for all users and labels that show it (Q3). Its time is in its id.
 # Column id is a timeuuid, which Oracle sorts as text and not by its time.
-# Column to is a set: Oracle has arrays, which the client keeps sorted and free of doubles.
+# Column to is a set: Oracle has arrays, which the client keeps sorted, without duplicates.
 CREATE TABLE IF NOT EXISTS mailbench_datastax:emails (
   id STRING AS UUID,
   to ARRAY(STRING),

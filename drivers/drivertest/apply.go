@@ -46,7 +46,7 @@ func apply(t testing.TB, open Open) {
 	if _, err := s.store.Prepare(s.ctx, absent.Pattern("get")); err == nil {
 		t.Errorf("a pattern of a schema that was not applied could be prepared")
 	} else if errors.Is(err, drivers.ErrUnsupported) {
-		t.Errorf("a schema that was not applied: %v; that is not what unsupported means", err)
+		t.Errorf("a pattern of a schema that was not applied: %v, expected another error than ErrUnsupported", err)
 	}
 }
 
@@ -64,7 +64,7 @@ func inspected(s *suite) {
 	}
 	for _, d := range schemas.Diff(want, got) {
 		if d.Kind != schemas.MissingIndex || s.reads(d.Part) {
-			s.Errorf("inspect, beside what was applied: %s", d)
+			s.Errorf("Inspect differs from the schema that was applied: %s", d)
 		}
 	}
 	stored, err := s.store.Stored(s.schema)
@@ -72,7 +72,7 @@ func inspected(s *suite) {
 		s.Fatalf("stored %s: %v", s.schema.Name, err)
 	}
 	for _, d := range schemas.Diff(stored, got) {
-		s.Errorf("inspect, beside what the engine says it stores: %s", d)
+		s.Errorf("Inspect differs from Stored: %s", d)
 	}
 	for what, form := range map[string]*schemas.Schema{"Inspect": got, "Stored": stored} {
 		if again := schemas.Canonical(form); string(schemas.Format(again)) != string(schemas.Format(form)) {

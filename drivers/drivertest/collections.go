@@ -111,7 +111,7 @@ func lists(t testing.TB, open Open) {
 	for _, w := range words {
 		var i, n int
 		if _, err := fmt.Sscanf(w, "%d.%d", &i, &n); err != nil || n != next[i] {
-			t.Fatalf("appends of one session stand out of order, at %s of %s", w, got)
+			t.Fatalf("appends of one session are out of order, at %s of %s", w, got)
 		}
 		next[i]++
 	}

@@ -97,7 +97,7 @@ func ascendingUIDs(s *suite) {
 			}
 			got := r.Row[0].Int64()
 			if got <= floor {
-				return fmt.Errorf("an add returned %d though %d was back before it began", got, floor)
+				return fmt.Errorf("an add returned %d, though an add before it had returned %d", got, floor)
 			}
 			mu.Lock()
 			all = append(all, got)

@@ -58,15 +58,15 @@ func family(t testing.TB, open Open) {
 	if c.offers("see_if") {
 		for _, size := range []int{11, 10} {
 			if r, err := c.try("see_if", "a", 1, false, size); err != nil || r.Applied != (size == 10) {
-				t.Fatalf("a condition on a size of %d gives %+v, %v", size, r, err)
+				t.Fatalf("see_if with a size of %d, of which 10 is right: %+v, %v", size, r, err)
 			}
 		}
 		if r, err := c.try("put_new", "a", 9, "s9", 90, false); err != nil || !r.Applied {
-			t.Fatalf("a mail that has parts only is there: %+v, %v", r, err)
+			t.Fatalf("put_new of a mail that has only parts: %+v, %v; expected it to be applied", r, err)
 		}
 		c.write("drop_mail", "a", 9)
 		if r, err := c.try("put_part_if", "a", 1, 0, "a", []byte("y")); err != nil || r.Applied {
-			t.Fatalf("a part that is there is not: %+v, %v", r, err)
+			t.Fatalf("put_part_if of a part that exists: %+v, %v; expected it not to be applied", r, err)
 		}
 	}
 	c.expect([]string{row(0, "", []byte("x"))}, "parts", "a", 9)

@@ -31,7 +31,7 @@ func sessions(t testing.TB, open Open) {
 		other.expect(nil, "all", "nowhere")
 		other.read("scan")
 		if after := line(got); after != before {
-			return fmt.Errorf("a row was %q, and became %q before yield was back", before, after)
+			return fmt.Errorf("a row was %q, and became %q before yield returned", before, after)
 		}
 		return nil
 	})

@@ -11,7 +11,7 @@ func traces(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	tracer, ok := c.store.(drivers.Tracer)
 	if !ok {
-		t.Skip("the engine does not tell what it does")
+		t.Skip("the store is no Tracer")
 	}
 	numbered(c, "p", 10)
 	for k := 1; k <= 4; k++ {
@@ -37,7 +37,7 @@ func traces(t testing.TB, open Open) {
 			t.Fatal(err)
 		}
 		if len(all) != len(runs) {
-			t.Fatalf("%d pieces of work are told of %d", len(all), len(runs))
+			t.Fatalf("Work returned %d pieces of work, expected %d", len(all), len(runs))
 		}
 		return all
 	}
@@ -73,6 +73,6 @@ func traces(t testing.TB, open Open) {
 		t.Errorf("a put: %+v, and three in parallel: %+v", put, several)
 	}
 	if rest := work(); len(rest) != 0 {
-		t.Errorf("work is told twice: %+v", rest)
+		t.Errorf("Work returned work a second time: %+v", rest)
 	}
 }

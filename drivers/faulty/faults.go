@@ -11,7 +11,7 @@ func Faults() []Fault {
 		// Reads.
 		{Name: "ignores-limit", Doc: "Reads yield all rows, whatever their limit.", rewrite: ignoreLimit},
 		{
-			Name: "reverses-desc", Doc: "Slices over a DESC column, of a key or an index, run the other way round.",
+			Name: "reverses-desc", Doc: "Slices over a DESC column of a key or an index run in the opposite direction.",
 			rewrite: reverseDesc,
 		},
 		{Name: "repeats-after", Doc: "Pages begin with the row they should go on after.", rewrite: repeatAfter},
@@ -33,7 +33,7 @@ func Faults() []Fault {
 			session: func(s *session) drivers.Session { return &lateRows{s} },
 		},
 		{
-			Name: "swallows-errors", Doc: "An error of yield ends the read, and nil comes back.",
+			Name: "swallows-errors", Doc: "An error of yield ends the read, and the read returns nil.",
 			session: func(s *session) drivers.Session { return &swallowsErrors{s} },
 		},
 		{
@@ -102,7 +102,7 @@ func Faults() []Fault {
 			session: func(s *session) drivers.Session { return &delaysAdds{session: s} },
 		},
 		{
-			Name: "returns-old", Doc: "Every second add that returns the new value returns what the one before it did.",
+			Name: "returns-old", Doc: "Every second add that returns the new value returns that of the add before it.",
 			session: func(s *session) drivers.Session { return &repeatsNew{session: s} },
 		},
 		{Name: "put-if-always", Doc: "A put-if is a put.", rewrite: withoutCondition},
@@ -118,7 +118,7 @@ func Faults() []Fault {
 		},
 		{
 			Name:    "tears-batches",
-			Doc:     "The parts of an atomic batch are sent one by one; a failing one leaves those before it.",
+			Doc:     "The parts of an atomic batch are sent one by one. If one fails, those before it stay applied.",
 			session: func(s *session) drivers.Session { return &tearsBatches{s} },
 		},
 
@@ -131,10 +131,10 @@ func Faults() []Fault {
 			Name: "emulates-in-silence", Doc: "A fallback runs, and the engine says that it ran what was declared.",
 			emulates: true,
 		},
-		{Name: "applies-anything", Doc: "A schema that differs from the one that is there is taken for it.", applies: true},
+		{Name: "applies-anything", Doc: "Apply accepts a schema that differs from the applied one.", applies: true},
 		{Name: "inspects-no-order", Doc: "Inspect says that all columns of a key ascend.", inspect: allAscend},
 		{Name: "inspects-too-little", Doc: "Inspect misses a column.", inspect: lastMissing},
-		{Name: "inspects-no-index", Doc: "Inspect tells of no index.", inspect: func(s *schemas.Schema) {
+		{Name: "inspects-no-index", Doc: "Inspect returns no indexes.", inspect: func(s *schemas.Schema) {
 			for _, t := range s.Tables {
 				t.Indexes = nil
 			}

@@ -59,7 +59,7 @@ func (c *Config) check(e engine) error {
 	case c.Nodes < 0 || c.Nodes > f.MaxNodes:
 		return usagef("%d %ss of %s: expected at most %d", c.Nodes, f.Unit, f.Name, f.MaxNodes)
 	case c.Auth && f.Name != "cassandra":
-		return usagef("%s with a login: mailbench speaks no Kerberos, so it starts and reaches %s without one only",
+		return usagef("%s with a login: mailbench speaks no Kerberos, so it starts and reaches %s only without a login",
 			f.Name, f.Name)
 	case c.Auth && c.Nodes > 1:
 		return usagef("%d nodes with a login: expected one", c.Nodes)

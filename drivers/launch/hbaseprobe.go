@@ -150,7 +150,7 @@ func writeProbe(ctx context.Context, client gohbase.Client) error {
 		return fmt.Errorf("read from table %s: %w", probeTable, err)
 	}
 	if len(row.Cells) != 1 || !bytes.Equal(row.Cells[0].Value, value) {
-		return fmt.Errorf("table %s: what was written is not read", probeTable)
+		return fmt.Errorf("table %s: the row that was written was not read", probeTable)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func freePorts(e engine, count int) (int, error) {
 func checkMemory(e engine, heap int64, processes int) error {
 	available, err := availableMemory()
 	if err != nil {
-		return fmt.Errorf("how much memory is free: %w", err)
+		return fmt.Errorf("find out how much memory is free: %w", err)
 	}
 	f := e.facts()
 	if need := (heap + f.overhead) * int64(processes); need > available {

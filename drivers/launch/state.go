@@ -108,7 +108,7 @@ func (s *state) save(dir string) error {
 		return err
 	}
 	if err := private.WriteFile(filepath.Join(dir, stateName), append(data, '\n')); err != nil {
-		return fmt.Errorf("save what was started: %w", err)
+		return fmt.Errorf("save the state of the instance: %w", err)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func Engine() drivers.Engine {
 
 func open(_ context.Context, o drivers.Options) (drivers.Store, error) {
 	for name := range o.Settings {
-		return nil, fmt.Errorf("the null engine has no setting %q; it has none at all", name)
+		return nil, fmt.Errorf("unknown setting %q: the null engine has none", name)
 	}
 	if o.ReadOnly {
 		return nil, errors.New("the null engine keeps nothing that could be read")

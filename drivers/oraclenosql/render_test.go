@@ -66,7 +66,7 @@ func rendered(t *testing.T, s *schemas.Schema) string {
 // TestRefused: what Oracle would not take is an error that says so.
 func TestRefused(t *testing.T) {
 	for tables, want := range map[string]string{
-		"{a: {partition: [p text], columns: {Size: int, size: int}}}":                                                           "columns Size and size of table a are one to Oracle",
+		"{a: {partition: [p text], columns: {Size: int, size: int}}}":                                                           "columns Size and size of table a are one column in Oracle",
 		"{a: {partition: [p text]}, A: {partition: [p text]}}":                                                                  "tables a and A would both be A",
 		"{a: {partition: [p text], clustering: [k int]}, b.c: {in: a, clustering: [j int]}, d.c: {in: a, clustering: [j int]}}": "both be a.c",
 	} {

@@ -26,7 +26,7 @@ func layout(s *schemas.Schema) ([]*table, error) {
 	paths := make(map[string]string) // keys are in lower case, since Oracle's names have no case
 	add := func(t *table) error {
 		if other, taken := paths[strings.ToLower(t.path)]; taken {
-			return fmt.Errorf("tables %s and %s would both be %s, as case does not matter to Oracle: rename one", other,
+			return fmt.Errorf("tables %s and %s would both be %s in Oracle, which ignores case: rename one", other,
 				t.of.Name, t.path)
 		}
 		paths[strings.ToLower(t.path)] = t.of.Name
@@ -62,7 +62,7 @@ func (t *table) checkColumns() error {
 	for _, c := range slices.Concat(t.of.Key(), t.columns) {
 		id := identifier(c.Name)
 		if other, taken := seen[strings.ToLower(id)]; taken {
-			return fmt.Errorf("columns %s and %s of table %s are one to Oracle, to which case does not matter: rename one",
+			return fmt.Errorf("columns %s and %s of table %s are one column in Oracle, which ignores case: rename one",
 				other, c.Name, t.of.Name)
 		}
 		seen[strings.ToLower(id)] = c.Name

@@ -31,7 +31,7 @@ func columnType(c *schemas.Column) (typ, note string) {
 func collectionNote(t schemas.Type) string {
 	switch {
 	case t.Kind == schemas.Set:
-		return "is a set: Oracle has arrays, which the client keeps sorted and free of doubles"
+		return "is a set: Oracle has arrays, which the client keeps sorted, without duplicates"
 	case t.Kind == schemas.Map && t.Key.Kind != schemas.Text:
 		return fmt.Sprintf("has keys of type %s, which are written as text: the keys of a map are strings", t.Key)
 	}

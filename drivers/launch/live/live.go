@@ -99,7 +99,7 @@ func Cluster(t testing.TB, engine string, nodes int) *launch.Instance {
 // asked for it, or Java or Maven is missing.
 func MayStart(ctx context.Context, engine string) error {
 	if os.Getenv("MAILBENCH_TEST_ENGINES") != "1" {
-		return errors.New("MAILBENCH_TEST_ENGINES=1 is not set, with which tests start engines; make test sets it")
+		return errors.New("MAILBENCH_TEST_ENGINES=1 is not set: tests start no engines; make test sets it")
 	}
 	return launch.Available(ctx, engine)
 }

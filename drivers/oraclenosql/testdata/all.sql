@@ -9,7 +9,7 @@ CREATE NAMESPACE IF NOT EXISTS mailbench_run_all_types;
 # Column tu is a timeuuid, which Oracle sorts as text and not by its time.
 # Column left is called left_: SQL does not take its name.
 # Column a-b is called a_b: SQL does not take its name.
-# Column tags is a set: Oracle has arrays, which the client keeps sorted and free of doubles.
+# Column tags is a set: Oracle has arrays, which the client keeps sorted, without duplicates.
 # Column by_number has keys of type int, which are written as text: the keys of a map are strings.
 # Keys ascend: the order n DESC, with other key columns ascending, needs a sort.
 CREATE TABLE IF NOT EXISTS mailbench_run_all_types:things (
