@@ -104,7 +104,7 @@ func (p *parser) checkName(n *yaml.Node, s, what string) bool {
 	if form.MatchString(s) && len(s) <= maxName {
 		return true
 	}
-	p.Fail(n, "%s name %q must be a letter, then letters, digits, _ . or -, %d at most", what, s, maxName)
+	p.Fail(n, "%s name %q must be a letter, then letters, digits, _ . or -, %d characters at most", what, s, maxName)
 	return false
 }
 

@@ -25,7 +25,7 @@ func (r *patternReader) batch(byName map[string]*patternReader, known []string) 
 	if p, ok := r.fields["parallel"]; ok {
 		r.Parallel = r.Count(p.Value, "parallel of "+r.where)
 		if r.Atomic != AtomicNone {
-			r.Fail(p.Key, "%s: parallel needs atomic: none; what is atomic is one call", r.where)
+			r.Fail(p.Key, "%s: parallel needs atomic: none; an atomic batch is one call", r.where)
 		}
 	}
 	if whole && len(r.Errs) == before {
@@ -111,7 +111,7 @@ func (r *patternReader) fallback(byName map[string]*patternReader, known []strin
 		r.Unknown(e.Value, "pattern", name, "in fallback of "+r.where, known)
 		return
 	case fb.has("fallback"):
-		r.Fail(e.Value, "%s: its fallback %s has a fallback itself; expected one that runs as it is", r.where, name)
+		r.Fail(e.Value, "%s: its fallback %s has a fallback itself; expected a pattern without one", r.where, name)
 	case r.ok && fb.ok:
 		if why := differs(r.Pattern, fb.Pattern); why != "" {
 			r.Fail(e.Value, "%s: %s cannot be its fallback: %s", r.where, name, why)
@@ -126,7 +126,7 @@ func differs(p, fb *Pattern) string {
 	case p.Kind.Reads() != fb.Kind.Reads() || (p.Kind == Batch) != (fb.Kind == Batch):
 		return a(p.Kind) + " and " + a(fb.Kind) + " are called in different ways"
 	case p.Kind == Batch && !slices.EqualFunc(p.Parts, fb.Parts, samePart):
-		return "its parts are not repeated over the same, or take other arguments"
+		return "its parts differ in number, each or arguments"
 	case p.Kind.Reads() && typed(p.Columns) != typed(fb.Columns):
 		return "it yields (" + typed(fb.Columns) + ") instead of (" + typed(p.Columns) + ")"
 	case p.Kind.Reads() || p.Kind == fb.Kind:

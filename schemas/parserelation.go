@@ -45,7 +45,7 @@ func (r *tableReader) counts(t *Table, n *yaml.Node) {
 			continue
 		}
 		if c.Column = r.columnOf(t, column.Value, where); c.Column != nil && !counts(c.Column.Type) {
-			r.Fail(column.Value, "column %s of %s is %s; expected a number, a map of them, or a text or blob that holds one",
+			r.Fail(column.Value, "column %s of %s is %s; expected a number, a map of numbers, or a text or blob that holds one",
 				c.Column.Name, where, c.Column.Type)
 		}
 		if sum, ok := f["sum"]; ok {
@@ -174,7 +174,7 @@ func (r *tableReader) matches(t *Table, n *yaml.Node, where string) []Match {
 		}
 		for _, name := range m.Template.Names() {
 			if slices.Contains(variables(ms), name) {
-				r.Fail(e.Value, "{%s} stands twice in %s", name, where)
+				r.Fail(e.Value, "{%s} is twice in %s", name, where)
 			}
 		}
 		ms = append(ms, m)
@@ -189,7 +189,7 @@ func (r *tableReader) sameVariables(n *yaml.Node, j *Join, side, other, where st
 		if slices.Contains(known, name) {
 			continue
 		}
-		r.Fail(n, "{%s} stands in %s of %s, but not in %s; write {} for text that does not matter", name, side, where, other)
+		r.Fail(n, "{%s} is in %s of %s, but not in %s; write {} for text that does not matter", name, side, where, other)
 		r.Errs[len(r.Errs)-1].Near = strict.Nearest(name, known)
 	}
 }

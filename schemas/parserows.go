@@ -114,7 +114,7 @@ func (r *rowsReader) partitionOf(n *yaml.Node, f map[string]strict.Entry) {
 		r.Partition = word
 	}
 	if r.Shared && (r.Partition == "user" || r.Partition == "folder") {
-		r.Fail(n, "%s: a row that recipients share lies in no partition of one %s", r.where, r.Partition)
+		r.Fail(n, "%s: a row that recipients share cannot be in the partition of one %s", r.where, r.Partition)
 	}
 }
 

@@ -21,7 +21,7 @@ func (p *parser) workflow(n *yaml.Node) {
 			case slices.Contains(s.Next, q):
 				p.Fail(next, "duplicate pattern %q in workflow of %s", name, e.Name)
 			case p.schema.leads(q, s.Pattern):
-				p.Fail(next, "workflow: %s leads back to %s; expected what %s yields to be used by others", name, e.Name, e.Name)
+				p.Fail(next, "workflow: %s leads back to %s; expected no cycle through %s", name, e.Name, e.Name)
 			default:
 				s.Next = append(s.Next, q)
 			}

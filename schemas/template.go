@@ -49,7 +49,7 @@ func parseTemplate(text string) (Template, error) {
 			return t, err
 		}
 		if len(t.Parts) > 0 && before == "" {
-			return t, errors.New("two variables with no text between them; where one ends could not be told")
+			return t, errors.New("two variables with no text between them; expected text that shows where one ends")
 		}
 		if p.Name != "" && slices.ContainsFunc(t.Parts, func(o TemplatePart) bool { return o.Name == p.Name }) {
 			return t, fmt.Errorf("{%s} twice", p.Name)

@@ -46,7 +46,7 @@ func (p *parser) variant(root, of *yaml.Node, find func(name string) (*Schema, e
 	}
 	base, err := find(name)
 	if err == nil && BaseOf(base.Name) != "" {
-		err = fmt.Errorf("%s is a variant itself; expected the schema %s or another that is none", base.Name,
+		err = fmt.Errorf("%s is a variant itself; expected the schema %s or another that is no variant", base.Name,
 			BaseOf(base.Name))
 	}
 	if err != nil {

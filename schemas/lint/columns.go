@@ -68,7 +68,7 @@ func columnRules() []*Rule {
 		ID: "counter-beside-plain", Severity: Warning, Engines: []string{cassandra},
 		Doc: `A number is added to, and its table has other columns beside it. Cassandra adds only to counters, and a
 			table with counters has nothing beside them. So it needs a read and a conditional write instead: four
-			round trips between replicas, and again for each loser of a race. (A column of type counter beside others
+			round trips between replicas, and again for each writer that loses a race. (A column of type counter beside others
 			is refused when the file is read.)`,
 		Source: `Cassandra documentation, Counters
 			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/types.html#counters): a table that

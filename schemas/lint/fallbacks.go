@@ -10,8 +10,8 @@ import (
 func fallbackRules() []*Rule {
 	return []*Rule{{
 		ID: "no-fallback", Severity: Error, Engines: EngineNames(),
-		Doc: `An engine that the schema is checked for cannot run a pattern, and no fallback is declared. What needs it
-			fails there.`,
+		Doc: `An engine that the schema is checked for cannot run a pattern, and no fallback is declared. Operations
+			that need it fail there.`,
 		Source: `the package comments of the drivers; Cassandra: counters and indexes; HBase: one row at once, no indexes;
 			Oracle NoSQL: one shard key at once`,
 		Do: "Declare a fallback, or change the pattern so that the engine can run it.",
@@ -84,11 +84,11 @@ func cost(p *schemas.Pattern) string {
 		return fmt.Sprintf("one call for each part, and an interruption leaves some of them done (atomic: %s, not %s)",
 			fb.Atomic, p.Atomic)
 	case fb.Kind == schemas.PutIf && p.Kind != schemas.PutIf:
-		return "a read, then a conditional write, and both again for each loser of a race"
+		return "a read, then a conditional write, and both again for each writer that loses a race"
 	case a.Partitions != b.Partitions:
 		return fmt.Sprintf("it reads %s, not %s", b.Partitions, a.Partitions)
 	case a.Order != b.Order:
-		return fmt.Sprintf("its order is that of %s, not of %s", b.Order, a.Order)
+		return fmt.Sprintf("its order is %s, not %s", b.Order, a.Order)
 	}
 	return "as many partitions, in the same order"
 }

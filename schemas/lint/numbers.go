@@ -71,7 +71,7 @@ func sizeRules() []*Rule {
 	}, {
 		ID: "large-partition", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
 		Doc: `The largest partition of a table passes 100 MB or 100,000 rows with the mail that the workload begins with.
-			Compactions warn of it, repairs and reads of it take long.`,
+			Compactions warn of it; repairs and reads of it take long.`,
 		Source: partitionSources,
 		Do:     "Add a column that begins a new partition to its key: a month, or a number that rises when it is full.",
 		check: func(c *checker) {

@@ -10,8 +10,8 @@ import (
 func orderRules() []*Rule {
 	return []*Rule{{
 		ID: "order-by-index", Severity: Warning,
-		Doc: `A slice returns its rows in an order that the primary key does not have. A second copy of the order, the
-			index, is kept on every write. An engine without such an index reads all rows and sorts them.`,
+		Doc: `A slice returns its rows in an order that the primary key does not have. Every write keeps a second copy of
+			the order, the index. An engine without such an index reads all rows and sorts them.`,
 		Source: `measured on Oracle NoSQL 25.3: ORDER BY createdDate DESC LIMIT has no sort in its plan with a composite
 			index, and one without; Cassandra documentation, Selecting data: ORDER BY is limited to the clustering
 			order (https://cassandra.apache.org/doc/latest/cassandra/developing/cql/dml.html#ordering-clause)`,

@@ -58,8 +58,8 @@ func partitionRules() []*Rule {
 		},
 	}, {
 		ID: "many-partitions", Severity: Warning,
-		Doc: `A get reads one partition for each element of a list, one after another: there is no word on how many at
-			once. With one query for all, a single node would have to gather them.`,
+		Doc: `A get reads one partition for each element of a list, one after another, since it does not say how
+			many at once (parallel). One query for all would make a single node gather them.`,
 		Source: `Cassandra guardrails partition_keys_in_select_warn_threshold and _fail_threshold
 			(https://cassandra.apache.org/_/blog/Apache-Cassandra-4.1-Features-Guardrails-Framework.html)`,
 		Do: "Say how many are read at once (parallel: N), or put what is read together into one partition.",

@@ -98,8 +98,8 @@ func writeRules() []*Rule {
 		ID: "batch-spreads", Severity: Note,
 		Doc: `A batch changes rows of several partitions together. Cassandra logs it on two other nodes first: it is
 			applied whole in the end, readers may see a part of it before, it warns above 5 KiB and refuses above 50
-			KiB. HBase is atomic in one row only, Oracle NoSQL below one shard key. Without atomic, whoever is
-			interrupted leaves a part.`,
+			KiB. HBase is atomic in one row only, Oracle NoSQL below one shard key. Without atomic, an
+			interruption leaves a part.`,
 		Source: `Cassandra documentation, BATCH
 			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/dml.html#batch_statement);
 			cassandra.yaml, batch_size_warn_threshold 5KiB, batch_size_fail_threshold 50KiB,
@@ -122,7 +122,7 @@ func readsFirst(p *schemas.Pattern) string {
 	switch p.Kind {
 	case schemas.PutIf:
 		if p.Absent {
-			return fmt.Sprintf("looks whether the row of %s is there", p.Table.Name)
+			return fmt.Sprintf("checks whether the row of %s is there", p.Table.Name)
 		}
 		return fmt.Sprintf("compares (%s) of %s before it writes", names(p.If), p.Table.Name)
 	case schemas.Remove:

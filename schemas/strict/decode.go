@@ -58,7 +58,7 @@ func (d *Decoder) Document(src []byte, expected string) *yaml.Node {
 	var second yaml.Node
 	switch err := dec.Decode(&second); {
 	case err == nil:
-		d.Fail(&second, "a second YAML document; expected one a file")
+		d.Fail(&second, "a second YAML document; expected one in a file")
 	case !errors.Is(err, io.EOF):
 		d.syntax(err)
 	}
