@@ -126,7 +126,7 @@ func differs(p, fb *Pattern) string {
 	case p.Kind.Reads() != fb.Kind.Reads() || (p.Kind == Batch) != (fb.Kind == Batch):
 		return a(p.Kind) + " and " + a(fb.Kind) + " are called in different ways"
 	case p.Kind == Batch && !slices.EqualFunc(p.Parts, fb.Parts, samePart):
-		return "its parts differ in number, each or arguments"
+		return "its parts differ: in number, in each, or in arguments"
 	case p.Kind.Reads() && typed(p.Columns) != typed(fb.Columns):
 		return "it yields (" + typed(fb.Columns) + ") instead of (" + typed(p.Columns) + ")"
 	case p.Kind.Reads() || p.Kind == fb.Kind:

@@ -59,7 +59,8 @@ func TestModule(t *testing.T) {
 	// build cache has its packages.
 	work := filepath.Join(filepath.Dir(dir), "go.work")
 	run(work, "work", "init", dir, checkout)
-	if out := run(work, "run", "-ldflags=-s -w", ".", "models"); !strings.Contains(out, "\nmine ") || !strings.Contains(out, "\njames ") {
+	out := run(work, "run", "-ldflags=-s -w", ".", "models")
+	if !strings.Contains(out, "\nmine ") || !strings.Contains(out, "\njames ") {
 		t.Errorf("models of the new program:\n%s", out)
 	}
 	run(work, "test", "-vet=off", "-run", "TestContract$/^(embedded|calls|allocations)$", "-update-contract")

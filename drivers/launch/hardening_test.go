@@ -64,9 +64,9 @@ func TestCheckJars(t *testing.T) {
 	must(t, err)
 	must(t, checkJars(dir, string(list)))
 	for what, change := range map[string]func(){
-		"a.jar has the SHA-256":       func() { write("a.jar", "A") },
-		"evil.jar is not in":          func() { write("evil.jar", "e") },
-		"b.jar is missing (missing: ": func() { must(t, os.Remove(filepath.Join(dir, "b.jar"))) },
+		"a.jar has the SHA-256": func() { write("a.jar", "A") },
+		"evil.jar is not in":    func() { write("evil.jar", "e") },
+		"b.jar is missing: ":    func() { must(t, os.Remove(filepath.Join(dir, "b.jar"))) },
 	} {
 		change()
 		if err := checkJars(dir, string(list)); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), what) {

@@ -67,7 +67,7 @@ func checkJars(dir, list string) error {
 		delete(want, name)
 	}
 	for name := range want {
-		return wrong("%s is missing (missing: %d of %d)", name, len(want), found+len(want))
+		return wrong("%s is missing: %d of %d jars are there", name, found, found+len(want))
 	}
 	return nil
 }

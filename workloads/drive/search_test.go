@@ -137,7 +137,10 @@ func (s situation) search(t *testing.T) searched {
 var guiltySearches = []situation{
 	{Name: "stopped 100 of 500 ms", Rate: 1000, Stop: 100 * ms, Every: 500 * ms},
 	{Name: "stopped half of the time", Rate: 1000, Stop: 50 * ms, Every: 100 * ms},
-	{Name: "stopped 20 of 100 ms, a store of 5 ms", Rate: 1000, Store: store{Takes: 5 * ms}, Stop: 20 * ms, Every: 100 * ms},
+	{
+		Name: "stopped 20 of 100 ms, a store of 5 ms",
+		Rate: 1000, Store: store{Takes: 5 * ms}, Stop: 20 * ms, Every: 100 * ms,
+	},
 	{Name: "starved by other processes", Rate: 1000, Hogs: 8},
 	{Name: "half a processor by quota", Rate: 100_000, Quota: 0.5},
 	{Name: "beyond its capacity on one processor", Rate: 1e6, Procs: 1, Length: 500 * ms},
